@@ -1,0 +1,247 @@
+//! Decoded columns of some records in flight, and where they came from.
+
+use crate::error::{Error, Kind, Location, Result};
+use crate::schema::Schema;
+use crate::tensor::Tensor;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Some consecutive records of the stream: one column for each field of the stage's schema, in its order.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub nrows: usize,
+    /// Each has `nrows` rows.
+    pub columns: Vec<Tensor>,
+    pub origin: Origin,
+}
+
+/// Which records of the input the rows of a chunk are, for messages.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    pub input: Option<Arc<str>>,
+    pub rows: Rows,
+}
+
+/// The record number, from 1 within the input, of each row.
+#[derive(Clone, Debug, Default)]
+pub enum Rows {
+    /// Nothing is known: the rows come from no input, or from everywhere.
+    #[default]
+    Unknown,
+    /// Row i is record `first + i`.
+    From(u64),
+    /// The record of each row.
+    Listed(Arc<[u64]>),
+    /// Any row may come from any record of this range: behind a verb that changes rows.
+    Among(u64, u64),
+}
+
+impl Chunk {
+    /// A chunk of these columns.
+    ///
+    /// # Errors
+    /// A column has another number of rows.
+    pub fn try_new(nrows: usize, columns: Vec<Tensor>, origin: Origin) -> Result<Chunk> {
+        if let Some(column) = columns.iter().find(|c| c.nrows() != nrows) {
+            return Err(Error::data(format!("a column of {} rows in a chunk of {nrows} records", column.nrows())));
+        }
+        Ok(Chunk { nrows, columns, origin })
+    }
+
+    /// The same records with other columns.
+    ///
+    /// # Errors
+    /// A column has another number of rows.
+    pub fn with_columns(&self, columns: Vec<Tensor>) -> Result<Chunk> {
+        Chunk::try_new(self.nrows, columns, self.origin.clone())
+    }
+
+    /// Records `start .. start + len`. No value is moved.
+    pub fn slice(&self, start: usize, len: usize) -> Chunk {
+        if start == 0 && len == self.nrows {
+            return self.clone();
+        }
+        Chunk { nrows: len, columns: self.columns.iter().map(|c| c.slice(start, len)).collect(), origin: self.origin.slice(start, len) }
+    }
+
+    /// The records of these numbers, in that order.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather`].
+    pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
+        Ok(Chunk {
+            nrows: rows.len(),
+            columns: self.columns.iter().map(|c| c.gather(rows)).collect::<Result<_>>()?,
+            origin: self.origin.gather(rows),
+        })
+    }
+
+    /// All records of the parts, in order. The parts are of one schema.
+    ///
+    /// # Errors
+    /// As [`Tensor::concat`].
+    pub fn concat(parts: &[Chunk]) -> Result<Chunk> {
+        let Some(first) = parts.first() else {
+            return Err(Error::data("nothing to concatenate"));
+        };
+        if parts.len() == 1 {
+            return Ok(first.clone());
+        }
+        let columns = (0..first.columns.len())
+            .map(|i| Tensor::concat(&parts.iter().filter_map(|p| p.columns.get(i)).collect::<Vec<_>>()))
+            .collect::<Result<_>>()?;
+        Ok(Chunk { nrows: parts.iter().map(|p| p.nrows).sum(), columns, origin: Origin::concat(parts) })
+    }
+
+    /// Memory of the columns in bytes, the same for the same records wherever they were cut.
+    pub fn nbytes(&self) -> usize {
+        self.columns.iter().map(Tensor::nbytes).sum()
+    }
+
+    /// Checks every column against the stage's schema.
+    ///
+    /// # Errors
+    /// An error of ours: data never gets so far.
+    pub fn check(&self, schema: &Schema) -> Result<()> {
+        if self.columns.len() != schema.fields.len() {
+            return Err(Error::data(format!("internal: {} columns for {} fields", self.columns.len(), schema.fields.len())));
+        }
+        for (column, field) in self.columns.iter().zip(&schema.fields) {
+            if column.nrows() != self.nrows {
+                return Err(Error::data(format!("internal: {} rows in a chunk of {}", column.nrows(), self.nrows)).in_field(&field.name));
+            }
+            column
+                .check(&field.ty)
+                .map_err(|e| Error::data(format!("internal: {} {}", e.field().unwrap_or(""), e.message())).in_field(&field.name))?;
+        }
+        Ok(())
+    }
+}
+
+impl Origin {
+    /// Rows that are consecutive records of an input, the first numbered from 1.
+    pub fn consecutive(input: Arc<str>, first_record: u64) -> Origin {
+        Origin { input: Some(input), rows: Rows::From(first_record) }
+    }
+
+    /// First and last record of these rows.
+    pub fn records(&self, rows: Range<usize>) -> Option<(u64, u64)> {
+        if rows.is_empty() {
+            return None;
+        }
+        match &self.rows {
+            Rows::Unknown => None,
+            Rows::From(first) => Some((first + rows.start as u64, first + rows.end as u64 - 1)),
+            Rows::Listed(records) => {
+                let records = records.get(rows)?;
+                Some((*records.iter().min()?, *records.iter().max()?))
+            }
+            Rows::Among(first, last) => Some((*first, *last)),
+        }
+    }
+
+    /// The origin of rows `start .. start + len`.
+    pub fn slice(&self, start: usize, len: usize) -> Origin {
+        let rows = match &self.rows {
+            Rows::From(first) => Rows::From(first + start as u64),
+            Rows::Listed(records) => Rows::Listed(records[start..start + len].into()),
+            other => other.clone(),
+        };
+        Origin { input: self.input.clone(), rows }
+    }
+
+    /// The origin of the rows of these numbers.
+    pub fn gather(&self, rows: &[usize]) -> Origin {
+        let rows = match &self.rows {
+            Rows::From(first) => Rows::Listed(rows.iter().map(|r| first + *r as u64).collect()),
+            Rows::Listed(records) => Rows::Listed(rows.iter().map(|r| records[*r]).collect()),
+            other => other.clone(),
+        };
+        Origin { input: self.input.clone(), rows }
+    }
+
+    /// The origin of rows that are made of several of these: a range of records, never a lie.
+    pub fn merged(&self, nrows: usize) -> Origin {
+        let rows = self.records(0..nrows).map_or(Rows::Unknown, |(first, last)| Rows::Among(first, last));
+        Origin { input: self.input.clone(), rows }
+    }
+
+    /// The origin of the rows of several chunks together.
+    pub fn concat(parts: &[Chunk]) -> Origin {
+        let Some(first) = parts.first().map(|p| &p.origin) else {
+            return Origin::default();
+        };
+        if parts.iter().any(|p| p.origin.input != first.input) {
+            return Origin::default();
+        }
+        let mut next = None;
+        let consecutive = parts.iter().all(|p| match p.origin.rows {
+            Rows::From(record) => {
+                let fits = next.is_none_or(|n| n == record);
+                next = Some(record + p.nrows as u64);
+                fits
+            }
+            _ => false,
+        });
+        if consecutive {
+            return first.clone();
+        }
+        let mut listed = Vec::new();
+        for part in parts {
+            match &part.origin.rows {
+                Rows::From(record) => listed.extend((0..part.nrows as u64).map(|i| record + i)),
+                Rows::Listed(records) => listed.extend_from_slice(records),
+                Rows::Unknown => return Origin { input: first.input.clone(), rows: Rows::Unknown },
+                Rows::Among(..) => {
+                    let all: Vec<_> = parts.iter().filter_map(|p| p.origin.records(0..p.nrows)).collect();
+                    let range = all.iter().map(|r| r.0).min().zip(all.iter().map(|r| r.1).max());
+                    let rows = range.map_or(Rows::Unknown, |(a, b)| Rows::Among(a, b));
+                    return Origin { input: first.input.clone(), rows };
+                }
+            }
+        }
+        Origin { input: first.input.clone(), rows: Rows::Listed(listed.into()) }
+    }
+
+    /// Turns the row that an error names into the record it came from.
+    pub fn resolve(&self, error: Error, nrows: usize) -> Error {
+        let concerned = match error.location().row {
+            Some(row) if row < nrows => self.records(row..row + 1),
+            _ => self.records(0..nrows),
+        };
+        let input = self.input.clone();
+        if error.kind() == Kind::Usage {
+            return error;
+        }
+        error.locate(|at: &mut Location| {
+            if at.records.is_none() {
+                at.records = concerned;
+            }
+            if at.input.is_none() {
+                at.input = input;
+            }
+            at.row = None;
+        })
+    }
+}
+
+/// A record that could not be used, for `--on-error`.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// What was wrong, with the input, the record and the place in it.
+    pub error: Error,
+    /// Bytes of the input that the record takes.
+    pub length: u64,
+    /// The record as it stands in the input, where it is at hand.
+    pub raw: Option<Vec<u8>>,
+}
+
+/// What a block decodes to: the good records, and the bad ones that were left out.
+#[derive(Debug)]
+pub struct Decoded {
+    pub chunk: Chunk,
+    /// In order. With `--on-error fail` decoding stops at the first.
+    pub faults: Vec<Fault>,
+    /// Bytes of input that the block stands for, for progress.
+    pub nbytes: u64,
+}

@@ -1,0 +1,293 @@
+//! What went wrong, where, and the way out. Every failure of the program is one [`Error`];
+//! the sentence that the user reads is made here and nowhere else.
+//!
+//! ```text
+//! error: train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string "n/a"
+//!   a field has one type in all records; keep it as text with --schema 'items: {price: json}[?]'
+//! ```
+//!
+//! Context is added on the way up: a field decoder knows the row, the path and what it found; a
+//! block decoder the byte offset; the engine the file and the absolute record number.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of failure it is; decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The data was wrong: exit code 1.
+    Data,
+    /// What is known before the first record was wrong (options, unknown field, types): exit code 2.
+    Usage,
+    /// Reading or writing failed: exit code 3.
+    Io,
+    /// A record does not fit the inferred schema; a wider one would hold it. The engine answers
+    /// with a restart where the output allows it; elsewhere it is an error of the data.
+    Widened,
+    /// The reader of our output has gone away: a quiet end, exit code 0.
+    Closed,
+}
+
+/// Where in the input something is. Everything is optional: each layer adds what it knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The name of the input, as the user gave it.
+    pub input: Option<Arc<str>>,
+    /// First and last record concerned, counted from 1 within the input.
+    pub records: Option<(u64, u64)>,
+    /// The line, counted from 1.
+    pub line: Option<u64>,
+    /// The column in bytes, counted from 1.
+    pub column: Option<u64>,
+    /// Offset in bytes, counted from 0, in the input as it is after decompression.
+    pub byte: Option<u64>,
+    /// The row of the chunk at hand, from 0; the engine turns it into `records`.
+    pub row: Option<usize>,
+}
+
+/// A failure: kind, location, field path, axis, the message and the way out.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: Kind,
+    at: Location,
+    field: Option<String>,
+    axis: Option<usize>,
+    message: String,
+    help: Vec<String>,
+}
+
+impl Error {
+    /// A failure of the given kind. The message starts in lower case and has no final period.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, at: Location::default(), field: None, axis: None, message: message.into(), help: Vec::new() }))
+    }
+
+    /// The data was wrong.
+    pub fn data(message: impl Into<String>) -> Error {
+        Error::new(Kind::Data, message)
+    }
+
+    /// Something that is known before the first record was wrong.
+    pub fn usage(message: impl Into<String>) -> Error {
+        Error::new(Kind::Usage, message)
+    }
+
+    /// Reading or writing `name` failed.
+    pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
+        if source.kind() == std::io::ErrorKind::BrokenPipe {
+            return Error::new(Kind::Closed, format!("{name}: nobody reads it any more"));
+        }
+        Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
+    }
+
+    /// Adds one line that says what to do about it. May be called several times.
+    pub fn help(mut self, line: impl Into<String>) -> Error {
+        self.0.help.push(line.into());
+        self
+    }
+
+    /// Names the field, unless an inner layer has.
+    pub fn in_field(mut self, path: impl fmt::Display) -> Error {
+        if self.0.field.is_none() {
+            self.0.field = Some(path.to_string());
+        }
+        self
+    }
+
+    /// Names the axis, counted inside the record, unless an inner layer has.
+    pub fn on_axis(mut self, axis: usize) -> Error {
+        self.0.axis.get_or_insert(axis);
+        self
+    }
+
+    /// Names the input, unless an inner layer has.
+    pub fn in_input(mut self, name: impl Into<Arc<str>>) -> Error {
+        if self.0.at.input.is_none() {
+            self.0.at.input = Some(name.into());
+        }
+        self
+    }
+
+    /// Says which row of the chunk at hand it was, unless an inner layer has.
+    pub fn at_row(mut self, row: usize) -> Error {
+        if self.0.at.records.is_none() {
+            self.0.at.row.get_or_insert(row);
+        }
+        self
+    }
+
+    /// Changes the location as a whole: for the layers that know it.
+    pub fn locate(mut self, change: impl FnOnce(&mut Location)) -> Error {
+        change(&mut self.0.at);
+        self
+    }
+
+    /// The same failure under another kind.
+    pub fn with_kind(mut self, kind: Kind) -> Error {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What sort of failure it is.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Where it is.
+    pub fn location(&self) -> &Location {
+        &self.0.at
+    }
+
+    /// The field path, if one is concerned.
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
+    /// The message without its location.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The exit code of the program for this failure.
+    pub fn exit_code(&self) -> u8 {
+        match self.0.kind {
+            Kind::Data | Kind::Widened => 1,
+            Kind::Usage => 2,
+            Kind::Io => 3,
+            Kind::Closed => 0,
+        }
+    }
+}
+
+/// The system's own words, without the number that Rust appends.
+fn plain(source: &std::io::Error) -> String {
+    let text = source.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut parts = Vec::new();
+        match self.records {
+            Some((a, b)) if a == b => parts.push(format!("record {a}")),
+            Some((a, b)) => parts.push(format!("records {a} to {b}")),
+            None => {}
+        }
+        let mut within = Vec::new();
+        if let Some(line) = self.line {
+            within.push(format!("line {line}"));
+        }
+        if let Some(column) = self.column {
+            within.push(format!("column {column}"));
+        }
+        if let Some(byte) = self.byte {
+            within.push(format!("byte {byte}"));
+        }
+        let within = within.join(", ");
+        let place = match (parts.pop(), within.is_empty()) {
+            (Some(records), true) => records,
+            (Some(records), false) => format!("{records} ({within})"),
+            (None, _) => within,
+        };
+        match (&self.input, place.is_empty()) {
+            (Some(input), true) => write!(f, "{input}"),
+            (Some(input), false) => write!(f, "{input}: {place}"),
+            (None, _) => write!(f, "{place}"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let at = self.0.at.to_string();
+        if !at.is_empty() {
+            write!(f, "{at}: ")?;
+        }
+        match (&self.0.field, self.0.axis) {
+            (Some(field), Some(axis)) => write!(f, "{field}, axis {axis}: ")?,
+            (Some(field), None) => write!(f, "{field}: ")?,
+            (None, Some(axis)) => write!(f, "axis {axis}: ")?,
+            (None, None) => {}
+        }
+        write!(f, "{}", self.0.message)?;
+        for line in &self.0.help {
+            for part in line.lines() {
+                write!(f, "\n  {part}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The nearest of `names` to a mistyped `name`, for "did you mean".
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).clamp(1, 3);
+    names
+        .into_iter()
+        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().take(100).collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_holds_everything_that_is_known() {
+        let error = Error::data("expected a number, found the string \"n/a\"")
+            .in_field("items.price")
+            .in_input("train.jsonl")
+            .locate(|at| {
+                at.records = Some((1041, 1041));
+                at.line = Some(1041);
+                at.column = Some(37);
+            })
+            .help("leave such records out with --on-error skip");
+        assert_eq!(
+            error.to_string(),
+            "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
+             leave such records out with --on-error skip"
+        );
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("baych", ["batch", "bucket"]), Some("batch"));
+        assert_eq!(nearest("tokesn", ["tokens", "id"]), Some("tokens"));
+        assert_eq!(nearest("price", ["tokens", "id"]), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! tatter: data whose records have different lengths, in the shell.
+//!
+//! # The flow
+//! ```text
+//! file -> Reader          one thread at a time, in order: cuts bytes or row groups into blocks
+//!           | tasks
+//!         workers         decode into columns -> Map verbs        any order
+//!           | put back in order
+//!         Fold verb       one chunk at a time: batch, shuffle, head ...; `Done` stops the Reader
+//!           |
+//!         workers         Map verbs -> encode
+//!           | in order
+//!         Writer -> file
+//! ```
+//!
+//! # Glossary
+//! - **record**: an element of the input; **block**: undecoded bytes of some records; **chunk**:
+//!   decoded columns of some records; **batch**: only the dimension that the verb makes.
+//! - **row_splits, row_lengths, value_rowids, nrows, nvals, flat_values, ragged_rank**: as in TensorFlow.
+//!
+//! # Levels
+//! A module uses only modules above it in this list (`tests/it/layers.rs` checks it):
+//! ```text
+//! 0 error path
+//! 1 schema tensor options demand io
+//! 2 chunk expr
+//! 3 verbs formats
+//! 4 plan engine progress
+//! 5 cli
+//! ```
+
+pub mod chunk;
+pub mod demand;
+pub mod error;
+pub mod formats;
+pub mod io;
+pub mod options;
+pub mod path;
+pub mod schema;
+pub mod tensor;
+pub mod verbs;

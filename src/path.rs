@@ -1,0 +1,165 @@
+//! Field paths: `docs.tokens`, `image/encoded`, `` `a.b`.c ``.
+//!
+//! On the command line only `. , = *`, space and backquote need backquotes around a name. The empty
+//! name is two backquotes. A backquote inside a quoted name is written twice.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// The names that lead from the record to a field, outermost first; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FieldPath(Vec<String>);
+
+impl FieldPath {
+    /// A path of one name, taken as it is.
+    pub fn name(name: impl Into<String>) -> FieldPath {
+        FieldPath(vec![name.into()])
+    }
+
+    /// A path of these names, taken as they are.
+    ///
+    /// # Errors
+    /// No names at all.
+    pub fn try_new(names: Vec<String>) -> Result<FieldPath> {
+        if names.is_empty() {
+            return Err(Error::usage("a field path needs at least one name"));
+        }
+        Ok(FieldPath(names))
+    }
+
+    /// Parses `a.b`, with backquotes where a name needs them.
+    ///
+    /// # Errors
+    /// A usage error for an empty name without backquotes or an unclosed backquote.
+    pub fn parse(text: &str) -> Result<FieldPath> {
+        Ok(FieldPath(split(text, '.')?.iter().map(|part| unquote(part, text)).collect::<Result<_>>()?))
+    }
+
+    /// Parses a comma-separated list of paths.
+    ///
+    /// # Errors
+    /// As [`FieldPath::parse`].
+    pub fn parse_list(text: &str) -> Result<Vec<FieldPath>> {
+        split(text, ',')?.iter().map(|part| FieldPath::parse(part)).collect()
+    }
+
+    /// The names, outermost first.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The innermost name.
+    pub fn last(&self) -> &str {
+        self.0.last().map_or("", String::as_str)
+    }
+
+    /// The path without its innermost name; `None` for a field of the record itself.
+    pub fn parent(&self) -> Option<FieldPath> {
+        (self.0.len() > 1).then(|| FieldPath(self.0[..self.0.len() - 1].to_vec()))
+    }
+
+    /// The path of a field inside this one.
+    pub fn join(&self, name: &str) -> FieldPath {
+        let mut names = self.0.clone();
+        names.push(name.to_owned());
+        FieldPath(names)
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (i, name) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(".")?;
+            }
+            f.write_str(&quoted(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// A name as it is written in a path: with backquotes only where it needs them.
+pub fn quoted(name: &str) -> String {
+    let needs = name.is_empty() || name.chars().any(|c| ".,=*` ".contains(c) || c.is_control());
+    if needs { format!("`{}`", name.replace('`', "``")) } else { name.to_owned() }
+}
+
+/// Splits at `separator` outside backquotes.
+pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
+    let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
+    for (i, c) in text.char_indices() {
+        if c == '`' {
+            inside = !inside;
+        } else if c == separator && !inside {
+            parts.push(&text[start..i]);
+            start = i + c.len_utf8();
+        }
+    }
+    if inside {
+        return Err(Error::usage(format!("the backquote in {text} is not closed")));
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+/// One name of a path, backquotes taken off.
+pub fn unquote(part: &str, whole: &str) -> Result<String> {
+    let part = part.trim();
+    if let Some(inner) = part.strip_prefix('`').and_then(|p| p.strip_suffix('`'))
+        && !part.is_empty()
+        && part.len() > 1
+    {
+        return Ok(inner.replace("``", "`"));
+    }
+    if part.is_empty() {
+        return Err(Error::usage(format!("`{whole}` has an empty name in it")).help("the empty name is written as two backquotes"));
+    }
+    if part.contains('`') {
+        return Err(Error::usage(format!("{part}: backquotes go around a whole name")));
+    }
+    Ok(part.to_owned())
+}
+
+/// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
+pub fn glob_matches(pattern: &str, name: &str) -> bool {
+    let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut i, mut j, mut star, mut mark) = (0, 0, None, 0);
+    while j < n.len() {
+        if i < p.len() && p[i] == '*' {
+            star = Some(i);
+            mark = j;
+            i += 1;
+        } else if i < p.len() && p[i] == n[j] {
+            i += 1;
+            j += 1;
+        } else if let Some(s) = star {
+            i = s + 1;
+            mark += 1;
+            j = mark;
+        } else {
+            return false;
+        }
+    }
+    p[i..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_print_as_they_are_parsed() {
+        for text in ["docs.tokens", "image/encoded", "`a.b`.c", "``", "a.``", "`x``y`", "日本"] {
+            assert_eq!(FieldPath::parse(text).map(|p| p.to_string()).ok().as_deref(), Some(text));
+        }
+        for text in ["", "a.", "`a", "a`b`"] {
+            assert!(FieldPath::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_star_matches_any_run() {
+        assert!(glob_matches("*", "") && glob_matches("a*c", "abbc") && glob_matches("*_id*", "user_id"));
+        assert!(!glob_matches("a*c", "abb") && !glob_matches("a", "ab"));
+    }
+}

@@ -1,0 +1,379 @@
+//! The schema of a dataset: named fields, their types and dimensions. All records share one.
+//!
+//! - [`notation`](self::notation): the text form, parsed and printed by the same rules.
+//! - [`unify`](self::unify): the one type that holds the values of two.
+//!
+//! Axes are counted inside the record; the stream of records is no axis.
+
+pub mod notation;
+pub mod unify;
+
+use crate::error::{Error, Result, nearest};
+use crate::path::FieldPath;
+use arrow_schema::DataType;
+use std::fmt;
+use std::sync::Arc;
+
+/// The type of a single value of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// No value has been seen: empty or null everywhere. Carried, refused by tensor verbs.
+    Null,
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Float16,
+    Float32,
+    Float64,
+    /// UTF-8 text.
+    String,
+    Bytes,
+    /// Any JSON value, kept as its text.
+    Json,
+    /// An Arrow type that is no tensor type: carried through unchanged, refused by tensor verbs.
+    Arrow(Box<DataType>),
+}
+
+impl DType {
+    /// The dtypes of tensors, with their names.
+    pub const NAMED: [(&'static str, DType); 16] = [
+        ("null", DType::Null),
+        ("bool", DType::Bool),
+        ("int8", DType::Int8),
+        ("int16", DType::Int16),
+        ("int32", DType::Int32),
+        ("int64", DType::Int64),
+        ("uint8", DType::UInt8),
+        ("uint16", DType::UInt16),
+        ("uint32", DType::UInt32),
+        ("uint64", DType::UInt64),
+        ("float16", DType::Float16),
+        ("float32", DType::Float32),
+        ("float64", DType::Float64),
+        ("string", DType::String),
+        ("bytes", DType::Bytes),
+        ("json", DType::Json),
+    ];
+
+    /// The dtype of that name.
+    pub fn from_name(name: &str) -> Option<DType> {
+        Self::NAMED.iter().find(|(n, _)| *n == name).map(|(_, d)| d.clone())
+    }
+
+    /// Whether tensor verbs and expressions work on it.
+    pub fn is_tensor(&self) -> bool {
+        !matches!(self, DType::Null | DType::Json | DType::Arrow(_))
+    }
+
+    /// Whether it is a signed or unsigned integer.
+    pub fn is_integer(&self) -> bool {
+        use DType::*;
+        matches!(self, Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
+    }
+
+    /// Whether it is a float of any width.
+    pub fn is_float(&self) -> bool {
+        matches!(self, DType::Float16 | DType::Float32 | DType::Float64)
+    }
+
+    /// Whether it is an integer or a float.
+    pub fn is_number(&self) -> bool {
+        self.is_integer() || self.is_float()
+    }
+
+    /// The Arrow type of the arrays that hold such values in memory: strings and bytes have 64-bit
+    /// offsets, so that no run of records is too long for one array.
+    pub fn arrow(&self) -> DataType {
+        match self {
+            DType::Null => DataType::Null,
+            DType::Bool => DataType::Boolean,
+            DType::Int8 => DataType::Int8,
+            DType::Int16 => DataType::Int16,
+            DType::Int32 => DataType::Int32,
+            DType::Int64 => DataType::Int64,
+            DType::UInt8 => DataType::UInt8,
+            DType::UInt16 => DataType::UInt16,
+            DType::UInt32 => DataType::UInt32,
+            DType::UInt64 => DataType::UInt64,
+            DType::Float16 => DataType::Float16,
+            DType::Float32 => DataType::Float32,
+            DType::Float64 => DataType::Float64,
+            DType::String | DType::Json => DataType::LargeUtf8,
+            DType::Bytes => DataType::LargeBinary,
+            DType::Arrow(foreign) => foreign.as_ref().clone(),
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            DType::Arrow(foreign) => write!(f, "arrow<{}>", notation::arrow_type_text(foreign)),
+            named => f.write_str(Self::NAMED.iter().find(|(_, d)| d == named).map_or("null", |(n, _)| n)),
+        }
+    }
+}
+
+/// The size of one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// The same number in all records: `4`.
+    Known(u64),
+    /// One size inside each record, differing between records: `?`. An axis 0 of unknown size is always this.
+    Uniform,
+    /// Rows of different lengths inside one record: `(?)`.
+    Ragged,
+}
+
+/// One axis: its size and, for `?` and `(?)`, a label that may be printed in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Dim {
+    pub size: Size,
+    pub label: Option<Arc<str>>,
+}
+
+impl Dim {
+    pub const UNIFORM: Dim = Dim { size: Size::Uniform, label: None };
+    pub const RAGGED: Dim = Dim { size: Size::Ragged, label: None };
+
+    /// An axis of known size.
+    pub fn known(size: u64) -> Dim {
+        Dim { size: Size::Known(size), label: None }
+    }
+
+    /// An axis of that size without a label.
+    pub fn of(size: Size) -> Dim {
+        Dim { size, label: None }
+    }
+}
+
+/// What an item of the tensor is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// A single value.
+    Value(DType),
+    /// A structure of named fields, held field-major.
+    Struct(Vec<Field>),
+    /// A sparse tensor: the dims of the type are those of its dense shape.
+    Sparse(DType),
+}
+
+/// The type of a field: what its items are, its own axes, and where nulls may occur.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Type {
+    pub element: Element,
+    /// The axes that the field has by itself, outermost first, counted below those of the structures it is in.
+    pub dims: Vec<Dim>,
+    /// The whole field may be null.
+    pub optional: bool,
+    /// A null may stand somewhere inside: a row, an item, a value.
+    pub with_nulls: bool,
+}
+
+impl Type {
+    /// A scalar or, with dims, a tensor of that dtype, without nulls.
+    pub fn tensor(dtype: DType, dims: Vec<Dim>) -> Type {
+        Type { element: Element::Value(dtype), dims, optional: false, with_nulls: false }
+    }
+
+    /// A structure or, with dims, a structured tensor, without nulls.
+    pub fn structure(fields: Vec<Field>, dims: Vec<Dim>) -> Type {
+        Type { element: Element::Struct(fields), dims, optional: false, with_nulls: false }
+    }
+
+    /// A sparse tensor without nulls.
+    pub fn sparse(dtype: DType, dims: Vec<Dim>) -> Type {
+        Type { element: Element::Sparse(dtype), dims, optional: false, with_nulls: false }
+    }
+
+    /// The same type, optional or not.
+    pub fn with_optional(mut self, optional: bool) -> Type {
+        self.optional = optional;
+        self
+    }
+
+    /// The number of own axes.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The dtype, if items are single values or sparse entries.
+    pub fn dtype(&self) -> Option<&DType> {
+        match &self.element {
+            Element::Value(dtype) | Element::Sparse(dtype) => Some(dtype),
+            Element::Struct(_) => None,
+        }
+    }
+
+    /// The fields, if items are structures.
+    pub fn fields(&self) -> Option<&[Field]> {
+        match &self.element {
+            Element::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a sparse tensor.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.element, Element::Sparse(_))
+    }
+
+    /// The dims that are levels of lists in memory: none for a sparse tensor, all otherwise.
+    pub fn list_dims(&self) -> &[Dim] {
+        if self.is_sparse() { &[] } else { &self.dims }
+    }
+
+    /// The type of one item along axis 0 (a row of a list level): the outermost list dim taken off.
+    /// `with_nulls` then says of the item itself that it may be null, too.
+    pub fn item(&self) -> Type {
+        Type { element: self.element.clone(), dims: self.dims[1..].to_vec(), optional: self.with_nulls, with_nulls: self.with_nulls }
+    }
+
+    /// Whether a size differs between rows inside a record: a `(?)` anywhere among the own axes.
+    pub fn is_ragged(&self) -> bool {
+        self.dims.iter().any(|d| d.size == Size::Ragged)
+    }
+}
+
+/// How a feature or column becomes the field: `from v split by row_lengths(l)`, `from v at i0, i1`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Source {
+    /// The feature or column that holds the values, if it has another name than the field.
+    pub values: Option<String>,
+    /// tf.io.RaggedFeature: one partition per level, outermost first.
+    pub split_by: Vec<SplitBy>,
+    /// tf.io.SparseFeature: one index feature per dimension.
+    pub at: Vec<String>,
+}
+
+impl Source {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Source::default()
+    }
+}
+
+/// One partition of a tf.io.RaggedFeature: the encoding, and the feature that holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SplitBy {
+    RowLengths(String),
+    RowSplits(String),
+    RowStarts(String),
+    RowLimits(String),
+    ValueRowids(String),
+    UniformRowLength(u64),
+}
+
+/// A literal value: the default of a field, of a verb's option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    None,
+    Bool(bool),
+    /// Any integer of 64 bits, signed or unsigned.
+    Int(i128),
+    Float(f64),
+    String(String),
+    Bytes(Vec<u8>),
+    List(Vec<Literal>),
+}
+
+/// A named field of a record or of a structure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    pub name: String,
+    pub ty: Type,
+    /// What a missing value reads as.
+    pub default: Option<Literal>,
+    /// Where a reader finds it.
+    pub source: Source,
+}
+
+impl Field {
+    /// A field without default and source.
+    pub fn new(name: impl Into<String>, ty: Type) -> Field {
+        Field { name: name.into(), ty, default: None, source: Source::default() }
+    }
+}
+
+/// The fields of a record, in order.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Schema {
+    pub fields: Vec<Field>,
+}
+
+impl Schema {
+    pub fn new(fields: Vec<Field>) -> Schema {
+        Schema { fields }
+    }
+
+    /// The position of a field of the record.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|f| f.name == name)
+    }
+
+    /// The field at a path, with the positions that lead to it.
+    ///
+    /// # Errors
+    /// A usage error that names the nearest field.
+    pub fn find(&self, path: &FieldPath) -> Result<(Vec<usize>, &Field)> {
+        let (mut fields, mut positions, mut found) = (self.fields.as_slice(), Vec::new(), None);
+        for (depth, name) in path.names().iter().enumerate() {
+            let Some(position) = fields.iter().position(|f| f.name == *name) else {
+                return Err(unknown_field(path, depth, fields));
+            };
+            positions.push(position);
+            found = Some(&fields[position]);
+            fields = fields[position].ty.fields().unwrap_or(&[]);
+        }
+        found.map(|field| (positions, field)).ok_or_else(|| Error::usage("an empty field path"))
+    }
+
+    /// The same record without sources and defaults: what leaves a reader.
+    pub fn plain(&self) -> Schema {
+        fn plain_fields(fields: &[Field]) -> Vec<Field> {
+            fields
+                .iter()
+                .map(|f| {
+                    let mut ty = f.ty.clone();
+                    if let Element::Struct(inner) = &mut ty.element {
+                        *inner = plain_fields(inner);
+                    }
+                    Field::new(f.name.clone(), ty)
+                })
+                .collect()
+        }
+        Schema::new(plain_fields(&self.fields))
+    }
+}
+
+fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
+    let name = &path.names()[depth];
+    let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
+    let place = outer.as_ref().map(|p| format!(" in {p}")).unwrap_or_default();
+    let error = Error::usage(format!("there is no field `{name}`{place}"));
+    if fields.is_empty() {
+        return error.help(match outer {
+            Some(p) => format!("{p} is no structure"),
+            None => "the records have no fields".to_owned(),
+        });
+    }
+    match nearest(name, fields.iter().map(|f| f.name.as_str())) {
+        Some(near) => {
+            let near = outer.map_or_else(|| FieldPath::name(near), |p| p.join(near));
+            error.help(format!("did you mean {near}?"))
+        }
+        None => {
+            let mut names: Vec<String> = fields.iter().take(20).map(|f| crate::path::quoted(&f.name)).collect();
+            if fields.len() > 20 {
+                names.push(format!("and {} more", fields.len() - 20));
+            }
+            error.help(format!("the fields are: {}", names.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Tensors made from nothing: empty ones, rows of nulls, rows of one value.
+
+use super::{RowPartition, Sparse, Tensor};
+use crate::error::{Error, Result};
+use crate::schema::{DType, Element, Size, Type};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
+impl Tensor {
+    /// No rows of this type.
+    ///
+    /// # Errors
+    /// None for types of tensors in memory.
+    pub fn empty(ty: &Type) -> Result<Tensor> {
+        Tensor::nulls(ty, 0)
+    }
+
+    /// `nrows` null rows of this type: nulls outside, and below them whatever keeps the invariants.
+    ///
+    /// # Errors
+    /// A known size so large that the rows cannot be counted.
+    pub fn nulls(ty: &Type, nrows: usize) -> Result<Tensor> {
+        fill(ty, ty.list_dims().len(), nrows)
+    }
+}
+
+fn fill(ty: &Type, levels: usize, nrows: usize) -> Result<Tensor> {
+    let validity = (nrows > 0).then(|| NullBuffer::new_null(nrows));
+    if levels > 0 {
+        let dims = ty.list_dims();
+        let partition = match dims[dims.len() - levels].size {
+            Size::Known(size) => {
+                RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?, nrows)?
+            }
+            _ => RowPartition::from_row_splits(vec![0i64; nrows + 1])?,
+        };
+        let values = fill(ty, levels - 1, partition.nvals())?;
+        return Tensor::list(partition, values, validity);
+    }
+    match &ty.element {
+        Element::Value(dtype) => Ok(Tensor::Leaf(null_leaf(dtype, nrows))),
+        Element::Struct(fields) => {
+            let fields = fields.iter().map(|f| Tensor::nulls(&f.ty, nrows)).collect::<Result<_>>()?;
+            Tensor::structure(nrows, fields, validity)
+        }
+        Element::Sparse(dtype) => {
+            let ndims = ty.rank();
+            let shape: Vec<i64> = ty.dims.iter().map(|d| if let Size::Known(n) = d.size { n as i64 } else { 0 }).collect();
+            let shapes = shape.iter().copied().cycle().take(ndims * nrows).collect::<Vec<_>>();
+            let none = RowPartition::from_row_splits(vec![0i64; nrows + 1])?;
+            Ok(Tensor::Sparse(Sparse::try_new(ndims, none, Vec::new().into(), new_empty_array(&dtype.arrow()), shapes.into(), validity)?))
+        }
+    }
+}
+
+fn null_leaf(dtype: &DType, nrows: usize) -> ArrayRef {
+    if nrows == 0 { new_empty_array(&dtype.arrow()) } else { new_null_array(&dtype.arrow(), nrows) }
+}
+
+/// Bytes of the values of a leaf alone, the same wherever the rows have been cut from.
+pub fn leaf_nbytes(array: &ArrayRef) -> usize {
+    let n = array.len();
+    match array.data_type() {
+        DataType::Null => 0,
+        DataType::Boolean => n.div_ceil(8),
+        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + 8 * n,
+        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + 8 * n,
+        other => match other.primitive_width() {
+            Some(width) => n * width,
+            None => array.to_data().get_slice_memory_size().unwrap_or(8 * n),
+        },
+    }
+}
+
+fn spanned(offsets: &[i64]) -> usize {
+    match (offsets.first(), offsets.last()) {
+        (Some(a), Some(b)) => (b - a) as usize,
+        _ => 0,
+    }
+}

@@ -1,0 +1,96 @@
+//! Rows of several tensors of one type, one after the other.
+
+use super::{List, RowPartition, Sparse, Struct, Tensor};
+use crate::error::{Error, Result};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
+use std::sync::Arc;
+
+impl Tensor {
+    /// `[sum of rows, ...]`: the rows of all parts, in order. The parts have one type. O(values).
+    ///
+    /// # Errors
+    /// No parts, or parts of different kinds.
+    pub fn concat(parts: &[&Tensor]) -> Result<Tensor> {
+        let Some(first) = parts.first() else {
+            return Err(Error::data("nothing to concatenate"));
+        };
+        if parts.len() == 1 {
+            return Ok((*first).clone());
+        }
+        match first {
+            Tensor::Leaf(_) => {
+                let arrays = parts.iter().map(|p| p.as_leaf()).collect::<Result<Vec<_>>>()?;
+                Ok(Tensor::Leaf(concat_leaves(&arrays)?))
+            }
+            Tensor::List(_) => {
+                let lists = parts.iter().map(|p| p.as_list()).collect::<Result<Vec<_>>>()?;
+                let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
+                let partitions: Vec<&RowPartition> = lists.iter().map(|l| l.partition()).collect();
+                let validities: Vec<_> = lists.iter().map(|l| (l.validity.as_ref(), l.partition.nrows())).collect();
+                Ok(Tensor::List(List {
+                    partition: RowPartition::concat(&partitions)?,
+                    validity: concat_validities(&validities),
+                    values: Arc::new(Tensor::concat(&values)?),
+                }))
+            }
+            Tensor::Struct(s) => {
+                let structs = parts.iter().map(|p| p.as_struct()).collect::<Result<Vec<_>>>()?;
+                let validities: Vec<_> = structs.iter().map(|s| (s.validity.as_ref(), s.nrows)).collect();
+                let fields = (0..s.fields.len())
+                    .map(|i| Tensor::concat(&structs.iter().filter_map(|s| s.fields.get(i)).collect::<Vec<_>>()))
+                    .collect::<Result<_>>()?;
+                Ok(Tensor::Struct(Struct {
+                    nrows: structs.iter().map(|s| s.nrows).sum(),
+                    validity: concat_validities(&validities),
+                    fields,
+                }))
+            }
+            Tensor::Sparse(s) => {
+                let all = parts
+                    .iter()
+                    .map(|p| match p {
+                        Tensor::Sparse(s) => Ok(s),
+                        _ => Err(Error::data("a sparse tensor beside another kind")),
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                let indices: ScalarBuffer<i64> = all.iter().flat_map(|s| s.indices().iter()).copied().collect();
+                let shapes: ScalarBuffer<i64> = all.iter().flat_map(|s| s.dense_shape().iter()).copied().collect();
+                let values: Vec<&ArrayRef> = all.iter().map(|s| s.values()).collect();
+                let entries: Vec<&RowPartition> = all.iter().map(|s| s.entries()).collect();
+                let validities: Vec<_> = all.iter().map(|s| (s.validity(), s.nrows())).collect();
+                Ok(Tensor::Sparse(Sparse::try_new(
+                    s.ndims(),
+                    RowPartition::concat(&entries)?,
+                    indices,
+                    concat_leaves(&values)?,
+                    shapes,
+                    concat_validities(&validities),
+                )?))
+            }
+        }
+    }
+}
+
+/// The values of all arrays, in order.
+///
+/// # Errors
+/// Arrays of different types.
+pub fn concat_leaves(arrays: &[&ArrayRef]) -> Result<ArrayRef> {
+    let arrays: Vec<&dyn Array> = arrays.iter().map(|a| a.as_ref()).collect();
+    arrow_select::concat::concat(&arrays).map_err(|e| Error::data(e.to_string()))
+}
+
+fn concat_validities(parts: &[(Option<&NullBuffer>, usize)]) -> Option<NullBuffer> {
+    if parts.iter().all(|(v, _)| v.is_none()) {
+        return None;
+    }
+    let mut bits = BooleanBufferBuilder::new(parts.iter().map(|(_, n)| n).sum());
+    for (validity, n) in parts {
+        match validity {
+            Some(v) => bits.append_buffer(v.inner()),
+            None => bits.append_n(*n, true),
+        }
+    }
+    Some(NullBuffer::new(bits.finish()))
+}

@@ -1,0 +1,64 @@
+//! The rows of given numbers, in that order, with repeats.
+
+use super::{List, RowPartition, Sparse, Struct, Tensor};
+use crate::error::{Error, Result};
+use arrow_array::{ArrayRef, UInt64Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use std::sync::Arc;
+
+impl Tensor {
+    /// `[rows.len(), ...]`: row `rows[i]` of this tensor at place i. O(values taken); a run of
+    /// consecutive rows is a slice.
+    ///
+    /// # Errors
+    /// A failure of memory only: the numbers must be below the number of rows.
+    pub fn gather(&self, rows: &[usize]) -> Result<Tensor> {
+        if let (Some(first), true) = (rows.first(), rows.windows(2).all(|w| w[1] == w[0] + 1)) {
+            return Ok(self.slice(*first, rows.len()));
+        }
+        Ok(match self {
+            Tensor::Leaf(array) => Tensor::Leaf(take(array, rows)?),
+            Tensor::List(list) => Tensor::List(List {
+                partition: list.partition.gather(rows),
+                validity: gather_validity(list.validity.as_ref(), rows),
+                values: Arc::new(list.values.gather(&value_numbers(&list.partition, rows))?),
+            }),
+            Tensor::Struct(s) => Tensor::Struct(Struct {
+                nrows: rows.len(),
+                validity: gather_validity(s.validity.as_ref(), rows),
+                fields: s.fields.iter().map(|f| f.gather(rows)).collect::<Result<_>>()?,
+            }),
+            Tensor::Sparse(s) => {
+                let numbers = value_numbers(s.entries(), rows);
+                let dims = s.ndims();
+                let indices: ScalarBuffer<i64> = numbers.iter().flat_map(|n| s.index_of(*n)).copied().collect();
+                let shapes: ScalarBuffer<i64> = rows.iter().flat_map(|r| s.shape_of(*r)).copied().collect();
+                let validity = gather_validity(s.validity(), rows);
+                Tensor::Sparse(Sparse::try_new(dims, s.entries().gather(rows), indices, take(s.values(), &numbers)?, shapes, validity)?)
+            }
+        })
+    }
+}
+
+/// The numbers of the values of the given rows, row after row.
+pub fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
+    let mut numbers = Vec::with_capacity(rows.iter().map(|r| partition.row_length(*r)).sum());
+    for &row in rows {
+        numbers.extend(partition.range(row));
+    }
+    numbers
+}
+
+/// `array` at the given places.
+///
+/// # Errors
+/// A failure of memory only.
+pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
+    let rows = UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64));
+    arrow_select::take::take(array, &rows, None).map_err(|e| Error::data(e.to_string()))
+}
+
+fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<NullBuffer> {
+    let validity = validity?;
+    super::drop_if_full(Some(NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |i| validity.is_valid(rows[i])))))
+}

@@ -1,0 +1,373 @@
+//! The values of one field in many rows, as a tree that mirrors the type.
+//!
+//! ```text
+//! type     {title: string, tokens: int64[?]}[?]          in a chunk of 2 records
+//!
+//! List     [0 2 3]                        which structures belong to which record
+//!   Struct 3 rows
+//!     Leaf "a" "b" "c"                    title
+//!     List [0 2 2 5]                      which tokens belong to which structure
+//!       Leaf 1 2 3 4 5                    tokens
+//! ```
+//!
+//! One level of the tree is one axis: a [`List`] cuts the rows of the level below by a
+//! [`RowPartition`]. A dense tensor is a tree whose partitions are uniform, a ragged tensor one where
+//! they are not; all fields of a structure hang below the same partition, so that partitions are
+//! shared by construction and never need to be compared. Flat values are Arrow arrays.
+//!
+//! Why not one type per kind of tensor (dense, ragged, structured): nulls may stand at any level, a
+//! structure may be nested in rows of structures, and every verb would have to match on all pairs of
+//! kinds. In a tree each level has its own validity, and a verb is a small walk.
+//!
+//! Invariants, checked by [`Tensor::check`] and kept by the constructors:
+//! - a list's `partition.nvals()` is the number of rows of `values`;
+//! - a validity has one bit for each row; a null row of a non-uniform list is empty;
+//! - all fields of a structure have its number of rows;
+//! - a leaf's array has the type of [`DType::arrow`].
+
+pub mod arrow;
+pub mod build;
+pub mod concat;
+pub mod equal;
+pub mod gather;
+pub mod partition;
+pub mod sparse;
+
+pub use partition::RowPartition;
+pub use sparse::Sparse;
+
+use crate::error::{Error, Result};
+use crate::schema::{DType, Element, Field, Size, Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::NullBuffer;
+use std::sync::Arc;
+
+/// The values of one field in `nrows` rows.
+#[derive(Clone, Debug)]
+pub enum Tensor {
+    /// One value in each row.
+    Leaf(ArrayRef),
+    /// A run of items in each row.
+    List(List),
+    /// A structure in each row.
+    Struct(Struct),
+    /// A sparse tensor in each row.
+    Sparse(Sparse),
+}
+
+/// One axis: rows of items.
+#[derive(Clone, Debug)]
+pub struct List {
+    partition: RowPartition,
+    validity: Option<NullBuffer>,
+    values: Arc<Tensor>,
+}
+
+/// Structures, held field-major. The names stand in the schema, in the same order.
+#[derive(Clone, Debug)]
+pub struct Struct {
+    nrows: usize,
+    validity: Option<NullBuffer>,
+    fields: Vec<Tensor>,
+}
+
+impl List {
+    /// A list level.
+    ///
+    /// # Errors
+    /// The partition does not end at the number of values; the validity has another length.
+    pub fn try_new(partition: RowPartition, values: Tensor, validity: Option<NullBuffer>) -> Result<List> {
+        if partition.nvals() != values.nrows() {
+            return Err(Error::data(format!("the partition ends at {}, but there are {} values", partition.nvals(), values.nrows())));
+        }
+        check_validity(validity.as_ref(), partition.nrows())?;
+        Ok(List { partition, validity: drop_if_full(validity), values: Arc::new(values) })
+    }
+
+    pub fn partition(&self) -> &RowPartition {
+        &self.partition
+    }
+
+    /// Which rows are not null; `None` if all.
+    pub fn validity(&self) -> Option<&NullBuffer> {
+        self.validity.as_ref()
+    }
+
+    /// The level below: one row for each item.
+    pub fn values(&self) -> &Tensor {
+        &self.values
+    }
+
+    /// The level below, taken out where nobody else holds it.
+    pub fn into_values(self) -> Tensor {
+        Arc::try_unwrap(self.values).unwrap_or_else(|shared| shared.as_ref().clone())
+    }
+
+    /// The same rows over other values.
+    ///
+    /// # Errors
+    /// Another number of values.
+    pub fn with_values(&self, values: Tensor) -> Result<List> {
+        List::try_new(self.partition.clone(), values, self.validity.clone())
+    }
+}
+
+impl Struct {
+    /// Structures of these fields.
+    ///
+    /// # Errors
+    /// A field, or the validity, has another number of rows.
+    pub fn try_new(nrows: usize, fields: Vec<Tensor>, validity: Option<NullBuffer>) -> Result<Struct> {
+        if let Some(field) = fields.iter().find(|f| f.nrows() != nrows) {
+            return Err(Error::data(format!("a field has {} rows in {nrows} structures", field.nrows())));
+        }
+        check_validity(validity.as_ref(), nrows)?;
+        Ok(Struct { nrows, validity: drop_if_full(validity), fields })
+    }
+
+    /// Which structures are not null; `None` if all.
+    pub fn validity(&self) -> Option<&NullBuffer> {
+        self.validity.as_ref()
+    }
+
+    pub fn fields(&self) -> &[Tensor] {
+        &self.fields
+    }
+
+    pub fn into_fields(self) -> Vec<Tensor> {
+        self.fields
+    }
+}
+
+impl Tensor {
+    /// A list level; see [`List::try_new`].
+    ///
+    /// # Errors
+    /// As [`List::try_new`].
+    pub fn list(partition: RowPartition, values: Tensor, validity: Option<NullBuffer>) -> Result<Tensor> {
+        Ok(Tensor::List(List::try_new(partition, values, validity)?))
+    }
+
+    /// Structures; see [`Struct::try_new`].
+    ///
+    /// # Errors
+    /// As [`Struct::try_new`].
+    pub fn structure(nrows: usize, fields: Vec<Tensor>, validity: Option<NullBuffer>) -> Result<Tensor> {
+        Ok(Tensor::Struct(Struct::try_new(nrows, fields, validity)?))
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        match self {
+            Tensor::Leaf(array) => array.len(),
+            Tensor::List(list) => list.partition.nrows(),
+            Tensor::Struct(s) => s.nrows,
+            Tensor::Sparse(s) => s.nrows(),
+        }
+    }
+
+    /// Which rows of this level are not null; `None` if all. A leaf of dtype null has only nulls.
+    pub fn validity(&self) -> Option<NullBuffer> {
+        match self {
+            Tensor::Leaf(array) => array.logical_nulls().filter(|n| n.null_count() > 0),
+            Tensor::List(list) => list.validity.clone(),
+            Tensor::Struct(s) => s.validity.clone(),
+            Tensor::Sparse(s) => s.validity().cloned(),
+        }
+    }
+
+    /// The same rows with another validity: rows that it calls null must be empty where they are lists.
+    ///
+    /// # Errors
+    /// The validity has another length.
+    pub fn with_validity(self, validity: Option<NullBuffer>) -> Result<Tensor> {
+        check_validity(validity.as_ref(), self.nrows())?;
+        Ok(match self {
+            Tensor::Leaf(array) if array.data_type() == &arrow_schema::DataType::Null => Tensor::Leaf(array),
+            Tensor::Leaf(array) => {
+                let data = array.to_data().into_builder().nulls(validity);
+                Tensor::Leaf(arrow_array::make_array(data.build().map_err(|e| Error::data(e.to_string()))?))
+            }
+            Tensor::List(list) => Tensor::List(List { validity: drop_if_full(validity), ..list }),
+            Tensor::Struct(s) => Tensor::Struct(Struct { validity: drop_if_full(validity), ..s }),
+            Tensor::Sparse(s) => Tensor::Sparse(s.with_validity(validity)?),
+        })
+    }
+
+    /// The first row that is null, or holds a null anywhere inside.
+    pub fn first_null_row(&self) -> Option<usize> {
+        let own = self.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
+        let inner = match self {
+            Tensor::Leaf(_) => None,
+            Tensor::List(list) => list.values.first_null_row().map(|value| row_of(&list.partition, value)),
+            Tensor::Struct(s) => s.fields.iter().filter_map(Tensor::first_null_row).min(),
+            Tensor::Sparse(s) => s.first_null_value().map(|value| row_of(s.entries(), value)),
+        };
+        own.into_iter().chain(inner).min()
+    }
+
+    /// Rows `start .. start + len`. No value is moved; partitions are rebased, O(rows).
+    pub fn slice(&self, start: usize, len: usize) -> Tensor {
+        if start == 0 && len == self.nrows() {
+            return self.clone();
+        }
+        match self {
+            Tensor::Leaf(array) => Tensor::Leaf(array.slice(start, len)),
+            Tensor::List(list) => {
+                let (partition, values) = list.partition.slice(start..start + len);
+                Tensor::List(List {
+                    partition,
+                    validity: drop_if_full(list.validity.as_ref().map(|v| v.slice(start, len))),
+                    values: Arc::new(list.values.slice(values.start, values.len())),
+                })
+            }
+            Tensor::Struct(s) => Tensor::Struct(Struct {
+                nrows: len,
+                validity: drop_if_full(s.validity.as_ref().map(|v| v.slice(start, len))),
+                fields: s.fields.iter().map(|f| f.slice(start, len)).collect(),
+            }),
+            Tensor::Sparse(s) => Tensor::Sparse(s.slice(start, len)),
+        }
+    }
+
+    /// The list level, or an error that says what is there instead.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn as_list(&self) -> Result<&List> {
+        match self {
+            Tensor::List(list) => Ok(list),
+            _ => Err(Error::data("there is no axis to work on")),
+        }
+    }
+
+    /// The flat values, or an error.
+    ///
+    /// # Errors
+    /// It is no leaf.
+    pub fn as_leaf(&self) -> Result<&ArrayRef> {
+        match self {
+            Tensor::Leaf(array) => Ok(array),
+            _ => Err(Error::data("these are no single values")),
+        }
+    }
+
+    /// The structures, or an error.
+    ///
+    /// # Errors
+    /// It is no structure.
+    pub fn as_struct(&self) -> Result<&Struct> {
+        match self {
+            Tensor::Struct(s) => Ok(s),
+            _ => Err(Error::data("these are no structures")),
+        }
+    }
+
+    /// The partitions of the first `levels` list levels, outermost first, and what lies below them.
+    ///
+    /// # Errors
+    /// There are fewer levels.
+    pub fn levels(&self, levels: usize) -> Result<(Vec<&RowPartition>, &Tensor)> {
+        let (mut partitions, mut below) = (Vec::with_capacity(levels), self);
+        for _ in 0..levels {
+            let list = below.as_list()?;
+            partitions.push(&list.partition);
+            below = &list.values;
+        }
+        Ok((partitions, below))
+    }
+
+    /// The same first `levels` list levels over what `change` makes of what lies below.
+    ///
+    /// # Errors
+    /// There are fewer levels; `change` fails, or gives another number of rows.
+    pub fn map_below(&self, levels: usize, change: &mut dyn FnMut(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+        if levels == 0 {
+            return change(self);
+        }
+        let list = self.as_list()?;
+        Ok(Tensor::List(list.with_values(list.values.map_below(levels - 1, change)?)?))
+    }
+
+    /// Memory held by the values and partitions of these rows, in bytes. The same for the same rows,
+    /// wherever they have been cut from: sizes of outputs may depend on it.
+    pub fn nbytes(&self) -> usize {
+        match self {
+            Tensor::Leaf(array) => build::leaf_nbytes(array),
+            Tensor::List(list) => list.values.nbytes() + if list.partition.uniform_row_length().is_some() { 0 } else { 8 * self.nrows() },
+            Tensor::Struct(s) => s.fields.iter().map(Tensor::nbytes).sum(),
+            Tensor::Sparse(s) => s.nbytes(),
+        }
+    }
+
+    /// Checks this tensor against a type: levels, sizes, dtypes, fields.
+    ///
+    /// # Errors
+    /// What differs, as an error of ours: data never gets so far.
+    pub fn check(&self, ty: &Type) -> Result<()> {
+        self.check_level(ty, ty.list_dims().len(), true)
+    }
+
+    fn check_level(&self, ty: &Type, levels: usize, outer: bool) -> Result<()> {
+        let may_be_null = if outer { ty.optional } else { ty.with_nulls };
+        if !may_be_null && !matches!(ty.dtype(), Some(DType::Null)) && self.validity().is_some() {
+            return Err(Error::data("holds a null that its type does not have"));
+        }
+        if levels > 0 {
+            let Tensor::List(list) = self else {
+                return Err(Error::data(format!("lacks {levels} of its axes")));
+            };
+            let dims = ty.list_dims();
+            if let Size::Known(size) = dims[dims.len() - levels].size
+                && list.partition.uniform_row_length() != Some(size as usize)
+            {
+                return Err(Error::data(format!("has rows that are not partitioned as the known size {size}")));
+            }
+            return list.values.check_level(ty, levels - 1, false);
+        }
+        match (self, &ty.element) {
+            (Tensor::Leaf(array), Element::Value(dtype)) if *array.data_type() == dtype.arrow() => Ok(()),
+            (Tensor::Struct(s), Element::Struct(fields)) if s.fields.len() == fields.len() => {
+                s.fields.iter().zip(fields).try_for_each(|(t, f)| t.check(&f.ty).map_err(|e| e.in_field(&f.name)))
+            }
+            (Tensor::Sparse(s), Element::Sparse(dtype)) if *s.values().data_type() == dtype.arrow() && s.ndims() == ty.rank() => Ok(()),
+            (found, _) => Err(Error::data(format!("is not what its type {ty} says: {}", found.kind_name()))),
+        }
+    }
+
+    fn kind_name(&self) -> String {
+        match self {
+            Tensor::Leaf(array) => format!("values of Arrow type {}", array.data_type()),
+            Tensor::List(_) => "a list".to_owned(),
+            Tensor::Struct(s) => format!("a structure of {} fields", s.fields.len()),
+            Tensor::Sparse(s) => format!("a sparse tensor of rank {}", s.ndims()),
+        }
+    }
+}
+
+/// The row that holds value `value`. O(log nrows).
+pub fn row_of(partition: &RowPartition, value: usize) -> usize {
+    let (mut low, mut high) = (0, partition.nrows());
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if partition.start(middle) <= value { low = middle } else { high = middle }
+    }
+    low
+}
+
+fn check_validity(validity: Option<&NullBuffer>, nrows: usize) -> Result<()> {
+    match validity {
+        Some(v) if v.len() != nrows => Err(Error::data(format!("a validity of {} bits for {nrows} rows", v.len()))),
+        _ => Ok(()),
+    }
+}
+
+/// A validity without nulls says nothing.
+pub(crate) fn drop_if_full(validity: Option<NullBuffer>) -> Option<NullBuffer> {
+    validity.filter(|v| v.null_count() > 0)
+}
+
+/// The fields of a record as one structure type: what a record is.
+pub fn record_type(fields: &[Field]) -> Type {
+    Type::structure(fields.to_vec(), Vec::new())
+}

@@ -1,0 +1,135 @@
+//! Sparse tensors: one in each row.
+//!
+//! Source of the meaning: `tf.SparseTensor`. Indices lie inside the dense shape; their order and
+//! repeats are free, as in TensorFlow.
+
+use super::{RowPartition, drop_if_full};
+use crate::error::{Error, Result};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+
+/// One sparse tensor of rank `ndims` in each row.
+#[derive(Clone, Debug)]
+pub struct Sparse {
+    ndims: usize,
+    entries: RowPartition,
+    indices: ScalarBuffer<i64>,
+    values: ArrayRef,
+    dense_shape: ScalarBuffer<i64>,
+    validity: Option<NullBuffer>,
+}
+
+impl Sparse {
+    /// From its components: `entries` cuts the entries into rows; `indices` are `[entries, ndims]`
+    /// row by row, `values` `[entries]`, `dense_shape` `[nrows, ndims]`.
+    ///
+    /// # Errors
+    /// Components of other lengths, a negative size, an index outside the dense shape (its row is named).
+    pub fn try_new(
+        ndims: usize,
+        entries: RowPartition,
+        indices: ScalarBuffer<i64>,
+        values: ArrayRef,
+        dense_shape: ScalarBuffer<i64>,
+        validity: Option<NullBuffer>,
+    ) -> Result<Sparse> {
+        let (n, nrows) = (entries.nvals(), entries.nrows());
+        if values.len() != n || Some(indices.len()) != n.checked_mul(ndims) {
+            return Err(Error::data(format!("{} indices of {ndims} dimensions for {} values", indices.len() / ndims.max(1), values.len())));
+        }
+        if Some(dense_shape.len()) != nrows.checked_mul(ndims) || validity.as_ref().is_some_and(|v| v.len() != nrows) {
+            return Err(Error::data(format!("{} sizes for {nrows} sparse tensors of rank {ndims}", dense_shape.len())));
+        }
+        for row in 0..nrows {
+            let shape = &dense_shape[row * ndims..(row + 1) * ndims];
+            if let Some(size) = shape.iter().find(|s| **s < 0) {
+                return Err(Error::data(format!("dense_shape holds the negative size {size}")).at_row(row));
+            }
+            for entry in entries.range(row) {
+                let index = &indices[entry * ndims..(entry + 1) * ndims];
+                if index.iter().zip(shape).any(|(i, n)| *i < 0 || i >= n) {
+                    return Err(Error::data(format!("index {index:?} is outside the dense_shape {shape:?}")).at_row(row));
+                }
+            }
+        }
+        Ok(Sparse { ndims, entries, indices, values, dense_shape, validity: drop_if_full(validity) })
+    }
+
+    /// The rank of the tensors.
+    pub fn ndims(&self) -> usize {
+        self.ndims
+    }
+
+    /// Number of sparse tensors.
+    pub fn nrows(&self) -> usize {
+        self.entries.nrows()
+    }
+
+    /// Which entries belong to which row.
+    pub fn entries(&self) -> &RowPartition {
+        &self.entries
+    }
+
+    /// The indices of all entries, `ndims` numbers each.
+    pub fn indices(&self) -> &ScalarBuffer<i64> {
+        &self.indices
+    }
+
+    /// The values of all entries.
+    pub fn values(&self) -> &ArrayRef {
+        &self.values
+    }
+
+    /// The dense shapes of all rows, `ndims` numbers each.
+    pub fn dense_shape(&self) -> &ScalarBuffer<i64> {
+        &self.dense_shape
+    }
+
+    /// The dense shape of one row.
+    pub fn shape_of(&self, row: usize) -> &[i64] {
+        &self.dense_shape[row * self.ndims..(row + 1) * self.ndims]
+    }
+
+    /// The index of one entry.
+    pub fn index_of(&self, entry: usize) -> &[i64] {
+        &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
+    }
+
+    /// Which rows are not null; `None` if all.
+    pub fn validity(&self) -> Option<&NullBuffer> {
+        self.validity.as_ref()
+    }
+
+    pub(super) fn with_validity(self, validity: Option<NullBuffer>) -> Result<Sparse> {
+        Ok(Sparse { validity: drop_if_full(validity), ..self })
+    }
+
+    /// Whether the entries of every row are in row-major order of their indices, without repeats.
+    pub fn is_canonical(&self) -> bool {
+        (0..self.nrows()).all(|row| {
+            let range = self.entries.range(row);
+            range.clone().skip(1).all(|entry| self.index_of(entry - 1) < self.index_of(entry))
+        })
+    }
+
+    pub(super) fn first_null_value(&self) -> Option<usize> {
+        let nulls = self.values.nulls().filter(|n| n.null_count() > 0)?;
+        (0..nulls.len()).find(|i| nulls.is_null(*i))
+    }
+
+    pub(super) fn slice(&self, start: usize, len: usize) -> Sparse {
+        let (entries, values) = self.entries.slice(start..start + len);
+        Sparse {
+            ndims: self.ndims,
+            entries,
+            indices: self.indices.slice(values.start * self.ndims, values.len() * self.ndims),
+            values: self.values.slice(values.start, values.len()),
+            dense_shape: self.dense_shape.slice(start * self.ndims, len * self.ndims),
+            validity: drop_if_full(self.validity.as_ref().map(|v| v.slice(start, len))),
+        }
+    }
+
+    pub(super) fn nbytes(&self) -> usize {
+        8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + super::build::leaf_nbytes(&self.values)
+    }
+}
