@@ -21,7 +21,7 @@
 //! # Levels
 //! A module uses only modules above it in this list (`tests/it/layers.rs` checks it):
 //! ```text
-//! 0 error path
+//! 0 error path notice
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 verbs formats
@@ -34,6 +34,7 @@ pub mod demand;
 pub mod error;
 pub mod formats;
 pub mod io;
+pub mod notice;
 pub mod options;
 pub mod path;
 pub mod schema;

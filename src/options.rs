@@ -1,5 +1,6 @@
 //! The global options: defined once for the parser, the help, the man page and everyone who reads them.
 
+use crate::notice::Notices;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -96,6 +97,9 @@ pub struct Options {
     /// How much of a pipe decides its types
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
     pub infer_bytes: u64,
+    /// What the run has to tell besides: `options.notices.add(text, options.strict)?`.
+    #[arg(skip)]
+    pub notices: Notices,
 }
 
 /// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.

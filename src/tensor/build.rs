@@ -59,18 +59,14 @@ fn null_leaf(dtype: &DType, nrows: usize) -> ArrayRef {
     if nrows == 0 { new_empty_array(&dtype.arrow()) } else { new_null_array(&dtype.arrow(), nrows) }
 }
 
-/// Bytes of the values of a leaf alone, the same wherever the rows have been cut from.
+/// Bytes of the values of a leaf alone: the sum over its values, wherever they have been cut from.
 pub fn leaf_nbytes(array: &ArrayRef) -> usize {
     let n = array.len();
     match array.data_type() {
         DataType::Null => 0,
-        DataType::Boolean => n.div_ceil(8),
         DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + 8 * n,
         DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + 8 * n,
-        other => match other.primitive_width() {
-            Some(width) => n * width,
-            None => array.to_data().get_slice_memory_size().unwrap_or(8 * n),
-        },
+        other => n * other.primitive_width().unwrap_or(16),
     }
 }
 

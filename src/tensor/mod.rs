@@ -289,12 +289,12 @@ impl Tensor {
         Ok(Tensor::List(list.with_values(list.values.map_below(levels - 1, change)?)?))
     }
 
-    /// Memory held by the values and partitions of these rows, in bytes. The same for the same rows,
-    /// wherever they have been cut from: sizes of outputs may depend on it.
+    /// About the memory of the values and partitions of these rows, in bytes: the sum over the rows,
+    /// however they are cut and encoded, so that sizes of outputs may depend on it.
     pub fn nbytes(&self) -> usize {
         match self {
             Tensor::Leaf(array) => build::leaf_nbytes(array),
-            Tensor::List(list) => list.values.nbytes() + if list.partition.uniform_row_length().is_some() { 0 } else { 8 * self.nrows() },
+            Tensor::List(list) => list.values.nbytes() + 8 * self.nrows(),
             Tensor::Struct(s) => s.fields.iter().map(Tensor::nbytes).sum(),
             Tensor::Sparse(s) => s.nbytes(),
         }

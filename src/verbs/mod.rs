@@ -10,7 +10,7 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
@@ -119,6 +119,16 @@ pub trait Report: Send {
     /// Whether it looks at the records, or at the schema only.
     fn needs_records(&self) -> bool {
         true
+    }
+
+    /// Whether bad records are reported by [`Report::fault`] instead of failing the run.
+    fn takes_faults(&self) -> bool {
+        false
+    }
+
+    /// A record that could not be used; only called if [`Report::takes_faults`].
+    fn fault(&mut self, fault: &Fault) {
+        let _ = fault;
     }
 
     /// Takes a chunk; may write already. `Done` stops the reader.
