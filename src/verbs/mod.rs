@@ -10,6 +10,8 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+pub mod fields;
+
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
 use crate::error::Result;

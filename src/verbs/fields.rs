@@ -1,0 +1,215 @@
+//! Which fields a verb works on: `-f a,b.c`, with `*` for any run of characters in a name.
+
+use crate::error::{Error, Result};
+use crate::path::{self, FieldPath};
+use crate::schema::{Field, Schema};
+
+/// `-f`: limits a verb to fields.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct FieldArgs {
+    /// Fields to work on, as a,b.c; `*` stands for any characters [default: all it applies to]
+    #[arg(short = 'f', long = "fields", value_name = "FIELDS")]
+    pub fields: Vec<String>,
+}
+
+impl FieldArgs {
+    /// The fields named, in the order of the schema; `None` if the user named none.
+    ///
+    /// # Errors
+    /// A name that no field has, a pattern that no field matches.
+    pub fn resolve(&self, schema: &Schema) -> Result<Option<Vec<FieldPath>>> {
+        if self.fields.is_empty() {
+            return Ok(None);
+        }
+        let mut named = Vec::new();
+        for text in &self.fields {
+            named.extend(Patterns::parse(text)?.resolve(schema)?);
+        }
+        let mut all = Vec::new();
+        every_field(&schema.fields, None, &mut |path, _| all.push(path));
+        all.retain(|path| named.contains(path));
+        Ok(Some(all))
+    }
+}
+
+/// A comma-separated list of field paths whose names may hold `*`.
+#[derive(Clone, Debug)]
+pub struct Patterns {
+    text: String,
+    patterns: Vec<Vec<Name>>,
+}
+
+#[derive(Clone, Debug)]
+enum Name {
+    Exact(String),
+    /// `*` stands for any run of characters, but never for the dot between names.
+    Glob(String),
+}
+
+impl Name {
+    fn parse(part: &str, whole: &str) -> Result<Name> {
+        let name = path::unquote(part, whole)?;
+        let is_quoted = part.trim().starts_with('`');
+        Ok(if name.contains('*') && !is_quoted { Name::Glob(name) } else { Name::Exact(name) })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Name::Exact(exact) => exact == name,
+            Name::Glob(pattern) => path::glob_matches(pattern, name),
+        }
+    }
+}
+
+impl Patterns {
+    /// Parses `a,b.c,image/*`.
+    ///
+    /// # Errors
+    /// As [`FieldPath::parse`].
+    pub fn parse(text: &str) -> Result<Patterns> {
+        let patterns = path::split(text, ',')?
+            .into_iter()
+            .map(|one| path::split(one, '.')?.into_iter().map(|part| Name::parse(part, one)).collect::<Result<Vec<_>>>())
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Patterns { text: text.to_owned(), patterns })
+    }
+
+    /// The fields that match, pattern after pattern, each field once.
+    ///
+    /// # Errors
+    /// A usage error for a name that no field has (with the nearest one) and for a pattern that no field matches.
+    pub fn resolve(&self, schema: &Schema) -> Result<Vec<FieldPath>> {
+        let mut found: Vec<FieldPath> = Vec::new();
+        for pattern in &self.patterns {
+            if let Some(path) = exact(pattern)? {
+                schema.find(&path)?;
+                push_new(&mut found, path);
+                continue;
+            }
+            let before = found.len();
+            let mut seen = false;
+            matching(pattern, &schema.fields, &mut Vec::new(), &mut |path| {
+                seen = true;
+                push_new(&mut found, path);
+            })?;
+            if !seen && found.len() == before {
+                let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
+                return Err(Error::usage(format!("no field matches {}", self.text)).help(format!("the fields are: {}", names.join(", "))));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Patterns of the top-level names: what to ask of the stream in front.
+    pub fn wanted(&self) -> Vec<String> {
+        self.patterns
+            .iter()
+            .filter_map(|p| p.first())
+            .map(|name| match name {
+                Name::Exact(name) | Name::Glob(name) => name.clone(),
+            })
+            .collect()
+    }
+}
+
+fn exact(pattern: &[Name]) -> Result<Option<FieldPath>> {
+    let names: Option<Vec<String>> = pattern
+        .iter()
+        .map(|name| match name {
+            Name::Exact(name) => Some(name.clone()),
+            Name::Glob(_) => None,
+        })
+        .collect();
+    names.map(FieldPath::try_new).transpose()
+}
+
+fn matching(pattern: &[Name], fields: &[Field], names: &mut Vec<String>, found: &mut dyn FnMut(FieldPath)) -> Result<()> {
+    let Some((first, rest)) = pattern.split_first() else {
+        return Ok(());
+    };
+    for field in fields.iter().filter(|f| first.matches(&f.name)) {
+        names.push(field.name.clone());
+        if rest.is_empty() {
+            found(FieldPath::try_new(names.clone())?);
+        } else {
+            matching(rest, field.ty.fields().unwrap_or(&[]), names, found)?;
+        }
+        names.pop();
+    }
+    Ok(())
+}
+
+fn push_new(paths: &mut Vec<FieldPath>, path: FieldPath) {
+    if !paths.contains(&path) {
+        paths.push(path);
+    }
+}
+
+/// Every field at any depth, a structure before the fields in it.
+pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn FnMut(FieldPath, &Field)) {
+    for field in fields {
+        let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
+        see(path.clone(), field);
+        every_field(field.ty.fields().unwrap_or(&[]), Some(&path), see);
+    }
+}
+
+/// Splits `old=new` at the first `=` outside backquotes.
+///
+/// # Errors
+/// A usage error if there is none; `what` says what was expected, as `old=new`.
+pub fn split_assignment<'a>(text: &'a str, what: &str) -> Result<(&'a str, &'a str)> {
+    let left = path::split(text, '=')?.first().map_or(0, |l| l.len());
+    match (text.get(..left), text.get(left + 1..)) {
+        (Some(name), Some(value)) if !name.trim().is_empty() => Ok((name.trim(), value)),
+        _ => Err(Error::usage(format!("expected {what}, found `{text}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{DType, Type};
+
+    fn schema() -> Schema {
+        let leaf = |name: &str| Field::new(name, Type::tensor(DType::Int64, Vec::new()));
+        let docs = Type::structure(vec![leaf("title"), leaf("tokens")], Vec::new());
+        Schema::new(vec![leaf("id"), Field::new("docs", docs), leaf("a_id"), leaf("x*")])
+    }
+
+    #[test]
+    fn patterns_name_fields_in_their_own_order() {
+        for (text, want) in [
+            ("docs.tokens,id", "docs.tokens id"),
+            ("*id", "id a_id"),
+            ("a_id,*id", "a_id id"),
+            ("docs.*", "docs.title docs.tokens"),
+            ("*.t*", "docs.title docs.tokens"),
+            ("`x*`", "`x*`"),
+            ("*", "id docs a_id `x*`"),
+        ] {
+            let found = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect(text);
+            assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_not_there() {
+        for (text, want) in [
+            ("idd", "there is no field `idd`\n  did you mean id?"),
+            ("docs.token", "there is no field `token` in docs\n  did you mean docs.tokens?"),
+            ("q*", "no field matches q*\n  the fields are: id, docs, a_id, `x*`"),
+            ("", "`` has an empty name in it\n  the empty name is written as two backquotes"),
+        ] {
+            let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
+            assert_eq!(error.to_string(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn assignments_split_outside_backquotes() {
+        assert_eq!(split_assignment("`a=b`=c=d", "old=new").ok(), Some(("`a=b`", "c=d")));
+        assert!(split_assignment("ab", "old=new").is_err());
+        assert!(split_assignment("=b", "old=new").is_err());
+    }
+}
