@@ -10,7 +10,17 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+pub mod choose;
+pub mod convert;
+pub mod count;
+pub mod drop;
 pub mod fields;
+pub mod head;
+pub mod memory;
+pub mod rename;
+pub mod select;
+pub mod skip;
+pub mod tail;
 
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
@@ -21,7 +31,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// All verbs, in the order of the help. Adding a verb is one file, its `mod` line and its line here.
-pub static VERBS: &[Entry] = &[];
+pub static VERBS: &[Entry] = &[
+    entry::<convert::Convert>(),
+    entry::<count::Count>(),
+    entry::<head::Head>(),
+    entry::<tail::Tail>(),
+    entry::<skip::Skip>(),
+    entry::<select::Select>(),
+    entry::<drop::Drop>(),
+    entry::<rename::Rename>(),
+];
 
 /// One example of a verb: shown in its help and man page, run by a test.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,103 @@
+//! Choosing fields at any depth: what `select` and `drop` share.
+
+use super::Map;
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::path::FieldPath;
+use crate::schema::{Element, Field, Schema};
+use crate::tensor::Tensor;
+
+/// What is kept of a structure's fields, in the order of the output.
+#[derive(Clone, Debug)]
+pub struct Choice(Vec<(usize, Kept)>);
+
+#[derive(Clone, Debug)]
+enum Kept {
+    Whole,
+    Part(Choice),
+}
+
+impl Choice {
+    /// The fields of these paths alone, in their order. A structure that is named is kept whole.
+    pub fn only(fields: &[Field], paths: &[FieldPath]) -> Choice {
+        let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
+        Choice::only_names(fields, &names)
+    }
+
+    fn only_names(fields: &[Field], paths: &[&[String]]) -> Choice {
+        let mut kept: Vec<(usize, Kept)> = Vec::new();
+        for names in paths {
+            let Some(index) = names.first().and_then(|name| fields.iter().position(|f| f.name == *name)) else { continue };
+            if kept.iter().any(|(i, _)| *i == index) {
+                continue;
+            }
+            let inside: Vec<&[String]> = paths.iter().filter(|p| p.first() == names.first()).map(|p| &p[1..]).collect();
+            let part = if inside.iter().any(|p| p.is_empty()) {
+                Kept::Whole
+            } else {
+                Kept::Part(Choice::only_names(fields[index].ty.fields().unwrap_or(&[]), &inside))
+            };
+            kept.push((index, part));
+        }
+        Choice(kept)
+    }
+
+    /// All fields but those of these paths.
+    pub fn all_but(fields: &[Field], paths: &[FieldPath]) -> Choice {
+        let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
+        Choice::all_but_names(fields, &names)
+    }
+
+    fn all_but_names(fields: &[Field], paths: &[&[String]]) -> Choice {
+        let keep = |(index, field): (usize, &Field)| {
+            let inside: Vec<&[String]> = paths.iter().filter(|p| p.first() == Some(&field.name)).map(|p| &p[1..]).collect();
+            if inside.iter().any(|p| p.is_empty()) {
+                None
+            } else if inside.is_empty() {
+                Some((index, Kept::Whole))
+            } else {
+                Some((index, Kept::Part(Choice::all_but_names(field.ty.fields().unwrap_or(&[]), &inside))))
+            }
+        };
+        Choice(fields.iter().enumerate().filter_map(keep).collect())
+    }
+
+    /// The schema of what is kept.
+    pub fn schema(&self, schema: &Schema) -> Schema {
+        Schema::new(self.fields(&schema.fields))
+    }
+
+    fn fields(&self, fields: &[Field]) -> Vec<Field> {
+        let keep = |(index, kept): &(usize, Kept)| {
+            let mut field = fields[*index].clone();
+            if let (Kept::Part(choice), Element::Struct(inner)) = (kept, &mut field.ty.element) {
+                *inner = choice.fields(inner);
+            }
+            field
+        };
+        self.0.iter().map(keep).collect()
+    }
+
+    fn tensors(&self, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+        let keep = |(index, kept): &(usize, Kept)| match kept {
+            Kept::Whole => Ok(tensors[*index].clone()),
+            Kept::Part(choice) => choice.inside(&tensors[*index]),
+        };
+        self.0.iter().map(keep).collect()
+    }
+
+    /// Of the structures in the rows of `tensor`.
+    fn inside(&self, tensor: &Tensor) -> Result<Tensor> {
+        match tensor {
+            Tensor::List(list) => Ok(Tensor::List(list.with_values(self.inside(list.values())?)?)),
+            Tensor::Struct(s) => Tensor::structure(tensor.nrows(), self.tensors(s.fields())?, s.validity().cloned()),
+            other => Ok(other.clone()),
+        }
+    }
+}
+
+impl Map for Choice {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        chunk.with_columns(self.tensors(&chunk.columns)?)
+    }
+}

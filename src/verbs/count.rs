@@ -1,0 +1,60 @@
+//! `count`: the number of records.
+
+use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
+use crate::chunk::Chunk;
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::io::Write;
+use std::sync::Arc;
+
+/// The number of records that reach it.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Count {}
+
+impl Verb for Count {
+    const NAME: &'static str = "count";
+    const SUMMARY: &'static str = "Print the number of records";
+    const ABOUT: &'static str = "\
+Ends a chain: it counts what reaches it. No field is parsed that no verb in front of it needs; where the \
+footer or the framing of the file is enough, nothing else is read.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "records of a file",
+            args: "count",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "3\n",
+        },
+        Example {
+            about: "batches that a chain makes",
+            args: "batch 2 then count",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "2\n",
+        },
+    ];
+
+    fn bind(&self, _: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(Counter { records: 0 })) })
+    }
+
+    fn demand(&self, _: Demand) -> Demand {
+        Demand { fields: Wanted::Matching(Vec::new()), records: None }
+    }
+}
+
+struct Counter {
+    records: u64,
+}
+
+impl Report for Counter {
+    fn push(&mut self, chunk: &Chunk, _: &mut dyn Write) -> Result<Flow> {
+        self.records += chunk.nrows as u64;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
+        writeln!(out, "{}", self.records).map_err(|e| Error::io("output", "cannot write", &e))?;
+        Ok(Verdict::Good)
+    }
+}

@@ -1,0 +1,50 @@
+//! `drop a,b.c`: all fields but these.
+
+use super::choose::Choice;
+use super::fields::Patterns;
+use super::{Bound, Example, Step, Verb};
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// All fields but these.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Drop {
+    /// Fields as a,b.c; `*` stands for any characters of a name
+    #[arg(value_name = "FIELDS", value_parser = super::select::parse)]
+    fields: Patterns,
+}
+
+impl Verb for Drop {
+    const NAME: &'static str = "drop";
+    const SUMMARY: &'static str = "Leave these fields out";
+    const ABOUT: &'static str = "\
+The other fields are kept as they are. A field inside structures is named by its path; a structure that loses \
+all its fields stays, empty.";
+    const MEANING: &'static str = "tf.experimental.StructuredTensor.with_updates({field: None})";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "all but one field",
+            args: "drop tokens",
+            input: "{\"id\": 1, \"label\": \"a\", \"tokens\": [5, 2]}\n",
+            output: "{\"id\":1,\"label\":\"a\"}\n",
+        },
+        Example {
+            about: "a field of every document",
+            args: "drop docs.title",
+            input: "{\"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}]}\n",
+            output: "{\"docs\":[{\"tokens\":[1,2]},{\"tokens\":[]}]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let choice = Choice::all_but(&schema.fields, &self.fields.resolve(schema)?);
+        Ok(Bound { schema: Arc::new(choice.schema(schema)), step: Step::Map(Arc::new(choice)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after.and_fields(self.fields.wanted())
+    }
+}

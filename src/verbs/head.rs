@@ -1,0 +1,63 @@
+//! `head N`: the first records.
+
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// The first N records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Head {
+    /// How many records
+    #[arg(value_name = "N")]
+    count: u64,
+}
+
+impl Verb for Head {
+    const NAME: &'static str = "head";
+    const SUMMARY: &'static str = "Keep the first N records";
+    const ABOUT: &'static str = "\
+The reader is stopped as soon as there are enough, so that the first records of a huge file or an endless \
+pipe are there at once. Types are inferred from these records alone.";
+    const MEANING: &'static str = "tf.data.Dataset.take";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the first two records",
+            args: "head 2",
+            input: "{\"id\": 1, \"tokens\": [5, 2]}\n{\"id\": 2, \"tokens\": []}\n{\"id\": 3, \"tokens\": [7]}\n",
+            output: "{\"id\":1,\"tokens\":[5,2]}\n{\"id\":2,\"tokens\":[]}\n",
+        },
+        Example {
+            about: "the first batch",
+            args: "batch 2 then head 1",
+            input: "{\"tokens\": [5, 2]}\n{\"tokens\": []}\n{\"tokens\": [7]}\n",
+            output: "{\"tokens\":[[5,2],[]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(First { left: self.count })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: Some(after.records.map_or(self.count, |n| n.min(self.count))), ..after }
+    }
+}
+
+struct First {
+    left: u64,
+}
+
+impl Fold for First {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let nrows = chunk.nrows.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= nrows as u64;
+        if nrows > 0 {
+            out.push(chunk.slice(0, nrows));
+        }
+        Ok(if self.left == 0 { Flow::Done } else { Flow::More })
+    }
+}

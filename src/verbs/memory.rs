@@ -1,0 +1,140 @@
+//! Chunks that a verb has to hold, within `--max-memory`.
+
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use std::collections::VecDeque;
+use std::fs;
+
+/// Chunks in order, with their rows and bytes counted.
+#[derive(Debug)]
+pub struct Held {
+    chunks: VecDeque<Chunk>,
+    nrows: usize,
+    budget: Budget,
+}
+
+impl Held {
+    /// Nothing yet. `verb` and `way_out` are for the message at the limit: `sort` holds all records ...
+    pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
+        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options) }
+    }
+
+    /// Number of rows held.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// Takes a chunk behind the others.
+    ///
+    /// # Errors
+    /// That is more than `--max-memory`.
+    pub fn push_back(&mut self, chunk: Chunk) -> Result<()> {
+        self.budget.take(chunk.nbytes() as u64)?;
+        self.nrows += chunk.nrows;
+        self.chunks.push_back(chunk);
+        Ok(())
+    }
+
+    /// Takes a chunk in front of the others.
+    ///
+    /// # Errors
+    /// That is more than `--max-memory`.
+    pub fn push_front(&mut self, chunk: Chunk) -> Result<()> {
+        self.budget.take(chunk.nbytes() as u64)?;
+        self.nrows += chunk.nrows;
+        self.chunks.push_front(chunk);
+        Ok(())
+    }
+
+    /// Gives the first chunk back.
+    pub fn pop_front(&mut self) -> Option<Chunk> {
+        let chunk = self.chunks.pop_front()?;
+        self.nrows -= chunk.nrows;
+        self.budget.give_back(chunk.nbytes() as u64);
+        Some(chunk)
+    }
+
+    /// Everything as one chunk; `None` if there is nothing. Holds nothing afterwards.
+    ///
+    /// # Errors
+    /// As [`Chunk::concat`].
+    pub fn take_all(&mut self) -> Result<Option<Chunk>> {
+        let parts: Vec<Chunk> = std::iter::from_fn(|| self.pop_front()).collect();
+        if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
+    }
+}
+
+/// Counted bytes against `--max-memory`.
+#[derive(Debug)]
+pub struct Budget {
+    verb: String,
+    way_out: &'static str,
+    limit: u64,
+    used: u64,
+}
+
+impl Budget {
+    /// Nothing used yet. The limit is `--max-memory`, or 75% of what the process may use.
+    pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Budget {
+        let limit = options.max_memory.unwrap_or_else(|| available_bytes() / 4 * 3);
+        Budget { verb: verb.into(), way_out, limit, used: 0 }
+    }
+
+    /// Counts bytes in.
+    ///
+    /// # Errors
+    /// Together they are more than the limit.
+    pub fn take(&mut self, nbytes: u64) -> Result<()> {
+        self.used = self.used.saturating_add(nbytes);
+        if self.used > self.limit {
+            let error = format!("{} holds more than {} in memory", self.verb, human(self.limit));
+            return Err(Error::data(error).help(self.way_out).help("or allow more with --max-memory"));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes out.
+    pub fn give_back(&mut self, nbytes: u64) {
+        self.used = self.used.saturating_sub(nbytes);
+    }
+}
+
+fn human(nbytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.iter().find(|(_, bits)| nbytes >> bits > 0) {
+        Some((unit, bits)) => {
+            let tenths = nbytes.saturating_mul(10) >> bits;
+            if tenths.is_multiple_of(10) { format!("{} {unit}", tenths / 10) } else { format!("{}.{} {unit}", tenths / 10, tenths % 10) }
+        }
+        None => format!("{nbytes} bytes"),
+    }
+}
+
+/// What the process may use: the least of the machine's free memory and the limit of its control group.
+fn available_bytes() -> u64 {
+    let number = |text: &str| text.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
+    let free = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| text.lines().find_map(|l| l.strip_prefix("MemAvailable:").and_then(number)))
+        .map_or(u64::MAX, |kib| kib.saturating_mul(1024));
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .find_map(|file| fs::read_to_string(file).ok().as_deref().and_then(number));
+    free.min(group.unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_a_message() {
+        let options = Options { max_memory: Some(3 << 19), ..Options::default() };
+        let mut budget = Budget::new("sort", "sort parts", &options);
+        assert!(budget.take(1 << 20).is_ok());
+        budget.give_back(1 << 19);
+        let error = budget.take(1 << 21).expect_err("too much");
+        assert_eq!(error.to_string(), "sort holds more than 1.5 MiB in memory\n  sort parts\n  or allow more with --max-memory");
+    }
+}

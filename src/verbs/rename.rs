@@ -1,0 +1,106 @@
+//! `rename old=new,..`: other names for fields.
+
+use super::convert::Unchanged;
+use super::fields::split_assignment;
+use super::{Bound, Example, Step, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{self, FieldPath};
+use crate::schema::{Element, Field, Schema};
+use std::sync::Arc;
+
+/// Other names for fields.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Rename {
+    /// Names as old=new,docs.old=new
+    #[arg(value_name = "OLD=NEW,..", value_parser = parse)]
+    pairs: Pairs,
+}
+
+#[derive(Clone, Debug)]
+struct Pairs(Vec<(FieldPath, String)>);
+
+fn parse(text: &str) -> Result<Pairs, Error> {
+    let pair = |part: &&str| {
+        let (old, new) = split_assignment(part, "old=new")?;
+        let (old, new) = (FieldPath::parse(old)?, FieldPath::parse(new)?);
+        if new.names().len() > 1 && new.parent() != old.parent() {
+            let error = Error::usage(format!("{old} cannot become {new}: a field is renamed, not moved"));
+            return Err(error.help("`promote` moves fields up; a dot in a name needs backquotes: `a.b`"));
+        }
+        Ok((old, new.last().to_owned()))
+    };
+    Ok(Pairs(path::split(text, ',')?.iter().map(pair).collect::<Result<_>>()?))
+}
+
+impl Verb for Rename {
+    const NAME: &'static str = "rename";
+    const SUMMARY: &'static str = "Give fields other names";
+    const ABOUT: &'static str = "\
+Fields keep their places and values. All names change at once, so that two fields may swap theirs. A field \
+inside structures is named by its path, its new name stands alone.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "two fields",
+            args: "rename id=key,tokens=ids",
+            input: "{\"id\": 1, \"tokens\": [5, 2]}\n",
+            output: "{\"key\":1,\"ids\":[5,2]}\n",
+        },
+        Example {
+            about: "a field of every document",
+            args: "rename docs.tokens=ids",
+            input: "{\"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}]}\n",
+            output: "{\"docs\":[{\"title\":\"a\",\"ids\":[1,2]},{\"title\":\"b\",\"ids\":[]}]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let mut renamed = schema.as_ref().clone();
+        for (i, (old, new)) in self.pairs.0.iter().enumerate() {
+            let (positions, _) = schema.find(old)?;
+            if self.pairs.0[..i].iter().any(|(before, _)| before == old) {
+                return Err(Error::usage(format!("{old} is renamed twice")));
+            }
+            if let Some(field) = field_at(&mut renamed.fields, &positions) {
+                field.name.clone_from(new);
+            }
+        }
+        for (old, _) in &self.pairs.0 {
+            let (positions, _) = schema.find(old)?;
+            let siblings = siblings_at(&renamed.fields, &positions);
+            for (position, field) in siblings.iter().enumerate() {
+                if siblings[..position].iter().any(|other| other.name == field.name) {
+                    let error = Error::usage(format!("two fields would be called {}", path::quoted(&field.name)));
+                    return Err(error.help(format!("drop the other one first, or rename it as well: {}=..", path::quoted(&field.name))));
+                }
+            }
+        }
+        Ok(Bound { schema: Arc::new(renamed), step: Step::Map(Arc::new(Unchanged)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        // The new names, too: what they would clash with is found in a chain as in a pipe.
+        let names = self.pairs.0.iter().flat_map(|(old, new)| old.names().first().into_iter().chain([new]));
+        after.and_fields(names.cloned())
+    }
+}
+
+fn field_at<'a>(fields: &'a mut [Field], positions: &[usize]) -> Option<&'a mut Field> {
+    let (first, rest) = positions.split_first()?;
+    let field = fields.get_mut(*first)?;
+    if rest.is_empty() {
+        return Some(field);
+    }
+    match &mut field.ty.element {
+        Element::Struct(inner) => field_at(inner, rest),
+        _ => None,
+    }
+}
+
+fn siblings_at<'a>(fields: &'a [Field], positions: &[usize]) -> &'a [Field] {
+    match positions {
+        [first, rest @ ..] if !rest.is_empty() => siblings_at(fields.get(*first).and_then(|f| f.ty.fields()).unwrap_or(&[]), rest),
+        _ => fields,
+    }
+}

@@ -1,0 +1,58 @@
+//! `select a,b.c`: these fields alone.
+
+use super::choose::Choice;
+use super::fields::Patterns;
+use super::{Bound, Example, Step, Verb};
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// These fields alone, in this order.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Select {
+    /// Fields as a,b.c; `*` stands for any characters of a name
+    #[arg(value_name = "FIELDS", value_parser = parse)]
+    fields: Patterns,
+}
+
+/// The patterns of a positional argument.
+///
+/// # Errors
+/// As [`Patterns::parse`], as text.
+pub fn parse(text: &str) -> Result<Patterns, Error> {
+    Patterns::parse(text)
+}
+
+impl Verb for Select {
+    const NAME: &'static str = "select";
+    const SUMMARY: &'static str = "Keep these fields alone, in this order";
+    const ABOUT: &'static str = "\
+A field inside structures is named by its path: `docs.tokens` keeps of every document only its tokens. Fields \
+that are not kept are never parsed. Names need backquotes around them only where they hold one of `. , = *`, a \
+space or a backquote.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "two fields, in this order",
+            args: "select label,id",
+            input: "{\"id\": 1, \"label\": \"a\", \"tokens\": [5, 2]}\n{\"id\": 2, \"label\": \"b\", \"tokens\": []}\n",
+            output: "{\"label\":\"a\",\"id\":1}\n{\"label\":\"b\",\"id\":2}\n",
+        },
+        Example {
+            about: "a field of every document, and all fields that end in id",
+            args: "select 'docs.tokens,*id'",
+            input: "{\"id\": 7, \"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}], \"doc_id\": 9}\n",
+            output: "{\"docs\":[{\"tokens\":[1,2]},{\"tokens\":[]}],\"id\":7,\"doc_id\":9}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let choice = Choice::only(&schema.fields, &self.fields.resolve(schema)?);
+        Ok(Bound { schema: Arc::new(choice.schema(schema)), step: Step::Map(Arc::new(choice)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { fields: Wanted::Matching(self.fields.wanted()), ..after }
+    }
+}

@@ -1,0 +1,61 @@
+//! `skip N`: all but the first records.
+
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// All but the first N records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Skip {
+    /// How many records to leave out
+    #[arg(value_name = "N")]
+    count: u64,
+}
+
+impl Verb for Skip {
+    const NAME: &'static str = "skip";
+    const SUMMARY: &'static str = "Leave out the first N records";
+    const ABOUT: &'static str = "The records behind them are passed on unchanged.";
+    const MEANING: &'static str = "tf.data.Dataset.skip";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "without the first two records",
+            args: "skip 2",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":3}\n",
+        },
+        Example {
+            about: "the second record alone",
+            args: "skip 1 then head 1",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":2}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Rest { left: self.count })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: after.records.map(|n| n.saturating_add(self.count)), ..after }
+    }
+}
+
+struct Rest {
+    left: u64,
+}
+
+impl Fold for Rest {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let skipped = chunk.nrows.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= skipped as u64;
+        if skipped < chunk.nrows {
+            out.push(chunk.slice(skipped, chunk.nrows - skipped));
+        }
+        Ok(Flow::More)
+    }
+}

@@ -1,0 +1,73 @@
+//! `tail N`: the last records.
+
+use super::memory::Held;
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// The last N records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Tail {
+    /// How many records
+    #[arg(value_name = "N")]
+    count: u64,
+}
+
+impl Verb for Tail {
+    const NAME: &'static str = "tail";
+    const SUMMARY: &'static str = "Keep the last N records";
+    const ABOUT: &'static str = "Reads everything, holds N records in memory (see --max-memory).";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the last record",
+            args: "tail 1",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":3}\n",
+        },
+        Example {
+            about: "the last but one",
+            args: "tail 2 then head 1",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":2}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let held = Held::new(format!("tail {}", self.count), "ask for fewer records", options);
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Last { count, held })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }
+    }
+}
+
+struct Last {
+    count: usize,
+    held: Held,
+}
+
+impl Fold for Last {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        let nrows = chunk.nrows.min(self.count);
+        if nrows > 0 {
+            self.held.push_back(chunk.slice(chunk.nrows - nrows, nrows))?;
+        }
+        while let Some(surplus) = self.held.nrows().checked_sub(self.count).filter(|s| *s > 0) {
+            let Some(front) = self.held.pop_front() else { break };
+            if front.nrows > surplus {
+                self.held.push_front(front.slice(surplus, front.nrows - surplus))?;
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        Ok(self.held.pop_front())
+    }
+}
