@@ -20,12 +20,7 @@ impl Verb for Count {
 Ends a chain: it counts what reaches it. No field is parsed that no verb in front of it needs; where the \
 footer or the framing of the file is enough, nothing else is read.";
     const EXAMPLES: &'static [Example] = &[
-        Example {
-            about: "records of a file",
-            args: "count",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "3\n",
-        },
+        Example { about: "records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
         Example {
             about: "batches that a chain makes",
             args: "batch 2 then count",

@@ -22,12 +22,7 @@ impl Verb for Tail {
     const SUMMARY: &'static str = "Keep the last N records";
     const ABOUT: &'static str = "Reads everything, holds N records in memory (see --max-memory).";
     const EXAMPLES: &'static [Example] = &[
-        Example {
-            about: "the last record",
-            args: "tail 1",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "{\"id\":3}\n",
-        },
+        Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
         Example {
             about: "the last but one",
             args: "tail 2 then head 1",
