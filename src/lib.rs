@@ -25,18 +25,23 @@
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 verbs formats
-//! 4 plan engine progress
+//! 4 progress, engine, pipeline, sink, plan
 //! 5 cli
 //! ```
 
 pub mod chunk;
 pub mod demand;
+pub mod engine;
 pub mod error;
 pub mod formats;
 pub mod io;
 pub mod notice;
 pub mod options;
 pub mod path;
+pub mod pipeline;
+pub mod plan;
+pub mod progress;
 pub mod schema;
+pub mod sink;
 pub mod tensor;
 pub mod verbs;

@@ -12,6 +12,16 @@ pub struct Input {
 }
 
 impl Input {
+    /// No input at all: for `--from none`.
+    pub fn none() -> Input {
+        Input { name: Arc::from("nothing") }
+    }
+
+    /// Why no format is found in it: a page of HTML, a CSV file, ...; `formats` are the names to choose from.
+    pub fn unrecognised(&self, formats: &str) -> Error {
+        Error::usage("its format is not recognised").in_input(self.name.clone()).help(format!("give one with --from: {formats}"))
+    }
+
     /// As the user gave it; `standard input` for a pipe.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -108,8 +118,20 @@ impl Outputs {
         Ok(())
     }
 
+    /// An error if the output is a terminal: binary formats would garble it.
+    pub fn refuse_terminal(&self, format: &str) -> Result<()> {
+        let _ = format;
+        Ok(())
+    }
+
     /// Forgets everything written so far, for another start.
     pub fn restart(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// A file beside the outputs (`quarantine=FILE`), buffered.
+pub fn create_file(path: &std::path::Path) -> Result<Box<dyn Write + Send>> {
+    let file = File::create(path).map_err(|e| Error::io(&path.to_string_lossy(), "creating the file failed", &e))?;
+    Ok(Box::new(std::io::BufWriter::new(file)))
 }

@@ -67,6 +67,11 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example];
 
+    /// Whether it reports instead of giving records: only at the end of a chain.
+    const REPORTS: bool = false;
+    /// Whether it looks at records at all; a report may look at the schema alone.
+    const NEEDS_RECORDS: bool = true;
+
     /// Checks the verb against the schema in front of it, and says what it does to chunks.
     ///
     /// # Errors
@@ -137,11 +142,6 @@ pub trait Fold: Send {
 
 /// A step that ends the chain and writes a text.
 pub trait Report: Send {
-    /// Whether it looks at the records, or at the schema only.
-    fn needs_records(&self) -> bool {
-        true
-    }
-
     /// Whether bad records are reported by [`Report::fault`] instead of failing the run.
     fn takes_faults(&self) -> bool {
         false
@@ -187,6 +187,10 @@ pub struct Entry {
 /// A verb with its arguments, before it meets a schema.
 pub trait Parsed: Send + Sync {
     fn name(&self) -> &'static str;
+    /// See [`Verb::REPORTS`].
+    fn is_report(&self) -> bool;
+    /// See [`Verb::NEEDS_RECORDS`].
+    fn needs_records(&self) -> bool;
     /// See [`Verb::bind`].
     ///
     /// # Errors
@@ -201,6 +205,12 @@ struct Typed<V>(V);
 impl<V: Verb> Parsed for Typed<V> {
     fn name(&self) -> &'static str {
         V::NAME
+    }
+    fn is_report(&self) -> bool {
+        V::REPORTS
+    }
+    fn needs_records(&self) -> bool {
+        V::NEEDS_RECORDS
     }
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         self.0.bind(schema, options)

@@ -1,0 +1,389 @@
+//! What the engine's nodes do in a run: decode and map, fold, group, encode, write.
+//!
+//! Bad records travel as faults beside the good ones and are counted where everything is in order
+//! again, at the sink; so does the first error, behind the records in front of it.
+
+use crate::chunk::{Chunk, Decoded, Fault, Rows};
+use crate::engine::Serial;
+use crate::error::{Error, Kind, Result};
+use crate::formats::{Encode, Encoded, Format, Grouping, Task, Writer};
+use crate::io::{Layout, Outputs};
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::verbs::{Flow, Fold, Map};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A piece of work on its way through the nodes.
+#[derive(Default)]
+pub struct Work {
+    pub load: Load,
+    /// Bad records that were left out, in order.
+    pub faults: Vec<Fault>,
+    /// The first error; nothing follows.
+    pub error: Option<Error>,
+    pub records_in: u64,
+    pub nbytes_in: u64,
+}
+
+/// What a piece of work carries.
+#[derive(Default)]
+pub enum Load {
+    #[default]
+    Nothing,
+    Block(Task<Decoded>),
+    Chunk(Chunk),
+    /// Records for one output, or, where outputs are one record each, from the given number on.
+    Group {
+        target: u64,
+        chunks: Vec<Chunk>,
+    },
+    /// Encoded records, each part for the output of that number.
+    Encoded {
+        parts: Vec<(u64, Encoded)>,
+        nrows: u64,
+    },
+}
+
+impl Work {
+    fn chunk(chunk: Chunk) -> Work {
+        Work { load: Load::Chunk(chunk), ..Work::default() }
+    }
+
+    pub fn failed(error: Error) -> Work {
+        Work { error: Some(error), ..Work::default() }
+    }
+
+    /// Takes the load out; what travels beside it stays.
+    fn take_load(&mut self) -> Load {
+        std::mem::take(&mut self.load)
+    }
+}
+
+/// Decodes a block, if the work is one, and applies fused map steps. A stateless node.
+pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], input_schema: &Schema, skip: bool) -> Work {
+    let chunk = match work.take_load() {
+        Load::Block(task) => match task() {
+            Ok(decoded) => {
+                work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
+                work.nbytes_in += decoded.nbytes;
+                work.faults = decoded.faults;
+                if !skip && !work.faults.is_empty() {
+                    work.error = Some(work.faults.remove(0).error);
+                    work.faults.clear();
+                }
+                if let Err(error) = decoded.chunk.check(input_schema) {
+                    return Work::failed(error);
+                }
+                decoded.chunk
+            }
+            Err(error) => return Work { error: Some(error), ..work },
+        },
+        Load::Chunk(chunk) => chunk,
+        other => return Work { load: other, ..work },
+    };
+    let faults_before = work.faults.len();
+    match map_chunk(chunk, maps, skip, &mut work) {
+        Ok(chunk) => work.load = Load::Chunk(chunk),
+        Err(error) => work.error = Some(error),
+    }
+    if work.faults.len() > faults_before {
+        work.faults.sort_by_key(|fault| fault.error.location().records);
+    }
+    work
+}
+
+/// Applies the steps one after the other. An error that names its row lets the records in front of it pass.
+fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
+    for (map, schema) in maps {
+        let (given, origin, nrows) = (chunk.clone(), chunk.origin.clone(), chunk.nrows);
+        chunk = match apply(map.as_ref(), chunk, skip, &mut work.faults) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                let before = error.location().row.filter(|row| *row < nrows && map.keeps_rows());
+                work.error = Some(origin.resolve(error, nrows));
+                map.apply(given.slice(0, before.unwrap_or(0)))?
+            }
+        };
+        chunk.check(schema)?;
+    }
+    Ok(chunk)
+}
+
+/// Applies one step. Where bad records may be left out, they are found by halving the chunk: few are bad.
+fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
+    if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_))) {
+        return map.apply(chunk);
+    }
+    let error = match map.apply(chunk.clone()) {
+        Err(error) if error.kind() == Kind::Data => error,
+        other => return other,
+    };
+    if chunk.nrows <= 1 {
+        faults.push(Fault { error: chunk.origin.resolve(error, chunk.nrows), length: 0, raw: None });
+        return map.apply(chunk.slice(0, 0));
+    }
+    let middle = chunk.nrows / 2;
+    let first = apply(map, chunk.slice(0, middle), skip, faults)?;
+    let second = apply(map, chunk.slice(middle, chunk.nrows - middle), skip, faults)?;
+    Chunk::concat(&[first, second])
+}
+
+/// A fold verb as a node.
+pub struct FoldNode {
+    fold: Box<dyn Fold>,
+    schema: Arc<Schema>,
+    failed: bool,
+}
+
+impl FoldNode {
+    pub fn new(fold: Box<dyn Fold>, schema: Arc<Schema>) -> FoldNode {
+        FoldNode { fold, schema, failed: false }
+    }
+
+    fn checked(&mut self, result: Result<Flow>, chunks: Vec<Chunk>, out: &mut Vec<Work>) -> bool {
+        for chunk in chunks {
+            if let Err(error) = chunk.check(&self.schema) {
+                self.failed = true;
+                out.push(Work::failed(error));
+                return false;
+            }
+            out.push(Work::chunk(chunk));
+        }
+        match result {
+            Ok(flow) => flow == Flow::More,
+            Err(error) => {
+                self.failed = true;
+                out.push(Work::failed(error));
+                false
+            }
+        }
+    }
+}
+
+impl Serial<Work> for FoldNode {
+    fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
+        let load = work.take_load();
+        let error = work.error.take();
+        out.push(work);
+        if let Load::Chunk(chunk) = load {
+            let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+            let mut chunks = Vec::new();
+            let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
+            if !self.checked(result, chunks, out) {
+                return false;
+            }
+        }
+        match error {
+            Some(error) => {
+                self.failed = true;
+                out.push(Work::failed(error));
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
+        if self.failed {
+            return false;
+        }
+        match self.fold.finish() {
+            Ok(Some(chunk)) => self.checked(Ok(Flow::More), vec![chunk], out),
+            Ok(None) => false,
+            Err(error) => self.checked(Err(error), Vec::new(), out),
+        }
+    }
+}
+
+/// Sends records to the output they belong to, in groups of rows where the format wants them.
+pub struct Router {
+    layout: Layout,
+    grouping: Option<Grouping>,
+    /// Records seen so far.
+    seen: u64,
+    /// One for each output; one alone where outputs are one record each.
+    groups: Vec<Group>,
+}
+
+/// The rows of a group that is not full yet.
+#[derive(Default)]
+struct Group {
+    chunks: VecDeque<Chunk>,
+    nrows: usize,
+    nbytes: usize,
+}
+
+impl Router {
+    /// `None` if chunks may go to the encoder as they come.
+    pub fn new(layout: Layout, grouping: Option<Grouping>) -> Option<Router> {
+        let outputs = match layout {
+            Layout::Single if grouping.is_none() => return None,
+            Layout::Shards(n) => n,
+            Layout::Single | Layout::PerRecord => 1,
+        };
+        Some(Router { layout, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect() })
+    }
+
+    fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
+        let first = self.seen;
+        self.seen += chunk.nrows as u64;
+        match self.layout {
+            Layout::PerRecord => {
+                out.push(Work { load: Load::Group { target: first, chunks: vec![chunk] }, ..Work::default() });
+                Ok(())
+            }
+            Layout::Single => self.fill(0, chunk, out),
+            Layout::Shards(n) => {
+                for shard in 0..n {
+                    let start = (shard as u64 + n as u64 - first % n as u64) % n as u64;
+                    let rows: Vec<usize> = (start as usize..chunk.nrows).step_by(n).collect();
+                    if !rows.is_empty() {
+                        self.fill(shard, chunk.gather(&rows)?, out)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds rows to the group of an output; gives every group that is full.
+    fn fill(&mut self, target: usize, mut chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
+        let Some(limit) = self.grouping else {
+            out.push(group(target, vec![chunk]));
+            return Ok(());
+        };
+        while chunk.nrows > 0 {
+            let state = &mut self.groups[target];
+            let room = limit.rows.max(1) - state.nrows;
+            let fits = rows_that_fit(&chunk, limit.nbytes.saturating_sub(state.nbytes), room);
+            let take = if state.nrows == 0 { fits.max(1) } else { fits };
+            let part = chunk.slice(0, take);
+            chunk = chunk.slice(take, chunk.nrows - take);
+            if take > 0 {
+                state.nrows += take;
+                state.nbytes += part.nbytes();
+                state.chunks.push_back(part);
+            }
+            if chunk.nrows > 0 || state.nrows >= limit.rows {
+                let full = std::mem::take(state);
+                out.push(group(target, full.chunks.into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn group(target: usize, chunks: Vec<Chunk>) -> Work {
+    Work { load: Load::Group { target: target as u64, chunks }, ..Work::default() }
+}
+
+/// How many first rows have at most so many bytes. Sizes add up over rows, so halving finds it.
+fn rows_that_fit(chunk: &Chunk, nbytes: usize, rows: usize) -> usize {
+    let most = rows.min(chunk.nrows);
+    if chunk.slice(0, most).nbytes() <= nbytes {
+        return most;
+    }
+    let (mut low, mut high) = (0, most);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if chunk.slice(0, middle).nbytes() <= nbytes { low = middle } else { high = middle }
+    }
+    low
+}
+
+impl Serial<Work> for Router {
+    fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
+        let load = work.take_load();
+        let error = work.error.take();
+        out.push(work);
+        let routed = match load {
+            Load::Chunk(chunk) if chunk.nrows > 0 => self.route(chunk, out),
+            _ => Ok(()),
+        };
+        match routed.err().or(error) {
+            Some(error) => {
+                for target in 0..self.groups.len() {
+                    self.flush(target, out);
+                }
+                out.push(Work::failed(error));
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
+        for target in 0..self.groups.len() {
+            self.flush(target, out);
+        }
+        false
+    }
+}
+
+impl Router {
+    fn flush(&mut self, target: usize, out: &mut Vec<Work>) {
+        let rest = std::mem::take(&mut self.groups[target]);
+        if rest.nrows > 0 {
+            out.push(group(target, rest.chunks.into()));
+        }
+    }
+}
+
+/// Encodes chunks and groups. A stateless node, fused with the map steps in front of it.
+pub struct Encoder {
+    pub encode: Arc<dyn Encode>,
+    /// For outputs of one record each, which are written where they are encoded.
+    pub per_record: Option<PerRecord>,
+}
+
+/// What it takes to write a whole output.
+pub struct PerRecord {
+    pub format: &'static dyn Format,
+    pub schema: Arc<Schema>,
+    pub options: Arc<Options>,
+    pub outputs: Arc<Outputs>,
+}
+
+impl Encoder {
+    pub fn encode(&self, mut work: Work) -> Work {
+        let (target, chunks) = match work.take_load() {
+            Load::Chunk(chunk) => (0, vec![chunk]),
+            Load::Group { target, chunks } => (target, chunks),
+            other => return Work { load: other, ..work },
+        };
+        let nrows = chunks.iter().map(|c| c.nrows as u64).sum();
+        match self.encode_group(target, &chunks) {
+            Ok(parts) => work.load = Load::Encoded { parts, nrows },
+            Err(error) => work.error = Some(error),
+        }
+        work
+    }
+
+    fn encode_group(&self, target: u64, chunks: &[Chunk]) -> Result<Vec<(u64, Encoded)>> {
+        let chunk = Chunk::concat(chunks)?;
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        let Some(whole) = &self.per_record else {
+            let encoded = self.encode.encode(chunk).map_err(|e| origin.resolve(e, nrows))?;
+            return Ok(vec![(target, encoded)]);
+        };
+        for row in 0..nrows {
+            let mut writer = new_writer(whole.format, &whole.schema, &whole.options)?;
+            writer.begin(whole.outputs.create(target + row as u64)?)?;
+            let encoded = writer.encoder().encode(chunk.slice(row, 1)).map_err(|e| origin.slice(row, 1).resolve(e, 1))?;
+            writer.write(encoded)?;
+            writer.finish()?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A writer of that format, or an error that the format is only read.
+///
+/// # Errors
+/// The format is not written, or cannot hold the schema.
+pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    format
+        .writer(schema, options)
+        .unwrap_or_else(|| Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to")))
+}

@@ -1,0 +1,616 @@
+//! From an invocation to a run: opens the inputs, finds the schema, binds the verbs from left to right,
+//! fuses the steps and hands them to the engine; starts again with a wider schema where that is allowed.
+
+use crate::chunk::Decoded;
+use crate::demand::Demand;
+use crate::engine::{self, Node, Serial, Source};
+use crate::error::{Error, Kind, Result};
+use crate::formats::{self, Format, Inference, Observed, Reader, Request, Task, Tasks};
+use crate::io::{self, Input, Layout, Outputs};
+use crate::options::Options;
+use crate::pipeline::{Encoder, FoldNode, Load, PerRecord, Router, Work, decode_and_map, new_writer};
+use crate::progress::Progress;
+use crate::schema::{Schema, notation, unify};
+use crate::sink::{Counts, End, FaultPolicy, Sink};
+use crate::verbs::{Map, Parsed, Report, Step, Verdict};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What was typed, taken apart.
+pub struct Invocation {
+    pub verbs: Vec<Box<dyn Parsed>>,
+    pub files: Vec<String>,
+    pub options: Options,
+}
+
+/// How much of a regular input an optimistic run looks at before it starts.
+const SAMPLE_BYTES: u64 = 4 << 20;
+
+/// Runs a chain of verbs over its inputs.
+///
+/// # Errors
+/// Whatever goes wrong, said once.
+pub fn run(invocation: Invocation) -> Result<Verdict> {
+    let started = Instant::now();
+    let Invocation { verbs, files, mut options } = invocation;
+    options.max_memory.get_or_insert_with(memory_limit);
+    let options = Arc::new(options);
+    let threads = match options.threads {
+        Some(0) => return Err(Error::usage("--threads 0: expected at least 1")),
+        Some(threads) => threads.min(1024),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    FaultPolicy::parse(&options.on_error)?;
+    let declared = Arc::new(declared_schema(options.schema.as_deref())?);
+    let outputs = Arc::new(Outputs::plan(&options)?);
+    let inputs = if options.from.as_deref() == Some("none") { none_input(&files, &options)? } else { io::inputs(&files, &options)? };
+    let mut run = Run { verbs, declared, outputs, readers: Vec::new(), options, threads, inputs };
+    run.readers = run.inputs.iter().map(|input| run.open(input)).collect::<Result<_>>()?;
+    let verdict = run.start(started)?;
+    Ok(verdict)
+}
+
+/// `--from none` reads nothing: the one record it gives comes from no file.
+fn none_input(files: &[String], options: &Options) -> Result<Vec<Arc<Input>>> {
+    if let Some(file) = files.first() {
+        return Err(Error::usage(format!("--from none reads no file, but {file} is given")));
+    }
+    let _ = options;
+    Ok(vec![Arc::new(Input::none())])
+}
+
+/// What `--schema TEXT|@FILE` says.
+fn declared_schema(text: Option<&str>) -> Result<Schema> {
+    let Some(text) = text else { return Ok(Schema::default()) };
+    let Some(file) = text.strip_prefix('@') else {
+        return notation::parse(text).map_err(|e| e.in_input("--schema"));
+    };
+    let text = std::fs::read_to_string(file).map_err(|e| Error::io(file, "reading the schema failed", &e))?;
+    notation::parse(&text).map_err(|e| e.in_input(file))
+}
+
+/// 75% of what this process may use: the machine's memory, or its control group's.
+fn memory_limit() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let total = read("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("MemTotal:"))?.to_owned();
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
+    });
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .filter_map(|path| read(path)?.trim().parse::<u64>().ok())
+        .min();
+    let limit = total.into_iter().chain(group).min().unwrap_or(4 << 30);
+    limit / 4 * 3
+}
+
+/// One reader with the format it is of.
+struct Opened {
+    format: &'static dyn Format,
+    reader: Box<dyn Reader>,
+}
+
+/// A run before it has a schema.
+struct Run {
+    verbs: Vec<Box<dyn Parsed>>,
+    declared: Arc<Schema>,
+    outputs: Arc<Outputs>,
+    inputs: Vec<Arc<Input>>,
+    readers: Vec<Opened>,
+    options: Arc<Options>,
+    threads: usize,
+}
+
+/// The verbs bound to a schema: map steps between folds, and a report at the end.
+struct Chain {
+    /// In front of each verb, and behind the last.
+    schemas: Vec<Arc<Schema>>,
+    steps: Vec<Step>,
+}
+
+impl Run {
+    fn open(&self, input: &Arc<Input>) -> Result<Opened> {
+        let format = input_format(input, &self.options)?;
+        let reader = format
+            .reader(input.clone(), &self.options)
+            .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
+        Ok(Opened { format, reader })
+    }
+
+    fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
+        Request {
+            wanted: demand.fields,
+            records: demand.records,
+            sample_bytes,
+            declared: self.declared.clone(),
+            options: self.options.clone(),
+        }
+    }
+
+    fn start(mut self, started: Instant) -> Result<Verdict> {
+        let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
+        if let Some(verb) = self.verbs[..self.verbs.len().saturating_sub(1)].iter().find(|v| v.is_report()) {
+            return Err(Error::usage(format!("{} reports; it can only be the last verb of a chain", verb.name())));
+        }
+        let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
+        let demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
+        let regular = self.inputs.iter().all(|i| i.is_regular());
+        let retractable = self.outputs.is_retractable() && needs_records;
+        let settled = self.declared_covers(&demand);
+        let sample = match (regular, needs_records) {
+            (_, false) => None,
+            (true, true) if retractable || settled => Some(SAMPLE_BYTES),
+            (true, true) => None,
+            (false, true) => Some(self.options.infer_bytes),
+        };
+        if !regular && needs_records {
+            self.inputs.iter().for_each(|i| i.remember(self.options.infer_bytes));
+        }
+        let mut schema = self.infer(&demand, sample)?;
+        let mut chain = match self.bind(&schema) {
+            Err(error) if error.kind() == Kind::Usage && regular => return Err(self.better_message(error, &demand)),
+            bound => bound?,
+        };
+        if self.options.dry_run {
+            return self.print_plan(&chain);
+        }
+        if last_is_report && !needs_records {
+            return self.report_on_schema(chain);
+        }
+        let output_format = self.output_format(last_is_report)?;
+        if !regular {
+            self.inputs.iter().for_each(|i| i.remember(0));
+        }
+        let total = self.inputs.iter().map(|i| i.nbytes()).sum::<Option<u64>>();
+        let progress = Progress::start(total, &self.options.progress, self.options.quiet);
+        let mut widened = false;
+        loop {
+            match self.execute(&schema, chain, &demand, output_format, &progress) {
+                Err(error) if error.kind() == Kind::Widened && retractable && regular && !widened => {
+                    widened = true;
+                    self.outputs.restart()?;
+                    self.readers = self.inputs.iter().map(|input| self.open(input)).collect::<Result<_>>()?;
+                    schema = self.infer(&demand, None)?;
+                    chain = self.bind(&schema)?;
+                }
+                result => {
+                    progress.finish();
+                    let (verdict, counts) = result?;
+                    return self.conclude(verdict, counts, &progress, started);
+                }
+            }
+        }
+    }
+
+    /// Whether `--schema` names everything that is wanted, so that nothing is inferred.
+    fn declared_covers(&self, demand: &Demand) -> bool {
+        match &demand.fields {
+            crate::demand::Wanted::All => false,
+            crate::demand::Wanted::Matching(patterns) => {
+                patterns.iter().all(|p| !p.contains('*') && self.declared.index_of(p).is_some())
+            }
+        }
+    }
+
+    /// The schema of all inputs together.
+    fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Schema> {
+        let share = sample_bytes.map(|n| n / self.readers.len().max(1) as u64).map(|n| n.max(64 << 10));
+        let request = self.request(demand.clone(), share);
+        let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
+        let mut found: Option<Schema> = None;
+        for opened in &mut self.readers {
+            match opened.reader.infer(&request)? {
+                Inference::Known(schema) => found = Some(unified(found, schema)?),
+                Inference::Scan(tasks) => match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
+                    Some((_, all)) => {
+                        let before = std::mem::replace(all, Box::new(std::iter::empty()));
+                        *all = Box::new(before.chain(tasks));
+                    }
+                    None => scans.push((opened.format.name(), tasks)),
+                },
+            }
+        }
+        for (_, tasks) in scans {
+            if let Some(observed) = observe(tasks, self.threads)? {
+                found = Some(unified(found, observed.schema(&request)?)?);
+            }
+        }
+        let schema = unify::overlay(&self.declared, &found.unwrap_or_default())?;
+        Ok(Schema::new(schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect()))
+    }
+
+    fn bind(&self, schema: &Schema) -> Result<Chain> {
+        let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], steps: Vec::new() };
+        for verb in &self.verbs {
+            let before = chain.schemas.last().cloned().unwrap_or_default();
+            let bound = verb.bind(&before, &self.options).map_err(|e| name_verb(e, verb.name(), self.verbs.len()))?;
+            chain.schemas.push(bound.schema);
+            chain.steps.push(bound.step);
+        }
+        Ok(chain)
+    }
+
+    /// A verb that does not find its field is asked again with all fields at hand: "did you mean" needs them.
+    fn better_message(&mut self, error: Error, demand: &Demand) -> Error {
+        if demand.fields == crate::demand::Wanted::All {
+            return error;
+        }
+        let Ok(readers) = self.inputs.iter().map(|input| self.open(input)).collect::<Result<_>>() else { return error };
+        self.readers = readers;
+        let everything = Demand { fields: crate::demand::Wanted::All, records: demand.records };
+        match self.infer(&everything, Some(SAMPLE_BYTES)).and_then(|schema| self.bind(&schema)) {
+            Err(better) => better,
+            Ok(_) => error,
+        }
+    }
+
+    fn output_format(&self, report: bool) -> Result<Option<&'static dyn Format>> {
+        if report {
+            return Ok(None);
+        }
+        if let Some(name) = &self.options.to {
+            return named_format(name, "--to").map(Some);
+        }
+        let Some(extension) = self.outputs.extension() else {
+            return named_format("jsonl", "--to").map(Some);
+        };
+        match formats::FORMATS.iter().find(|f| f.extensions().contains(&extension)) {
+            Some(format) => Ok(Some(*format)),
+            None => Err(Error::usage(format!("the output's extension .{extension} names no format"))
+                .help(format!("give one with --to: {}", format_names(|f| f.name() != "none")))),
+        }
+    }
+
+    /// One whole run with a schema that is hoped to hold.
+    fn execute(
+        &mut self,
+        schema: &Schema,
+        chain: Chain,
+        demand: &Demand,
+        format: Option<&'static dyn Format>,
+        progress: &Progress,
+    ) -> Result<(Verdict, Counts)> {
+        let (skip, quarantine) = FaultPolicy::parse(&self.options.on_error)?;
+        let quarantine = quarantine.map(|path| io::create_file(path)).transpose()?;
+        let full = Arc::new(schema.clone());
+        let request = self.request(demand.clone(), None);
+        let input_schema = chain.schemas[0].clone();
+        let output_schema = chain.schemas.last().cloned().unwrap_or_default();
+
+        let mut segments = Segments::new(input_schema);
+        let mut report = None;
+        for (step, schema) in chain.steps.into_iter().zip(chain.schemas.iter().skip(1)) {
+            match step {
+                Step::Map(map) => segments.map(map, schema.clone()),
+                Step::Fold(fold) => segments.fold(FoldNode::new(fold, schema.clone()), schema.clone()),
+                Step::Report(r) => report = Some(r),
+            }
+        }
+        let takes_faults = report.as_ref().is_some_and(|r| r.takes_faults());
+        let end = match (report, format) {
+            (Some(report), _) => self.report_end(report)?,
+            (None, Some(format)) => self.writers_end(format, &output_schema, &mut segments)?,
+            (None, None) => return Err(Error::usage("there is nothing to write")),
+        };
+        let mut sink = Sink {
+            end,
+            policy: FaultPolicy { skip: skip || takes_faults, max_errors: self.options.max_errors, quarantine },
+            counts: Counts::default(),
+            progress,
+            error: None,
+        };
+        let skip = sink.policy.skip;
+        let source = source(&mut self.readers, full, request);
+        let nodes = segments.into_nodes(skip, &mut sink);
+        engine::run(source, nodes, self.threads).map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
+        if let Some(error) = sink.error {
+            return Err(error);
+        }
+        let verdict = match sink.end {
+            End::Report { verdict, .. } => verdict,
+            End::Writers(_) => Verdict::Good,
+        };
+        Ok((verdict, sink.counts))
+    }
+
+    fn report_end(&self, report: Box<dyn Report>) -> Result<End> {
+        Ok(End::Report { report, out: self.outputs.create(0)?, verdict: Verdict::Good })
+    }
+
+    fn writers_end(&self, format: &'static dyn Format, schema: &Arc<Schema>, segments: &mut Segments) -> Result<End> {
+        if !format.is_text() {
+            self.outputs.refuse_terminal(format.name())?;
+        }
+        let mut writers = vec![new_writer(format, schema, &self.options)?];
+        let layout = self.outputs.layout();
+        if let Some(router) = Router::new(layout, writers[0].grouping()) {
+            segments.serial(Box::new(router));
+        }
+        let per_record = (layout == Layout::PerRecord).then(|| PerRecord {
+            format,
+            schema: schema.clone(),
+            options: self.options.clone(),
+            outputs: self.outputs.clone(),
+        });
+        segments.encode(Encoder { encode: writers[0].encoder(), per_record });
+        match layout {
+            Layout::PerRecord => writers.clear(),
+            Layout::Single => {}
+            Layout::Shards(n) => {
+                while writers.len() < n {
+                    writers.push(new_writer(format, schema, &self.options)?);
+                }
+            }
+        }
+        for (index, writer) in writers.iter_mut().enumerate() {
+            writer.begin(self.outputs.create(index as u64)?)?;
+        }
+        Ok(End::Writers(writers))
+    }
+
+    /// A report that looks at the schema alone.
+    fn report_on_schema(&self, mut chain: Chain) -> Result<Verdict> {
+        let Some(Step::Report(mut report)) = chain.steps.pop() else {
+            return Err(Error::usage("there is nothing to report on"));
+        };
+        let mut out = self.outputs.create(0)?;
+        let verdict = report.finish(out.as_mut())?;
+        out.flush().map_err(|e| Error::io("the output", "writing failed", &e))?;
+        drop(out);
+        self.outputs.commit()?;
+        Ok(verdict)
+    }
+
+    /// `--dry-run`.
+    fn print_plan(&self, chain: &Chain) -> Result<Verdict> {
+        let mut text = String::new();
+        for (input, opened) in self.inputs.iter().zip(&self.readers) {
+            text += &format!("input   {} ({})\n", input.name(), opened.format.name());
+        }
+        let mut stage = |title: &str, schema: &Schema| {
+            text += &format!("{title}\n");
+            for line in schema.to_string().lines() {
+                text += &format!("    {line}\n");
+            }
+        };
+        stage("schema in", &chain.schemas[0]);
+        for (verb, schema) in self.verbs.iter().zip(chain.schemas.iter().skip(1)) {
+            stage(&format!("after {}", verb.name()), schema);
+        }
+        let report = self.verbs.last().is_some_and(|v| v.is_report());
+        let format = self.output_format(report)?.map_or("a report", |f| f.name());
+        text += &format!("output  {} ({format})\n", self.options.output.as_deref().unwrap_or("standard output"));
+        let out = Outputs::plan(&Options::default())?;
+        let mut stdout = out.create(0)?;
+        stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing failed", &e))?;
+        drop(stdout);
+        out.commit()?;
+        Ok(Verdict::Good)
+    }
+
+    /// Puts the outputs under their names, shows notices, writes the summary.
+    fn conclude(&self, verdict: Verdict, counts: Counts, progress: &Progress, started: Instant) -> Result<Verdict> {
+        self.outputs.commit()?;
+        for notice in self.options.notices.take() {
+            progress.notice(&format!("note: {notice}"));
+        }
+        if let Some(path) = &self.options.summary {
+            let summary = serde_json::json!({
+                "records_in": counts.records_in,
+                "records_out": counts.records_out,
+                "skipped": counts.skipped,
+                "bytes_lost": counts.bytes_lost,
+                "seconds": started.elapsed().as_secs_f64(),
+            });
+            std::fs::write(path, format!("{summary}\n")).map_err(|e| Error::io(&path.to_string_lossy(), "writing the summary failed", &e))?;
+        }
+        if counts.skipped == 0 {
+            return Ok(verdict);
+        }
+        let (records, lost) = (counts.skipped, counts.bytes_lost);
+        let plural = if records == 1 { "record was" } else { "records were" };
+        progress.notice(&format!("note: {records} bad {plural} left out ({lost} bytes)"));
+        Ok(if self.options.max_errors.is_some() { verdict } else { Verdict::Bad })
+    }
+}
+
+/// The steps between folds, in order, on their way to become nodes.
+struct Segments {
+    input: Arc<Schema>,
+    parts: Vec<Segment>,
+}
+
+enum Segment {
+    Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Encoder>),
+    Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
+}
+
+impl Segments {
+    fn new(input: Arc<Schema>) -> Segments {
+        Segments { input, parts: vec![Segment::Maps(Vec::new(), None)] }
+    }
+
+    fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
+        if let Some(Segment::Maps(maps, None)) = self.parts.last_mut() {
+            maps.push((map, schema));
+        } else {
+            self.parts.push(Segment::Maps(vec![(map, schema)], None));
+        }
+    }
+
+    fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
+        self.parts.push(Segment::Serial(Box::new(fold), Some(schema)));
+    }
+
+    fn serial(&mut self, node: Box<dyn Serial<Work>>) {
+        self.parts.push(Segment::Serial(node, None));
+    }
+
+    fn encode(&mut self, encoder: Encoder) {
+        match self.parts.last_mut() {
+            Some(Segment::Maps(_, slot)) => *slot = Some(encoder),
+            _ => self.parts.push(Segment::Maps(Vec::new(), Some(encoder))),
+        }
+    }
+
+    fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
+        let mut nodes = Vec::new();
+        let mut schema = self.input;
+        for part in self.parts {
+            nodes.push(match part {
+                Segment::Serial(node, behind) => {
+                    schema = behind.unwrap_or(schema);
+                    Node::Serial(node)
+                }
+                Segment::Maps(maps, encoder) => {
+                    let input = schema.clone();
+                    if let Some((_, last)) = maps.last() {
+                        schema = last.clone();
+                    }
+                    Node::Parallel(Arc::new(move |work| {
+                        let work = decode_and_map(work, &maps, &input, skip);
+                        match &encoder {
+                            Some(encoder) => encoder.encode(work),
+                            None => work,
+                        }
+                    }))
+                }
+            });
+        }
+        nodes.push(Node::Serial(Box::new(SinkNode(sink))));
+        nodes
+    }
+}
+
+/// The sink outlives the run, which only borrows it.
+struct SinkNode<'a, 'b>(&'a mut Sink<'b>);
+
+impl Serial<Work> for SinkNode<'_, '_> {
+    fn push(&mut self, work: Work, out: &mut Vec<Work>) -> bool {
+        self.0.push(work, out)
+    }
+    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
+        self.0.finish(out)
+    }
+}
+
+/// The blocks of all inputs, one after the other; each input is opened when it is its turn.
+fn source<'a>(readers: &'a mut [Opened], schema: Arc<Schema>, request: Request) -> Source<'a, Work> {
+    let mut readers = readers.iter_mut();
+    let mut current: Option<Tasks<Decoded>> = None;
+    let mut over = false;
+    Box::new(move || {
+        while !over {
+            if let Some(tasks) = &mut current
+                && let Some(task) = tasks.next()
+            {
+                return Some(task.map_or_else(
+                    |error| {
+                        over = true;
+                        Work::failed(error)
+                    },
+                    |task: Task<Decoded>| Work { load: Load::Block(task), ..Work::default() },
+                ));
+            }
+            let opened = readers.next()?;
+            match opened.reader.read(&schema, &request) {
+                Ok(tasks) => current = Some(tasks),
+                Err(error) => {
+                    over = true;
+                    return Some(Work::failed(error));
+                }
+            }
+        }
+        None
+    })
+}
+
+/// A piece of inference: a task, and what it saw.
+struct Look {
+    task: Option<Task<Box<dyn Observed>>>,
+    seen: Option<Result<Box<dyn Observed>>>,
+}
+
+/// Puts together what all tasks see.
+struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);
+
+impl Serial<Look> for Merge<'_> {
+    fn push(&mut self, look: Look, _: &mut Vec<Look>) -> bool {
+        match (self.0.as_mut(), look.seen) {
+            (_, None) => true,
+            (Some(Ok(all)), Some(Ok(more))) => {
+                all.merge(more);
+                true
+            }
+            (None, Some(Ok(first))) => {
+                *self.0 = Some(Ok(first));
+                true
+            }
+            (_, Some(Err(error))) => {
+                *self.0 = Some(Err(error));
+                false
+            }
+            (Some(Err(_)), _) => false,
+        }
+    }
+}
+
+fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option<Box<dyn Observed>>> {
+    let mut all = None;
+    let source: Source<Look> = Box::new(move || {
+        tasks.next().map(|task| match task {
+            Ok(task) => Look { task: Some(task), seen: None },
+            Err(error) => Look { task: None, seen: Some(Err(error)) },
+        })
+    });
+    let look = |mut look: Look| {
+        if let Some(task) = look.task.take() {
+            look.seen = Some(task());
+        }
+        look
+    };
+    let nodes = vec![Node::Parallel(Arc::new(look)), Node::Serial(Box::new(Merge(&mut all)))];
+    engine::run(source, nodes, threads).map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
+    all.transpose()
+}
+
+fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
+    match found {
+        Some(found) => unify::unify(&found, &schema),
+        None => Ok(schema),
+    }
+}
+
+fn named_format(name: &str, option: &str) -> Result<&'static dyn Format> {
+    formats::find(name).ok_or_else(|| {
+        let error = Error::usage(format!("{option} {name}: there is no such format"));
+        match crate::error::nearest(name, formats::FORMATS.iter().map(|f| f.name())) {
+            Some(near) => error.help(format!("did you mean {near}?")),
+            None => error.help(format!("the formats are: {}", format_names(|_| true))),
+        }
+    })
+}
+
+fn format_names(which: impl Fn(&dyn Format) -> bool) -> String {
+    formats::FORMATS.iter().filter(|f| which(**f)).map(|f| f.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// `--from`, else the first bytes, else the extension.
+fn input_format(input: &Input, options: &Options) -> Result<&'static dyn Format> {
+    if let Some(name) = &options.from {
+        return named_format(name, "--from");
+    }
+    if let Some(format) = formats::FORMATS.iter().find(|f| f.sniff(input.head())) {
+        return Ok(*format);
+    }
+    let by_extension = |extension| formats::FORMATS.iter().find(|f| f.extensions().contains(&extension));
+    match input.extension().and_then(by_extension) {
+        Some(format) => Ok(*format),
+        None => Err(input.unrecognised(&format_names(|f| f.name() != "none"))),
+    }
+}
+
+fn name_verb(error: Error, verb: &str, verbs: usize) -> Error {
+    if verbs > 1 && error.location().input.is_none() { error.in_input(verb) } else { error }
+}

@@ -1,0 +1,178 @@
+//! The end of a run: records into writers, or into a report; counts, bad records, the first error.
+
+use crate::chunk::Fault;
+use crate::engine::Serial;
+use crate::error::{Error, Kind, Result};
+use crate::formats::Writer;
+use crate::pipeline::{Load, Work};
+use crate::progress::Progress;
+use crate::verbs::{Flow, Report, Verdict};
+use std::io::Write;
+use std::path::Path;
+
+/// What has gone through a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub records_in: u64,
+    pub records_out: u64,
+    /// Records that were left out as bad.
+    pub skipped: u64,
+    /// Bytes of input that bad records take.
+    pub bytes_lost: u64,
+}
+
+/// What to do with bad records: `--on-error` and `--max-errors`.
+pub struct FaultPolicy {
+    pub skip: bool,
+    pub max_errors: Option<u64>,
+    pub quarantine: Option<Box<dyn Write + Send>>,
+}
+
+impl FaultPolicy {
+    /// Parses `fail`, `skip`, `quarantine=FILE`; the file's name, if any.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<(bool, Option<&Path>)> {
+        match (text, text.strip_prefix("quarantine=")) {
+            ("fail", _) => Ok((false, None)),
+            ("skip", _) => Ok((true, None)),
+            (_, Some(file)) if !file.is_empty() => Ok((true, Some(Path::new(file)))),
+            _ => Err(Error::usage(format!("--on-error {text}: expected fail, skip or quarantine=FILE"))),
+        }
+    }
+}
+
+/// The last node of every run.
+pub struct Sink<'a> {
+    pub end: End,
+    pub policy: FaultPolicy,
+    pub counts: Counts,
+    pub progress: &'a Progress,
+    /// The first error; nothing was taken behind it.
+    pub error: Option<Error>,
+}
+
+/// Where what arrives goes.
+pub enum End {
+    /// One writer for each output; none where outputs are one record each.
+    Writers(Vec<Box<dyn Writer>>),
+    Report {
+        report: Box<dyn Report>,
+        out: Box<dyn Write + Send>,
+        verdict: Verdict,
+    },
+}
+
+impl Sink<'_> {
+    fn fault(&mut self, fault: &Fault) -> Result<()> {
+        if let End::Report { report, .. } = &mut self.end
+            && report.takes_faults()
+        {
+            report.fault(fault);
+            return Ok(());
+        }
+        self.counts.skipped += 1;
+        self.counts.bytes_lost += fault.length;
+        if let Some(file) = &mut self.policy.quarantine {
+            let mut line = quarantine_line(fault).to_string();
+            line.push('\n');
+            file.write_all(line.as_bytes()).map_err(|e| Error::io("the quarantine file", "writing failed", &e))?;
+        }
+        match self.policy.max_errors {
+            Some(most) if self.counts.skipped > most => {
+                Err(fault.error.clone().help(format!("{} bad records are more than --max-errors {most}", self.counts.skipped)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, load: Load) -> Result<Flow> {
+        match (&mut self.end, load) {
+            (End::Writers(writers), Load::Encoded { parts, nrows }) => {
+                for (target, encoded) in parts {
+                    if let Some(writer) = writers.get_mut(target as usize) {
+                        writer.write(encoded)?;
+                    }
+                }
+                self.counts.records_out += nrows;
+                Ok(Flow::More)
+            }
+            (End::Report { report, out, .. }, Load::Chunk(chunk)) => {
+                self.counts.records_out += chunk.nrows as u64;
+                report.push(&chunk, out.as_mut()).map_err(|e| chunk.origin.resolve(e, chunk.nrows))
+            }
+            _ => Ok(Flow::More),
+        }
+    }
+
+    fn close(&mut self) -> Result<()> {
+        match &mut self.end {
+            End::Writers(writers) => writers.iter_mut().try_for_each(|w| w.finish())?,
+            End::Report { report, out, verdict } => {
+                *verdict = report.finish(out.as_mut())?;
+                out.flush().map_err(|e| Error::io("standard output", "writing failed", &e))?;
+            }
+        }
+        if let Some(file) = &mut self.policy.quarantine {
+            file.flush().map_err(|e| Error::io("the quarantine file", "writing failed", &e))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serial<Work> for Sink<'_> {
+    fn push(&mut self, work: Work, _: &mut Vec<Work>) -> bool {
+        self.counts.records_in += work.records_in;
+        self.progress.add(work.nbytes_in, work.records_in);
+        // Bad records may be counted before the good ones around them: only their order among themselves matters.
+        let faulted = work.faults.iter().try_for_each(|fault| self.fault(fault));
+        let taken = match faulted {
+            Ok(()) => self.take(work.load),
+            Err(error) => Err(error),
+        };
+        match (taken, work.error) {
+            (Err(error), _) | (Ok(_), Some(error)) => {
+                self.error = Some(error);
+                false
+            }
+            (Ok(flow), None) => flow == Flow::More,
+        }
+    }
+
+    fn finish(&mut self, _: &mut Vec<Work>) -> bool {
+        if self.error.is_none()
+            && let Err(error) = self.close()
+        {
+            self.error = Some(error);
+        }
+        false
+    }
+}
+
+/// `{input, record, byte, length, error, raw}`; raw as text, or as `{"b64": ...}` where it is none.
+fn quarantine_line(fault: &Fault) -> serde_json::Value {
+    let at = fault.error.location();
+    let raw = fault.raw.as_ref().map(|raw| match std::str::from_utf8(raw) {
+        Ok(text) => serde_json::Value::from(text),
+        Err(_) => serde_json::json!({ "b64": base64(raw) }),
+    });
+    serde_json::json!({
+        "input": at.input.as_deref(),
+        "record": at.records.map(|(first, _)| first),
+        "byte": at.byte,
+        "length": fault.length,
+        "error": fault.error.to_string(),
+        "raw": raw,
+    })
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Whether an error is a quiet end.
+pub fn is_closed(error: &Error) -> bool {
+    error.kind() == Kind::Closed
+}
