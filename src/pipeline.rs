@@ -383,7 +383,7 @@ impl Encoder {
 /// # Errors
 /// The format is not written, or cannot hold the schema.
 pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
-    format
-        .writer(schema, options)
-        .unwrap_or_else(|| Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to")))
+    format.writer(schema, options).unwrap_or_else(|| {
+        Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
+    })
 }

@@ -187,9 +187,7 @@ impl Run {
     fn declared_covers(&self, demand: &Demand) -> bool {
         match &demand.fields {
             crate::demand::Wanted::All => false,
-            crate::demand::Wanted::Matching(patterns) => {
-                patterns.iter().all(|p| !p.contains('*') && self.declared.index_of(p).is_some())
-            }
+            crate::demand::Wanted::Matching(patterns) => patterns.iter().all(|p| !p.contains('*') && self.declared.index_of(p).is_some()),
         }
     }
 
@@ -303,7 +301,8 @@ impl Run {
         let skip = sink.policy.skip;
         let source = source(&mut self.readers, full, request);
         let nodes = segments.into_nodes(skip, &mut sink);
-        engine::run(source, nodes, self.threads).map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
+        engine::run(source, nodes, self.threads)
+            .map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
         if let Some(error) = sink.error {
             return Err(error);
         }
@@ -403,7 +402,8 @@ impl Run {
                 "bytes_lost": counts.bytes_lost,
                 "seconds": started.elapsed().as_secs_f64(),
             });
-            std::fs::write(path, format!("{summary}\n")).map_err(|e| Error::io(&path.to_string_lossy(), "writing the summary failed", &e))?;
+            std::fs::write(path, format!("{summary}\n"))
+                .map_err(|e| Error::io(&path.to_string_lossy(), "writing the summary failed", &e))?;
         }
         if counts.skipped == 0 {
             return Ok(verdict);
