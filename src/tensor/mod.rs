@@ -27,6 +27,7 @@
 
 pub mod arrow;
 pub mod build;
+pub mod builder;
 pub mod concat;
 pub mod equal;
 pub mod gather;

@@ -1,0 +1,147 @@
+//! Parts of columns under construction, for readers that decode row by row.
+//!
+//! Each can be cut back to an earlier number of rows, so that a record that turns out to be bad
+//! halfway leaves no trace.
+
+use super::RowPartition;
+use crate::error::Result;
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+
+/// Which rows are null. Costs nothing for rows that are not.
+#[derive(Clone, Debug, Default)]
+pub struct Nulls {
+    rows: Vec<usize>,
+}
+
+impl Nulls {
+    /// Row `row` is null; rows are named in increasing order.
+    pub fn push(&mut self, row: usize) {
+        self.rows.push(row);
+    }
+
+    /// Forgets rows `nrows` and later.
+    pub fn truncate(&mut self, nrows: usize) {
+        self.rows.truncate(self.rows.partition_point(|row| *row < nrows));
+    }
+
+    /// The validity of `nrows` rows; `None` if none is null.
+    pub fn finish(self, nrows: usize) -> Option<NullBuffer> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let mut bits = BooleanBufferBuilder::new(nrows);
+        bits.append_n(nrows, true);
+        for row in self.rows {
+            bits.set_bit(row, false);
+        }
+        Some(NullBuffer::new(bits.finish()))
+    }
+}
+
+/// Where rows end: the row splits of a list level.
+#[derive(Clone, Debug)]
+pub struct Splits {
+    splits: Vec<i64>,
+}
+
+impl Default for Splits {
+    fn default() -> Splits {
+        Splits { splits: vec![0] }
+    }
+}
+
+impl Splits {
+    /// A row ends at value `nvals`; ends never decrease.
+    pub fn push_end(&mut self, nvals: usize) {
+        self.splits.push(nvals as i64);
+    }
+
+    pub fn nrows(&self) -> usize {
+        self.splits.len() - 1
+    }
+
+    /// Where the last row ends.
+    pub fn nvals(&self) -> usize {
+        self.splits.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Forgets rows `nrows` and later; gives the number of values that are left.
+    pub fn truncate(&mut self, nrows: usize) -> usize {
+        self.splits.truncate(nrows + 1);
+        self.nvals()
+    }
+
+    /// # Errors
+    /// The ends decrease.
+    pub fn finish(self) -> Result<RowPartition> {
+        RowPartition::from_row_splits(self.splits)
+    }
+}
+
+/// Strings or byte strings, one after the other: what is written to `bytes` belongs to the row that
+/// is ended next.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    pub bytes: Vec<u8>,
+    offsets: Vec<i64>,
+}
+
+impl Default for Texts {
+    fn default() -> Texts {
+        Texts { bytes: Vec::new(), offsets: vec![0] }
+    }
+}
+
+impl Texts {
+    /// Ends a row.
+    #[inline]
+    pub fn end(&mut self) {
+        self.offsets.push(self.bytes.len() as i64);
+    }
+
+    /// A whole row.
+    pub fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.end();
+    }
+
+    pub fn nrows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Forgets rows `nrows` and later, and what is written of an unfinished one.
+    pub fn truncate(&mut self, nrows: usize) {
+        self.offsets.truncate(nrows + 1);
+        self.bytes.truncate(self.offsets.last().map_or(0, |end| *end as usize));
+    }
+
+    /// The offsets and the bytes, as Arrow's large strings have them.
+    pub fn into_parts(self) -> (Vec<i64>, Vec<u8>) {
+        (self.offsets, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_record_leaves_no_trace() {
+        let (mut nulls, mut splits, mut texts) = (Nulls::default(), Splits::default(), Texts::default());
+        for row in 0..4 {
+            texts.push(b"ab");
+            splits.push_end(2 * (row + 1));
+            if row % 2 == 1 {
+                nulls.push(row);
+            }
+        }
+        texts.bytes.extend_from_slice(b"half");
+        nulls.truncate(3);
+        texts.truncate(3);
+        assert_eq!(splits.truncate(3), 6);
+        assert_eq!(texts.into_parts(), (vec![0, 2, 4, 6], b"ababab".to_vec()));
+        assert_eq!(splits.finish().unwrap(), RowPartition::uniform(2, 3).unwrap());
+        assert_eq!(nulls.finish(3).unwrap().iter().collect::<Vec<_>>(), [true, false, true]);
+        assert!(Nulls::default().finish(3).is_none());
+    }
+}
