@@ -270,7 +270,7 @@ impl Run {
         progress: &Progress,
     ) -> Result<(Verdict, Counts)> {
         let (skip, quarantine) = FaultPolicy::parse(&self.options.on_error)?;
-        let quarantine = quarantine.map(|path| io::create_file(path)).transpose()?;
+        let quarantine = quarantine.map(io::create_file).transpose()?;
         let full = Arc::new(schema.clone());
         let request = self.request(demand.clone(), None);
         let input_schema = chain.schemas[0].clone();
