@@ -93,9 +93,10 @@ fn measure(args: &str, input: &Path, out: &Path, threads: usize) -> (Duration, u
         if let Some(finished) = child.try_wait().unwrap() {
             break finished;
         }
-        if let Some(kib) = fs::read_to_string(&status).ok().and_then(|text| {
-            text.lines().find(|l| l.starts_with("VmHWM:"))?.split_whitespace().nth(1)?.parse::<u64>().ok()
-        }) {
+        if let Some(kib) = fs::read_to_string(&status)
+            .ok()
+            .and_then(|text| text.lines().find(|l| l.starts_with("VmHWM:"))?.split_whitespace().nth(1)?.parse::<u64>().ok())
+        {
             peak = peak.max(kib);
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -209,21 +210,27 @@ fn recsys(line: &mut String, random: &mut Random, vocabulary: &[String]) {
     } else {
         line.push_str(",\"age\":null");
     }
-    for (name, mean, sigma, empty) in [("items", 20.0, 0.9, 0.05), ("shops", 8.0, 0.8, 0.05), ("cands", 10.0, 0.3, 0.0), ("queries", 4.0, 0.6, 0.15)] {
+    for (name, mean, sigma, empty) in
+        [("items", 20.0, 0.9, 0.05), ("shops", 8.0, 0.8, 0.05), ("cands", 10.0, 0.3, 0.0), ("queries", 4.0, 0.6, 0.15)]
+    {
         let _ = write!(line, ",\"{name}\":");
         let n = random.length(mean, sigma, 200, empty);
         list(line, n, |line| {
             let _ = write!(line, "{}", random.skewed(5_000_000.0));
         });
     }
-    for (name, mean, sigma, empty) in [("weights", 20.0, 0.9, 0.05), ("scores", 10.0, 0.3, 0.0), ("dwell", 6.0, 1.1, 0.2), ("ctx", 8.0, 0.2, 0.0)] {
+    for (name, mean, sigma, empty) in
+        [("weights", 20.0, 0.9, 0.05), ("scores", 10.0, 0.3, 0.0), ("dwell", 6.0, 1.1, 0.2), ("ctx", 8.0, 0.2, 0.0)]
+    {
         let _ = write!(line, ",\"{name}\":");
         let n = random.length(mean, sigma, 200, empty);
         list(line, n, |line| {
             let _ = write!(line, "{}", random.unit() as f32);
         });
     }
-    for (name, mean, sigma, empty) in [("categories", 9.0, 0.9, 0.05), ("brands", 6.0, 0.5, 0.02), ("words", 4.0, 0.6, 0.15), ("tags", 2.0, 0.7, 0.4)] {
+    for (name, mean, sigma, empty) in
+        [("categories", 9.0, 0.9, 0.05), ("brands", 6.0, 0.5, 0.02), ("words", 4.0, 0.6, 0.15), ("tags", 2.0, 0.7, 0.4)]
+    {
         let _ = write!(line, ",\"{name}\":");
         let n = random.length(mean, sigma, 100, empty);
         list(line, n, |line| {
