@@ -144,8 +144,9 @@ impl Run {
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
-        if !regular && needs_records {
-            self.inputs.iter().for_each(|i| i.remember(self.options.infer_bytes));
+        if needs_records {
+            // What the sample takes of a pipe is given again; it ends at a block border, a little later.
+            self.inputs.iter().for_each(|i| i.remember(u64::MAX));
         }
         let mut schema = self.infer(&demand, sample)?;
         let mut chain = match self.bind(&schema) {
@@ -159,9 +160,7 @@ impl Run {
             return self.report_on_schema(chain);
         }
         let output_format = self.output_format(last_is_report)?;
-        if !regular {
-            self.inputs.iter().for_each(|i| i.remember(0));
-        }
+        self.inputs.iter().for_each(|i| i.remember(0));
         let total = self.inputs.iter().map(|i| i.nbytes()).sum::<Option<u64>>();
         let progress = Progress::start(total, &self.options.progress, self.options.quiet);
         let mut widened = false;
