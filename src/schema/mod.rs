@@ -5,6 +5,8 @@
 //!
 //! Axes are counted inside the record; the stream of records is no axis.
 
+mod cursor;
+pub mod literal;
 pub mod notation;
 pub mod unify;
 

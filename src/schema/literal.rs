@@ -1,0 +1,390 @@
+//! Literals: numbers, `"text"`, `b"bytes"`, `True`, `None`, lists; parsed and printed by the same rules.
+//!
+//! Source of the meaning: Python's literals with JSON's escapes; `NaN` and `Infinity` as JSON writers in
+//! Python print them.
+
+use super::cursor::Cursor;
+use super::{DType, Literal, Type};
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// Parses the text of a literal: a number, `"text"`, `b"bytes"`, `True`, `None`, a list.
+///
+/// # Errors
+/// A usage error that shows the place.
+pub fn parse_literal(text: &str) -> Result<Literal> {
+    let mut cursor = Cursor::new(text.trim());
+    let literal = literal(&mut cursor)?;
+    if !cursor.at_end() {
+        return Err(cursor.unexpected("nothing after the literal"));
+    }
+    Ok(literal)
+}
+
+/// Parses a literal for values of `dtype`: for strings and bytes, what is no literal in quotes is taken
+/// as it stands, so that `--default name=unknown` needs no quotes.
+///
+/// # Errors
+/// As [`parse_literal`].
+pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
+    let quoted = text.trim_start().starts_with(['"', '\'', '[']) || text.starts_with("b\"") || text.starts_with("b'");
+    match dtype {
+        Some(DType::String | DType::Bytes | DType::Json) if !quoted => Ok(Literal::String(text.to_owned())),
+        _ => parse_literal(text),
+    }
+}
+
+impl Literal {
+    /// Whether values of this type can read as the literal: a scalar stands for every value of a tensor,
+    /// a list for one of its own shape. Says what is wrong, as the end of a sentence.
+    pub fn misfit(&self, ty: &Type) -> Option<String> {
+        let Some(dtype) = ty.dtype().filter(|_| !ty.is_sparse()) else {
+            return Some("only scalars and tensors have a default".to_owned());
+        };
+        self.misfit_at(dtype, ty.rank())
+    }
+
+    fn misfit_at(&self, dtype: &DType, rank: usize) -> Option<String> {
+        let fits = match (self, dtype) {
+            (Literal::List(items), _) if rank > 0 => return items.iter().find_map(|item| item.misfit_at(dtype, rank - 1)),
+            (Literal::Bool(_), DType::Bool) | (Literal::Float(_), DType::Float16 | DType::Float32 | DType::Float64) => true,
+            (Literal::Int(n), _) if dtype.is_integer() => {
+                let (least, most) = dtype.integer_range();
+                if !(least..=most).contains(n) {
+                    return Some(format!("{n} is outside the range of {dtype}, {least} to {most}"));
+                }
+                true
+            }
+            (Literal::Int(_), _) => dtype.is_float(),
+            (Literal::String(_), DType::String | DType::Bytes | DType::Json) | (Literal::Bytes(_), DType::Bytes) => true,
+            _ => false,
+        };
+        let what = match self {
+            Literal::None => "None",
+            Literal::Bool(_) => "a bool",
+            Literal::Int(_) => "an integer",
+            Literal::Float(_) => "a float",
+            Literal::String(_) => "a string",
+            Literal::Bytes(_) => "bytes",
+            Literal::List(_) => "a list deeper than its axes",
+        };
+        (!fits).then(|| format!("{self} is {what}, the field is {dtype}"))
+    }
+}
+
+impl DType {
+    /// The least and the greatest value of an integer dtype; `(0, 0)` for others.
+    pub fn integer_range(&self) -> (i128, i128) {
+        match self {
+            DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+            DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+            DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+            DType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+            DType::UInt8 => (0, u8::MAX.into()),
+            DType::UInt16 => (0, u16::MAX.into()),
+            DType::UInt32 => (0, u32::MAX.into()),
+            DType::UInt64 => (0, u64::MAX.into()),
+            _ => (0, 0),
+        }
+    }
+}
+
+/// One literal; stops behind it.
+pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
+    let start = cursor.pos();
+    if cursor.open('[')? {
+        let mut items = Vec::new();
+        while !cursor.close(']') {
+            items.push(literal(cursor)?);
+            if !cursor.eat(',') {
+                cursor.expect_close(']', "`,` or `]`")?;
+                break;
+            }
+        }
+        return Ok(Literal::List(items));
+    }
+    let rest = cursor.rest();
+    if rest.starts_with(['"', '\'']) {
+        return text(cursor).map(Literal::String);
+    }
+    if rest.starts_with("b\"") || rest.starts_with("b'") {
+        cursor.advance(1);
+        return bytes(cursor).map(Literal::Bytes);
+    }
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || "+-._".contains(c))).unwrap_or(rest.len());
+    let word = &rest[..end];
+    let literal = match word {
+        "None" | "null" => Literal::None,
+        "True" | "true" => Literal::Bool(true),
+        "False" | "false" => Literal::Bool(false),
+        "NaN" | "nan" | "-NaN" | "-nan" => Literal::Float(f64::NAN),
+        "Infinity" | "inf" | "+Infinity" | "+inf" => Literal::Float(f64::INFINITY),
+        "-Infinity" | "-inf" => Literal::Float(f64::NEG_INFINITY),
+        "" => return Err(cursor.unexpected("a literal")),
+        _ => number(word).map_err(|message| {
+            let error = cursor.fail(start, start + end, message);
+            if word.starts_with(|c: char| c.is_alphabetic() || c == '_') { error.help(format!("a string is written in quotes: \"{word}\"")) } else { error }
+        })?,
+    };
+    cursor.advance(end);
+    Ok(literal)
+}
+
+/// An integer of 64 bits, or the nearest float of what has a point or exponent.
+fn number(word: &str) -> Result<Literal, String> {
+    let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || digits.ends_with('_') {
+        return Err(format!("expected a literal, found `{word}`"));
+    }
+    let plain = word.replace('_', "");
+    if digits.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        return match plain.parse::<i128>() {
+            Ok(n) if n >= i64::MIN.into() && n <= u64::MAX.into() => Ok(Literal::Int(n)),
+            _ => Err(format!("{word} is beyond 64 bits")),
+        };
+    }
+    match plain.parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(Literal::Float(x)),
+        Ok(_) => Err(format!("{word} is beyond float64")),
+        Err(_) => Err(format!("`{word}` is no number")),
+    }
+}
+
+/// `"text"` or `'text'`.
+pub(super) fn text(cursor: &mut Cursor) -> Result<String> {
+    let mut out = String::new();
+    quoted(cursor, &mut |cursor, start, piece| {
+        match piece {
+            Piece::Char(c) | Piece::Byte(c) | Piece::Unicode(c) => out.push(c),
+            // A surrogate has no meaning but in a pair, which `quoted` has put together.
+            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "a lone surrogate is no character")),
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// `"bytes"` behind a `b`.
+fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    quoted(cursor, &mut |cursor, start, piece| {
+        match piece {
+            Piece::Char(c) if c.is_ascii() => out.push(c as u8),
+            Piece::Byte(c) => out.push(c as u8),
+            _ => {
+                let error = cursor.fail(start, cursor.end(), "bytes are written with ASCII characters");
+                return Err(error.help("write other bytes as \\x00 to \\xff"));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+enum Piece {
+    /// As it stands.
+    Char(char),
+    /// An escape of one byte: a character below 256.
+    Byte(char),
+    /// `\u....`, which means nothing in bytes.
+    Unicode(char),
+    Surrogate,
+}
+
+/// Hands the characters of a quoted text to `push`, each with the place where it starts.
+fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Result<()>) -> Result<()> {
+    let open = cursor.pos();
+    let Some(quote) = cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
+        return Err(cursor.unexpected("a text in quotes"));
+    };
+    let body = &cursor.rest()[1..];
+    cursor.advance(1);
+    let base = open + 1;
+    let mut i = 0;
+    loop {
+        let Some(c) = body[i..].chars().next() else {
+            return Err(cursor.fail(open, open + 1, "this quote is not closed"));
+        };
+        let start = base + i;
+        i += c.len_utf8();
+        if c == quote {
+            cursor.reset(base + i);
+            return Ok(());
+        }
+        let piece = if c == '\\' {
+            let (piece, length) = escape(&body[i..]).ok_or_else(|| {
+                let end = start + 1 + body[i..].chars().next().map_or(0, char::len_utf8);
+                cursor.fail(start, end, "an unknown escape").help("known are \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\xHH \\uHHHH \\UHHHHHHHH")
+            })?;
+            i += length;
+            piece
+        } else {
+            Piece::Char(c)
+        };
+        cursor.reset(base + i);
+        push(cursor, start, piece)?;
+    }
+}
+
+/// What stands behind a backslash, and how many bytes it takes.
+fn escape(rest: &str) -> Option<(Piece, usize)> {
+    let hex = |from: usize, digits: usize| {
+        let text = rest.get(from..from + digits)?;
+        text.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(text, 16).ok()).flatten()
+    };
+    let one = |c| Some((Piece::Byte(c), 1));
+    match rest.chars().next()? {
+        c @ ('"' | '\'' | '\\' | '/') => one(c),
+        'b' => one('\u{8}'),
+        'f' => one('\u{c}'),
+        'n' => one('\n'),
+        'r' => one('\r'),
+        't' => one('\t'),
+        'x' => Some((Piece::Byte(char::from_u32(hex(1, 2)?)?), 3)),
+        'u' => {
+            let high = hex(1, 4)?;
+            if let Some(c) = char::from_u32(high) {
+                return Some((Piece::Unicode(c), 5));
+            }
+            let low = if rest[5..].starts_with("\\u") { hex(7, 4) } else { None };
+            match low {
+                Some(low) if high < 0xDC00 && (0xDC00..0xE000).contains(&low) => {
+                    Some((Piece::Unicode(char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))?), 11))
+                }
+                _ => Some((Piece::Surrogate, 5)),
+            }
+        }
+        'U' => Some((Piece::Unicode(char::from_u32(hex(1, 8)?)?), 9)),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Literal {
+    /// What [`parse_literal`] reads as the same literal.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Literal::None => f.write_str("None"),
+            Literal::Bool(true) => f.write_str("True"),
+            Literal::Bool(false) => f.write_str("False"),
+            Literal::Int(n) => write!(f, "{n}"),
+            Literal::Float(x) if x.is_nan() => f.write_str("NaN"),
+            Literal::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "Infinity" } else { "-Infinity" }),
+            Literal::Float(x) => write!(f, "{x:?}"),
+            Literal::String(text) => f.write_str(&quote(text)),
+            Literal::Bytes(bytes) => {
+                f.write_str("b\"")?;
+                for b in bytes {
+                    match b {
+                        b'"' | b'\\' => write!(f, "\\{}", *b as char)?,
+                        b' '..=b'~' => write!(f, "{}", *b as char)?,
+                        _ => write!(f, "\\x{b:02x}")?,
+                    }
+                }
+                f.write_str("\"")
+            }
+            Literal::List(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+/// A text in double quotes, with JSON's escapes.
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if u32::from(c) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// `name=LITERAL` of an option: the path and the text behind the first `=` outside backquotes.
+///
+/// # Errors
+/// No `=`.
+pub fn split_assignment(text: &str) -> Result<(crate::path::FieldPath, &str)> {
+    let parts = crate::path::split(text, '=')?;
+    match parts.as_slice() {
+        [name, _, ..] => Ok((crate::path::FieldPath::parse(name)?, &text[name.len() + 1..])),
+        _ => Err(Error::usage(format!("expected NAME=VALUE, found `{text}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_read() {
+        use Literal::*;
+        let cases = [
+            ("0", Int(0)),
+            ("-7", Int(-7)),
+            ("1_000", Int(1000)),
+            ("18446744073709551615", Int(u64::MAX.into())),
+            ("-9223372036854775808", Int(i64::MIN.into())),
+            ("1.5", Float(1.5)),
+            ("1e3", Float(1000.0)),
+            (".5", Float(0.5)),
+            ("2.", Float(2.0)),
+            ("-0.0", Float(-0.0)),
+            ("Infinity", Float(f64::INFINITY)),
+            ("-Infinity", Float(f64::NEG_INFINITY)),
+            ("True", Bool(true)),
+            ("None", None),
+            (r#""a\"b\\c\u00e9\ud83d\ude00\n""#, String("a\"b\\cé😀\n".into())),
+            ("'it\\'s'", String("it's".into())),
+            (r#"b"\x00\xffa\n""#, Bytes(vec![0, 255, b'a', b'\n'])),
+            ("[]", List(vec![])),
+            ("[1, [2.0, 'x'],]", List(vec![Int(1), List(vec![Float(2.0), String("x".into())])])),
+        ];
+        for (text, literal) in cases {
+            assert_eq!(parse_literal(text).unwrap(), literal, "{text}");
+        }
+        assert!(matches!(parse_literal("NaN").unwrap(), Float(x) if x.is_nan()));
+    }
+
+    #[test]
+    fn what_is_no_literal_is_shown() {
+        let cases = [
+            ("", "expected a literal, found the end"),
+            ("abc", "expected a literal, found `abc`"),
+            ("18446744073709551616", "18446744073709551616 is beyond 64 bits"),
+            ("1e999", "1e999 is beyond float64"),
+            ("1.2.3", "`1.2.3` is no number"),
+            ("\"abc", "this quote is not closed"),
+            ("\"\\q\"", "an unknown escape"),
+            ("\"\\ud800\"", "a lone surrogate is no character"),
+            ("b\"é\"", "bytes are written with ASCII characters"),
+            ("[1", "expected `,` or `]`, found the end"),
+            ("1 2", "expected nothing after the literal, found `2`"),
+        ];
+        for (text, message) in cases {
+            assert_eq!(parse_literal(text).unwrap_err().message(), message, "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(parse_literal(&deep).unwrap_err().message(), "more than 128 levels of nesting");
+    }
+
+    #[test]
+    fn bare_words_are_strings_where_strings_are_expected() {
+        assert_eq!(parse_literal_for("unknown", Some(&DType::String)).unwrap(), Literal::String("unknown".into()));
+        assert_eq!(parse_literal_for("0", Some(&DType::String)).unwrap(), Literal::String("0".into()));
+        assert_eq!(parse_literal_for("\"a b\"", Some(&DType::String)).unwrap(), Literal::String("a b".into()));
+        assert_eq!(parse_literal_for("[]", Some(&DType::String)).unwrap(), Literal::List(vec![]));
+        assert!(parse_literal_for("unknown", Some(&DType::Int64)).is_err());
+    }
+}

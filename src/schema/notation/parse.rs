@@ -1,0 +1,375 @@
+//! From text to schema.
+
+use super::arrow::arrow_type;
+use super::{MAX_FIELDS, is_bare};
+use crate::error::{Result, nearest};
+use crate::path::FieldPath;
+use crate::schema::cursor::{Cursor, MAX_DEPTH};
+use crate::schema::literal::literal;
+use crate::schema::{DType, Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
+use std::collections::HashSet;
+
+/// Words that stand for dtypes elsewhere.
+const OTHER_NAMES: [(&str, &str); 12] = [
+    ("int", "int64"),
+    ("long", "int64"),
+    ("float", "float64"),
+    ("double", "float64"),
+    ("half", "float16"),
+    ("str", "string"),
+    ("text", "string"),
+    ("utf8", "string"),
+    ("binary", "bytes"),
+    ("boolean", "bool"),
+    ("object", "{...}"),
+    ("list", "int64[?]"),
+];
+
+/// Parses the fields of a record, separated by new lines or `;`.
+///
+/// # Errors
+/// A usage error with line and column, the place underlined and, where a word is near, what was meant.
+pub fn parse(text: &str) -> Result<Schema> {
+    let mut cursor = Cursor::new(text);
+    let (mut fields, mut names) = (Vec::new(), HashSet::new());
+    loop {
+        while cursor.eat(';') || cursor.eat('\n') {}
+        if cursor.at_end() {
+            return Ok(Schema::new(fields));
+        }
+        fields.push(field(&mut cursor, &mut names, false)?);
+        if !matches!(cursor.peek(), None | Some(';' | '\n')) {
+            let comma = cursor.peek() == Some(',');
+            let error = cursor.unexpected("`;` or a new line behind the field");
+            return Err(if comma { error.help("fields of a record are separated by `;`, fields of a structure by `,`") } else { error });
+        }
+    }
+}
+
+/// Parses a type alone: `int64[?, (?)]`.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_type(text: &str) -> Result<Type> {
+    let mut cursor = Cursor::new(text);
+    let ty = ty(&mut cursor, false)?;
+    if !cursor.at_end() {
+        return Err(cursor.unexpected("nothing behind the type"));
+    }
+    Ok(ty)
+}
+
+/// `name: type = default from v ...`; `inside` a structure that has axes itself, or is inside one.
+fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Result<Field> {
+    let start = cursor.pos();
+    let name = name(cursor, "a field name")?;
+    let end = cursor.end();
+    if cursor.peek() == Some('.') {
+        let error = cursor.unexpected("`:` behind the field name");
+        return Err(error.help(format!("a field of a structure is written {name}: {{field: type}}; a name with a dot in it in backquotes")));
+    }
+    if !cursor.eat(':') {
+        return Err(cursor.unexpected("`:` behind the field name").help("a field is written `name: type`, as in tokens: int64[?]"));
+    }
+    if names.len() >= MAX_FIELDS {
+        return Err(cursor
+            .fail(start, end, format!("more than {MAX_FIELDS} fields in one structure"))
+            .help("where keys are values, read the whole structure as `json`"));
+    }
+    if !names.insert(name.clone()) {
+        return Err(cursor.fail(start, end, format!("the field `{name}` stands here twice")));
+    }
+    let mut field = Field::new(name, ty(cursor, inside)?);
+    clauses(cursor, &mut field)?;
+    Ok(field)
+}
+
+/// What stands behind the type of a field.
+fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
+    if cursor.eat('=') {
+        let start = cursor.pos();
+        let default = literal(cursor)?;
+        if let Some(misfit) = default.misfit(&field.ty) {
+            return Err(cursor.fail(start, cursor.end(), format!("this default does not fit: {misfit}")));
+        }
+        field.default = Some(default);
+    }
+    let mut source = Source::default();
+    if cursor.eat_word("from") {
+        source.values = Some(name(cursor, "the name of a feature or column")?);
+    }
+    let start = cursor.pos();
+    if cursor.eat_word("split") {
+        if !cursor.eat_word("by") {
+            return Err(cursor.unexpected("`by` behind `split`"));
+        }
+        source.split_by = listed(cursor, split)?;
+        if field.ty.is_sparse() || source.split_by.len() >= field.ty.rank() {
+            let message = format!("{} partitions do not fit a field of type {}", source.split_by.len(), field.ty);
+            return Err(cursor.fail(start, cursor.end(), message).help("each partition splits one axis in two: x: int64[?, (?)] from v split by row_lengths(l)"));
+        }
+    } else if cursor.eat_word("at") {
+        source.at = listed(cursor, |c| name(c, "the name of an index feature"))?;
+        if !field.ty.is_sparse() || source.at.len() != field.ty.rank() {
+            let message = format!("{} index features do not fit a field of type {}", source.at.len(), field.ty);
+            return Err(cursor.fail(start, cursor.end(), message).help("each axis has one index feature: s: sparse<float32>[100, 20] from v at i0, i1"));
+        }
+    }
+    field.source = source;
+    Ok(())
+}
+
+/// Items separated by commas. A comma before the next field of a structure is not the list's.
+fn listed<T>(cursor: &mut Cursor, item: impl Fn(&mut Cursor) -> Result<T>) -> Result<Vec<T>> {
+    let mut items = vec![item(cursor)?];
+    loop {
+        let comma = cursor.pos();
+        if !cursor.eat(',') {
+            return Ok(items);
+        }
+        if starts_field(cursor) {
+            cursor.reset(comma);
+            return Ok(items);
+        }
+        items.push(item(cursor)?);
+    }
+}
+
+/// Whether what comes next is `name:` or the end of a structure.
+fn starts_field(cursor: &mut Cursor) -> bool {
+    let start = cursor.pos();
+    let field = cursor.peek() == Some('}') || (name(cursor, "").is_ok() && cursor.peek() == Some(':'));
+    cursor.reset(start);
+    field
+}
+
+const PARTITIONS: [&str; 6] = ["row_lengths", "row_splits", "row_starts", "row_limits", "value_rowids", "uniform_row_length"];
+
+/// `row_lengths(l)`.
+fn split(cursor: &mut Cursor) -> Result<SplitBy> {
+    let (start, word) = (cursor.pos(), cursor.peek_word());
+    if !PARTITIONS.contains(&word) {
+        let near = nearest(word, PARTITIONS).map(|near| format!("did you mean {near}?"));
+        return Err(cursor
+            .fail(start, start + word.len(), format!("there is no partition `{word}`"))
+            .help(near.unwrap_or_else(|| format!("the partitions are: {}", PARTITIONS.join(", ")))));
+    }
+    cursor.advance(word.len());
+    if !cursor.open('(')? {
+        return Err(cursor.unexpected("`(`"));
+    }
+    let split = match word {
+        "uniform_row_length" => SplitBy::UniformRowLength(size(cursor)?),
+        _ => {
+            let feature = name(cursor, "the name of a feature")?;
+            match word {
+                "row_lengths" => SplitBy::RowLengths(feature),
+                "row_splits" => SplitBy::RowSplits(feature),
+                "row_starts" => SplitBy::RowStarts(feature),
+                "row_limits" => SplitBy::RowLimits(feature),
+                _ => SplitBy::ValueRowids(feature),
+            }
+        }
+    };
+    cursor.expect_close(')', "`)`")?;
+    Ok(split)
+}
+
+/// A name, in backquotes or bare.
+pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
+    let start = cursor.pos();
+    let rest = cursor.rest();
+    if let Some(quoted) = rest.strip_prefix('`') {
+        let (mut end, mut name) = (0, String::new());
+        loop {
+            let Some(length) = quoted[end..].find('`') else {
+                return Err(cursor.fail(start, start + 1, "this backquote is not closed"));
+            };
+            name.push_str(&quoted[end..end + length]);
+            end += length + 1;
+            if !quoted[end..].starts_with('`') {
+                cursor.advance(end + 1);
+                return Ok(name);
+            }
+            name.push('`');
+            end += 1;
+        }
+    }
+    let length = rest.find(|c| !is_bare(c)).unwrap_or(rest.len());
+    if length == 0 {
+        return Err(cursor.unexpected(what));
+    }
+    cursor.advance(length);
+    Ok(rest[..length].to_owned())
+}
+
+/// `optional {...}[..] with nulls`.
+fn ty(cursor: &mut Cursor, inside: bool) -> Result<Type> {
+    let optional = cursor.eat_word("optional");
+    let start = cursor.pos();
+    let mut element = element(cursor)?;
+    let end = cursor.end();
+    let is_sparse = matches!(element, Element::Sparse(_));
+    let dims = dims(cursor, inside, is_sparse)?;
+    if is_sparse && dims.is_empty() {
+        return Err(cursor.fail(start, end, "a sparse tensor needs the sizes of its dense shape").help("as in sparse<float32>[?, 1000]"));
+    }
+    match &mut element {
+        Element::Struct(fields) if !dims.is_empty() => first_axes_uniform(fields),
+        Element::Struct(fields) if !inside => {
+            if let Some(path) = ragged_first_axis(fields) {
+                let error = cursor.fail(start, end, format!("axis 0 of `{path}` cannot be ragged, for the structure around it has no axes"));
+                return Err(error.help(SINGLE_SLICE));
+            }
+        }
+        _ => {}
+    }
+    let with_nulls = cursor.eat_word("with");
+    if with_nulls && !cursor.eat_word("nulls") {
+        return Err(cursor.unexpected("`nulls` behind `with`"));
+    }
+    Ok(Type { element, dims, optional, with_nulls })
+}
+
+/// In a structure without axes a field's axis 0 has one slice in each record: the field where it is called ragged.
+fn ragged_first_axis(fields: &[Field]) -> Option<FieldPath> {
+    fields.iter().find_map(|field| match (field.ty.dims.first(), &field.ty.element) {
+        (Some(first), _) => (first.size == Size::Ragged).then(|| FieldPath::name(&field.name)),
+        (None, Element::Struct(inner)) => {
+            let below = ragged_first_axis(inner)?;
+            FieldPath::try_new(std::iter::once(&field.name).chain(below.names()).cloned().collect()).ok()
+        }
+        _ => None,
+    })
+}
+
+/// In a structure that has axes, `(?)` in first place says what `?` says there.
+fn first_axes_uniform(fields: &mut [Field]) {
+    for field in fields {
+        if let Some(first) = field.ty.dims.first_mut().filter(|d| d.size == Size::Ragged) {
+            first.size = Size::Uniform;
+        }
+        if let (Element::Struct(inner), []) = (&mut field.ty.element, field.ty.dims.as_slice()) {
+            first_axes_uniform(inner);
+        }
+    }
+}
+
+const SINGLE_SLICE: &str = "a record has a single slice of axis 0, so there is no other that it could differ from: its size is written `?`";
+
+fn element(cursor: &mut Cursor) -> Result<Element> {
+    let word_first = cursor.eat_word("struct");
+    if cursor.open('{')? {
+        let (mut fields, mut names) = (Vec::new(), HashSet::new());
+        while !cursor.close('}') {
+            fields.push(field(cursor, &mut names, true)?);
+            if !cursor.eat(',') {
+                cursor.expect_close('}', "`,` or `}`")?;
+                break;
+            }
+        }
+        return Ok(Element::Struct(fields));
+    }
+    if word_first {
+        return Err(cursor.unexpected("`{` behind `struct`"));
+    }
+    let (start, word) = (cursor.pos(), cursor.peek_word());
+    match word {
+        "sparse" => {
+            cursor.advance(word.len());
+            angle(cursor, "sparse")?;
+            let dtype = dtype(cursor)?;
+            cursor.expect_close('>', "`>`")?;
+            Ok(Element::Sparse(dtype))
+        }
+        "optional" => Err(cursor.fail(start, start + word.len(), "`optional` stands here twice")),
+        _ => dtype(cursor).map(Element::Value),
+    }
+}
+
+fn angle(cursor: &mut Cursor, word: &str) -> Result<()> {
+    if cursor.open('<')? { Ok(()) } else { Err(cursor.unexpected(&format!("`<` behind `{word}`"))) }
+}
+
+fn dtype(cursor: &mut Cursor) -> Result<DType> {
+    let (start, word) = (cursor.pos(), cursor.peek_word());
+    if word.is_empty() {
+        return Err(cursor.unexpected("a type"));
+    }
+    if let Some(dtype) = DType::from_name(word) {
+        cursor.advance(word.len());
+        return Ok(dtype);
+    }
+    if word == "arrow" {
+        cursor.advance(word.len());
+        angle(cursor, word)?;
+        let foreign = arrow_type(cursor)?;
+        cursor.expect_close('>', "`>`")?;
+        return Ok(DType::Arrow(Box::new(foreign)));
+    }
+    let error = cursor.fail(start, start + word.len(), format!("there is no dtype `{word}`"));
+    let names = DType::NAMED.map(|(name, _)| name);
+    let lower = word.to_lowercase();
+    let near = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
+    Err(match near.or_else(|| nearest(word, names)) {
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => error.help(format!("the dtypes are: {}, sparse<..>, arrow<..>, {{..}}", names.join(", "))),
+    })
+}
+
+fn dims(cursor: &mut Cursor, inside: bool, sparse: bool) -> Result<Vec<Dim>> {
+    let mut dims = Vec::new();
+    if !cursor.open('[')? {
+        return Ok(dims);
+    }
+    loop {
+        let start = cursor.pos();
+        let dim = dim(cursor)?;
+        if dims.len() >= MAX_DEPTH {
+            return Err(cursor.fail(start, cursor.end(), format!("more than {} axes", MAX_DEPTH)));
+        }
+        if dim.size == Size::Ragged && sparse {
+            let error = cursor.fail(start, cursor.end(), "a sparse tensor has no ragged axes");
+            return Err(error.help("a size of its dense shape that differs between records is written `?`"));
+        }
+        if dim.size == Size::Ragged && dims.is_empty() && !inside {
+            let error = cursor.fail(start, cursor.end(), "axis 0 cannot be ragged");
+            return Err(error.help(SINGLE_SLICE).help("an axis inside is ragged: int64[?, (?)]"));
+        }
+        dims.push(dim);
+        if !cursor.eat(',') {
+            cursor.expect_close(']', "`,` or `]`")?;
+            return Ok(dims);
+        }
+        if cursor.close(']') {
+            return Ok(dims);
+        }
+    }
+}
+
+fn dim(cursor: &mut Cursor) -> Result<Dim> {
+    if cursor.open('(')? {
+        let label = if cursor.eat('?') { None } else { Some(name(cursor, "`?` or a label")?.into()) };
+        cursor.expect_close(')', "`)`")?;
+        return Ok(Dim { size: Size::Ragged, label });
+    }
+    if cursor.eat('?') {
+        return Ok(Dim::UNIFORM);
+    }
+    match cursor.peek() {
+        Some(c) if c.is_ascii_digit() => size(cursor).map(Dim::known),
+        Some('-') => Err(cursor.unexpected("a size: a number, `?`, `(?)` or a label")),
+        Some(']') => Err(cursor.unexpected("a size: a number, `?`, `(?)` or a label").help("a scalar has no brackets")),
+        _ => Ok(Dim { size: Size::Uniform, label: Some(name(cursor, "a size: a number, `?`, `(?)` or a label")?.into()) }),
+    }
+}
+
+/// A size that fits in 63 bits.
+fn size(cursor: &mut Cursor) -> Result<u64> {
+    let start = cursor.pos();
+    let size: u64 = cursor.number("a size")?;
+    if i64::try_from(size).is_err() {
+        return Err(cursor.fail(start, cursor.end(), format!("{size} is too large for a size")));
+    }
+    Ok(size)
+}

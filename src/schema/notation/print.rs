@@ -1,0 +1,130 @@
+//! From schema to text: [`super::parse`] reads the same schema from it.
+
+use super::is_bare;
+use crate::schema::{Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
+use std::fmt::{self, Write};
+
+/// One field a line, the types in one column: what `tatter schema` prints.
+pub fn lines(schema: &Schema) -> String {
+    /// A longer name pushes its own type out, and no other.
+    const WIDEST: usize = 24;
+    let names: Vec<String> = schema.fields.iter().map(|f| format!("{}:", name_text(&f.name))).collect();
+    let width = names.iter().map(|n| n.chars().count()).filter(|n| *n <= WIDEST).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, field) in names.iter().zip(&schema.fields) {
+        let _ = writeln!(text, "{name:width$} {}", Typed(field));
+    }
+    text
+}
+
+impl fmt::Display for Schema {
+    /// On one line, fields separated by `; `: what can be pasted behind `--schema`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        separated(f, &self.fields, "; ")
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", name_text(&self.name), Typed(self))
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.optional {
+            f.write_str("optional ")?;
+        }
+        match &self.element {
+            Element::Value(dtype) => write!(f, "{dtype}")?,
+            Element::Sparse(dtype) => write!(f, "sparse<{dtype}>")?,
+            Element::Struct(fields) => {
+                f.write_str("{")?;
+                separated(f, fields, ", ")?;
+                f.write_str("}")?;
+            }
+        }
+        if !self.dims.is_empty() {
+            f.write_str("[")?;
+            separated(f, &self.dims, ", ")?;
+            f.write_str("]")?;
+        }
+        if self.with_nulls {
+            f.write_str(" with nulls")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let label = self.label.as_deref().map_or_else(|| "?".to_owned(), name_text);
+        match self.size {
+            Size::Known(size) => write!(f, "{size}"),
+            Size::Uniform => f.write_str(&label),
+            Size::Ragged => write!(f, "({label})"),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(values) = &self.values {
+            write!(f, " from {}", name_text(values))?;
+        }
+        if !self.split_by.is_empty() {
+            f.write_str(" split by ")?;
+            separated(f, &self.split_by, ", ")?;
+        }
+        if !self.at.is_empty() {
+            f.write_str(" at ")?;
+            separated(f, self.at.iter().map(|name| name_text(name)), ", ")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SplitBy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (encoding, feature) = match self {
+            SplitBy::RowLengths(feature) => ("row_lengths", feature),
+            SplitBy::RowSplits(feature) => ("row_splits", feature),
+            SplitBy::RowStarts(feature) => ("row_starts", feature),
+            SplitBy::RowLimits(feature) => ("row_limits", feature),
+            SplitBy::ValueRowids(feature) => ("value_rowids", feature),
+            SplitBy::UniformRowLength(length) => return write!(f, "uniform_row_length({length})"),
+        };
+        write!(f, "{encoding}({})", name_text(feature))
+    }
+}
+
+/// A field without its name.
+struct Typed<'a>(&'a Field);
+
+impl fmt::Display for Typed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let field = self.0;
+        write!(f, "{}", field.ty)?;
+        if let Some(default) = &field.default {
+            write!(f, " = {default}")?;
+        }
+        write!(f, "{}", field.source)
+    }
+}
+
+fn separated<T: fmt::Display>(f: &mut fmt::Formatter, items: impl IntoIterator<Item = T>, by: &str) -> fmt::Result {
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            f.write_str(by)?;
+        }
+        write!(f, "{item}")?;
+    }
+    Ok(())
+}
+
+/// A name as the notation writes it: in backquotes unless it is a plain word. Labels and features of
+/// digits alone would read as sizes.
+pub(super) fn name_text(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(is_bare) && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if bare { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
+}
