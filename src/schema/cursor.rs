@@ -115,7 +115,8 @@ impl<'a> Cursor<'a> {
         if length == 0 {
             return Err(self.unexpected(what));
         }
-        let number = rest[..length].parse().map_err(|_| self.fail(start, start + length, format!("{} is too large for {what}", &rest[..length])))?;
+        let number =
+            rest[..length].parse().map_err(|_| self.fail(start, start + length, format!("{} is too large for {what}", &rest[..length])))?;
         self.pos += length;
         Ok(number)
     }
@@ -141,8 +142,7 @@ impl<'a> Cursor<'a> {
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |i| start + i);
         let line_number = self.text[..line_start].matches('\n').count() as u64 + 1;
         let end = end.clamp(start, line_end);
-        let (before, marked, after) =
-            (&self.text[line_start..start], &self.text[start..end], &self.text[end..line_end]);
+        let (before, marked, after) = (&self.text[line_start..start], &self.text[start..end], &self.text[end..line_end]);
         let error = Error::usage(message).locate(|at| {
             at.line = Some(line_number);
             at.column = Some((start - line_start) as u64 + 1);

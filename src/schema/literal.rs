@@ -123,7 +123,11 @@ pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
         "" => return Err(cursor.unexpected("a literal")),
         _ => number(word).map_err(|message| {
             let error = cursor.fail(start, start + end, message);
-            if word.starts_with(|c: char| c.is_alphabetic() || c == '_') { error.help(format!("a string is written in quotes: \"{word}\"")) } else { error }
+            if word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                error.help(format!("a string is written in quotes: \"{word}\""))
+            } else {
+                error
+            }
         })?,
     };
     cursor.advance(end);
@@ -214,7 +218,9 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
         let piece = if c == '\\' {
             let (piece, length) = escape(&body[i..]).ok_or_else(|| {
                 let end = start + 1 + body[i..].chars().next().map_or(0, char::len_utf8);
-                cursor.fail(start, end, "an unknown escape").help("known are \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\xHH \\uHHHH \\UHHHHHHHH")
+                cursor
+                    .fail(start, end, "an unknown escape")
+                    .help("known are \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\xHH \\uHHHH \\UHHHHHHHH")
             })?;
             i += length;
             piece

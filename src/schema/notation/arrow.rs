@@ -41,9 +41,27 @@ const PLAIN: [(&str, DataType); 24] = [
 ];
 
 const COMPOUND: [&str; 21] = [
-    "timestamp", "time32", "time64", "duration", "interval", "decimal32", "decimal64", "decimal128", "decimal256", "fixed_size_binary",
-    "list", "large_list", "list_view", "large_list_view", "fixed_size_list", "struct", "map", "dictionary", "run_end_encoded",
-    "sparse_union", "dense_union",
+    "timestamp",
+    "time32",
+    "time64",
+    "duration",
+    "interval",
+    "decimal32",
+    "decimal64",
+    "decimal128",
+    "decimal256",
+    "fixed_size_binary",
+    "list",
+    "large_list",
+    "list_view",
+    "large_list_view",
+    "fixed_size_list",
+    "struct",
+    "map",
+    "dictionary",
+    "run_end_encoded",
+    "sparse_union",
+    "dense_union",
 ];
 
 const UNITS: [(&str, TimeUnit); 4] =
@@ -298,7 +316,9 @@ fn map(cursor: &mut Cursor) -> Result<DataType> {
     let entries = if named {
         let entries = field(cursor)?;
         if !matches!(entries.data_type(), DataType::Struct(fields) if fields.len() == 2) {
-            return Err(cursor.fail(start, cursor.end(), "the entries of a map are a structure of a key and a value").help("as in map<string, int32>"));
+            return Err(cursor
+                .fail(start, cursor.end(), "the entries of a map are a structure of a key and a value")
+                .help("as in map<string, int32>"));
         }
         entries
     } else {

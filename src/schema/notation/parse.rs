@@ -106,13 +106,17 @@ fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
         source.split_by = listed(cursor, split)?;
         if field.ty.is_sparse() || source.split_by.len() >= field.ty.rank() {
             let message = format!("{} partitions do not fit a field of type {}", source.split_by.len(), field.ty);
-            return Err(cursor.fail(start, cursor.end(), message).help("each partition splits one axis in two: x: int64[?, (?)] from v split by row_lengths(l)"));
+            return Err(cursor
+                .fail(start, cursor.end(), message)
+                .help("each partition splits one axis in two: x: int64[?, (?)] from v split by row_lengths(l)"));
         }
     } else if cursor.eat_word("at") {
         source.at = listed(cursor, |c| name(c, "the name of an index feature"))?;
         if !field.ty.is_sparse() || source.at.len() != field.ty.rank() {
             let message = format!("{} index features do not fit a field of type {}", source.at.len(), field.ty);
-            return Err(cursor.fail(start, cursor.end(), message).help("each axis has one index feature: s: sparse<float32>[100, 20] from v at i0, i1"));
+            return Err(cursor
+                .fail(start, cursor.end(), message)
+                .help("each axis has one index feature: s: sparse<float32>[100, 20] from v at i0, i1"));
         }
     }
     field.source = source;
@@ -218,7 +222,8 @@ fn ty(cursor: &mut Cursor, inside: bool) -> Result<Type> {
         Element::Struct(fields) if !dims.is_empty() => first_axes_uniform(fields),
         Element::Struct(fields) if !inside => {
             if let Some(path) = ragged_first_axis(fields) {
-                let error = cursor.fail(start, end, format!("axis 0 of `{path}` cannot be ragged, for the structure around it has no axes"));
+                let error =
+                    cursor.fail(start, end, format!("axis 0 of `{path}` cannot be ragged, for the structure around it has no axes"));
                 return Err(error.help(SINGLE_SLICE));
             }
         }

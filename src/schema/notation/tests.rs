@@ -72,10 +72,7 @@ fn types_stand_in_one_column() {
 fn what_is_wrong_is_shown_at_its_place() {
     let cases = [
         ("x: itn64", "line 1, column 4: there is no dtype `itn64`\n  x: itn64\n     ^^^^^\n  did you mean int64?"),
-        (
-            "a: int64\nx: str[?]",
-            "line 2, column 4: there is no dtype `str`\n  x: str[?]\n     ^^^\n  did you mean string?",
-        ),
+        ("a: int64\nx: str[?]", "line 2, column 4: there is no dtype `str`\n  x: str[?]\n     ^^^\n  did you mean string?"),
         (
             "x: int64[(?)]",
             "line 1, column 10: axis 0 cannot be ragged\n  x: int64[(?)]\n           ^^^\n  \
@@ -159,7 +156,8 @@ fn limits_are_kept() {
 fn every_arrow_type_is_read_as_it_is_printed() {
     let item = |ty: DataType, nullable| Arc::new(ArrowField::new("item", ty, nullable));
     let pair = DataType::Struct(vec![ArrowField::new("k", DataType::Utf8, false), ArrowField::new("v", DataType::Int8, true)].into());
-    let marked = ArrowField::new("a b", DataType::Int8, true).with_metadata(HashMap::from([("k\"".into(), "v".into()), ("a".into(), "".into())]));
+    let marked =
+        ArrowField::new("a b", DataType::Int8, true).with_metadata(HashMap::from([("k\"".into(), "v".into()), ("a".into(), "".into())]));
     let cases = [
         (DataType::Timestamp(TimeUnit::Microsecond, None), "timestamp[us]"),
         (DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into())), "timestamp[s, Europe/Berlin]"),
@@ -180,13 +178,20 @@ fn every_arrow_type_is_read_as_it_is_printed() {
         (DataType::FixedSizeList(item(DataType::Int8, true), 3), "fixed_size_list<item: int8>[3]"),
         (DataType::Struct(vec![marked].into()), "struct<`a b`: int8 metadata {\"a\": \"\", \"k\\\"\": \"v\"}>"),
         (DataType::Struct(arrow_schema::Fields::empty()), "struct<>"),
-        (DataType::Map(Arc::new(ArrowField::new("entries", pair, false)), true), "map<entries: struct<k: string not null, v: int8> not null> sorted"),
+        (
+            DataType::Map(Arc::new(ArrowField::new("entries", pair, false)), true),
+            "map<entries: struct<k: string not null, v: int8> not null> sorted",
+        ),
         (
             DataType::RunEndEncoded(Arc::new(ArrowField::new("run_ends", DataType::Int32, false)), item(DataType::Utf8, true)),
             "run_end_encoded<run_ends: int32 not null, item: string>",
         ),
         (
-            DataType::Union(UnionFields::try_new([0, 5], [ArrowField::new("a", DataType::Int8, true), ArrowField::new("b", DataType::Utf8, true)]).unwrap(), UnionMode::Dense),
+            DataType::Union(
+                UnionFields::try_new([0, 5], [ArrowField::new("a", DataType::Int8, true), ArrowField::new("b", DataType::Utf8, true)])
+                    .unwrap(),
+                UnionMode::Dense,
+            ),
             "dense_union<0=a: int8, 5=b: string>",
         ),
     ];
