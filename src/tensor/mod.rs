@@ -26,12 +26,14 @@
 //! - a leaf's array has the type of [`DType::arrow`].
 
 pub mod arrow;
+pub mod batch;
 pub mod build;
 pub mod builder;
 pub mod concat;
 pub mod equal;
 pub mod gather;
 pub mod partition;
+pub mod runs;
 pub mod sparse;
 
 pub use partition::RowPartition;

@@ -10,6 +10,7 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+pub mod batch;
 pub mod choose;
 pub mod convert;
 pub mod count;
@@ -21,6 +22,7 @@ pub mod rename;
 pub mod select;
 pub mod skip;
 pub mod tail;
+pub mod unbatch;
 
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
@@ -40,6 +42,8 @@ pub static VERBS: &[Entry] = &[
     entry::<select::Select>(),
     entry::<drop::Drop>(),
     entry::<rename::Rename>(),
+    entry::<batch::Batch>(),
+    entry::<unbatch::Unbatch>(),
 ];
 
 /// One example of a verb: shown in its help and man page, run by a test.

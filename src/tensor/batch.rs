@@ -1,0 +1,167 @@
+//! Rows into an axis, and an axis into rows.
+//!
+//! Source of the meaning: `tf.data.Dataset.batch`, `ragged_batch`, `unbatch`.
+
+use super::{RowPartition, Sparse, Tensor};
+use crate::error::{Error, Result};
+use crate::schema::{Dim, Size, Type};
+use arrow_buffer::ScalarBuffer;
+
+/// More rows than this are not made of sparse tensors alone: their sizes cost the input nothing.
+const MAX_SPARSE_ROWS: usize = 1 << 28;
+
+/// The type of a batch of such values: axis 0 of `size` in front; sizes that may differ between the
+/// rows (`?`) are ragged behind it, except those of sparse tensors. O(1).
+pub fn batched_type(ty: &Type, size: Size) -> Type {
+    let inner = ty.dims.iter().map(|dim| match dim.size {
+        Size::Uniform if !ty.is_sparse() => Dim { size: Size::Ragged, label: dim.label.clone() },
+        _ => dim.clone(),
+    });
+    Type {
+        element: ty.element.clone(),
+        dims: std::iter::once(Dim::of(size)).chain(inner).collect(),
+        optional: false,
+        with_nulls: ty.with_nulls || ty.optional,
+    }
+}
+
+/// The type of the items along axis 0: the new axis 0 has a single slice, so it is never ragged.
+pub fn unbatched_type(ty: &Type) -> Type {
+    let mut dims: Vec<Dim> = ty.dims.iter().skip(1).cloned().collect();
+    if let Some(first) = dims.first_mut().filter(|d| d.size == Size::Ragged) {
+        first.size = Size::Uniform;
+    }
+    let with_nulls = ty.with_nulls && (ty.is_sparse() || !dims.is_empty());
+    Type { element: ty.element.clone(), dims, optional: ty.with_nulls && !ty.is_sparse(), with_nulls }
+}
+
+/// `[batch.nrows, (batch), ...]`: the rows of `tensor`, cut into rows of batches. A sparse tensor
+/// gains a dimension; its dense shape is the largest of the batch. Zero-copy, but O(entries) for
+/// sparse tensors.
+///
+/// # Errors
+/// A sparse tensor that is null: a batch has no place for it.
+pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
+    match tensor {
+        Tensor::Sparse(sparse) => batch_sparse(sparse, batch).map(Tensor::Sparse),
+        other => Tensor::list(batch.clone(), other.clone(), None),
+    }
+}
+
+fn batch_sparse(sparse: &Sparse, batch: &RowPartition) -> Result<Sparse> {
+    if let Some(row) = sparse.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
+        return Err(Error::data("is null, and a batch of sparse tensors has no place for a null").at_row(row));
+    }
+    let (ndims, nbatches) = (sparse.ndims(), batch.nrows());
+    let mut indices = Vec::with_capacity(sparse.values().len() * (ndims + 1));
+    let mut shapes = Vec::with_capacity(nbatches * (ndims + 1));
+    for number in 0..nbatches {
+        let rows = batch.range(number);
+        let at = shapes.len();
+        shapes.push(rows.len() as i64);
+        shapes.resize(at + 1 + ndims, 0);
+        for (position, row) in rows.enumerate() {
+            for (size, own) in shapes[at + 1..].iter_mut().zip(sparse.shape_of(row)) {
+                *size = (*size).max(*own);
+            }
+            for entry in sparse.entries().range(row) {
+                indices.push(position as i64);
+                indices.extend_from_slice(sparse.index_of(entry));
+            }
+        }
+    }
+    Sparse::try_new(ndims + 1, batch.merge(sparse.entries()), indices.into(), sparse.values().clone(), shapes.into(), None)
+}
+
+/// How axis 0 cuts the items into rows: `[nrows, (items)]`.
+///
+/// # Errors
+/// A row that is null, or a scalar: it has no axis.
+pub fn outer_partition(tensor: &Tensor) -> Result<RowPartition> {
+    if let Some(row) = tensor.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
+        return Err(Error::data("is null: it has no axis 0").at_row(row));
+    }
+    match tensor {
+        Tensor::Sparse(sparse) => RowPartition::from_row_lengths((0..sparse.nrows()).map(|row| sparse.shape_of(row)[0])),
+        other => Ok(other.as_list()?.partition().clone()),
+    }
+}
+
+/// The items along axis 0, one in each row: the inverse of [`batch()`]. Zero-copy, but O(rows + entries)
+/// for sparse tensors, whose entries keep their order inside each item.
+///
+/// # Errors
+/// Sparse tensors of more rows than memory should be taken for.
+pub fn unbatch(tensor: Tensor) -> Result<Tensor> {
+    match tensor {
+        Tensor::Sparse(sparse) => unbatch_sparse(&sparse).map(Tensor::Sparse),
+        Tensor::List(list) => Ok(list.into_values()),
+        other => Err(other.as_list().map_or_else(|e| e, |_| Error::data("there is no axis to work on"))),
+    }
+}
+
+fn unbatch_sparse(sparse: &Sparse) -> Result<Sparse> {
+    let ndims = sparse.ndims();
+    let sizes = RowPartition::from_row_lengths((0..sparse.nrows()).map(|row| sparse.shape_of(row)[0]))?;
+    let nrows = sizes.nvals();
+    if nrows > MAX_SPARSE_ROWS {
+        return Err(Error::data(format!("a dense_shape of {nrows} rows is too large to make records of")));
+    }
+    let mut lengths = vec![0i64; nrows];
+    let mut shapes = Vec::with_capacity(nrows * (ndims - 1));
+    for row in 0..sparse.nrows() {
+        let items = sizes.range(row);
+        for entry in sparse.entries().range(row) {
+            lengths[items.start + sparse.index_of(entry)[0] as usize] += 1;
+        }
+        for _ in items {
+            shapes.extend_from_slice(&sparse.shape_of(row)[1..]);
+        }
+    }
+    let entries = RowPartition::from_row_lengths(lengths)?;
+    let mut next: Vec<usize> = (0..nrows).map(|item| entries.start(item)).collect();
+    let mut order = vec![0usize; sparse.values().len()];
+    for row in 0..sparse.nrows() {
+        for entry in sparse.entries().range(row) {
+            let item = sizes.start(row) + sparse.index_of(entry)[0] as usize;
+            order[next[item]] = entry;
+            next[item] += 1;
+        }
+    }
+    let indices: ScalarBuffer<i64> = order.iter().flat_map(|entry| &sparse.index_of(*entry)[1..]).copied().collect();
+    Sparse::try_new(ndims - 1, entries, indices, super::gather::take(sparse.values(), &order)?, shapes.into(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{ArrayRef, Int64Array};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_batch_of_sparse_tensors_has_the_largest_shape() {
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 9]));
+        let entries = RowPartition::from_row_lengths([1, 0, 2]).unwrap();
+        let sparse = Sparse::try_new(1, entries, vec![1, 5, 0].into(), values, vec![2, 4, 6].into(), None).unwrap();
+        let batches = RowPartition::from_row_lengths([2, 1]).unwrap();
+        let Tensor::Sparse(out) = batch(&Tensor::Sparse(sparse.clone()), &batches).unwrap() else { panic!("not sparse") };
+        assert_eq!(out.dense_shape().to_vec(), [2, 4, 1, 6]);
+        assert_eq!(out.indices().to_vec(), [0, 1, 0, 5, 0, 0]);
+        let Tensor::Sparse(back) = unbatch(Tensor::Sparse(out)).unwrap() else { panic!("not sparse") };
+        assert_eq!(back.indices().to_vec(), sparse.indices().to_vec());
+        assert_eq!(back.dense_shape().to_vec(), [4, 4, 6], "each item has the shape of its batch");
+    }
+
+    #[test]
+    fn types_of_batches() {
+        use crate::schema::DType;
+        let vector = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(4)]);
+        let batched = batched_type(&vector, Size::Uniform);
+        assert_eq!(batched.dims, [Dim::UNIFORM, Dim::RAGGED, Dim::known(4)]);
+        assert_eq!(unbatched_type(&batched), vector);
+        let maybe = Type::tensor(DType::Int64, Vec::new()).with_optional(true);
+        let batched = batched_type(&maybe, Size::Known(2));
+        assert!(batched.with_nulls && !batched.optional && batched.dims == [Dim::known(2)]);
+        assert_eq!(unbatched_type(&batched), maybe);
+    }
+}

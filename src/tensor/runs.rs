@@ -1,0 +1,154 @@
+//! Flat values put together from runs of others and of a filling: what padding is made of.
+
+use super::build::leaf_nbytes;
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive_array, make_array};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_data::transform::MutableArrayData;
+use std::sync::Arc;
+
+/// Where values come from, in order: copied from a place, or filled. Neighbours are joined.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Start and length; the start [`FILL`] stands for the filling.
+    runs: Vec<(usize, usize)>,
+    nvals: usize,
+}
+
+const FILL: usize = usize::MAX;
+
+impl Runs {
+    /// No values yet.
+    pub fn new() -> Runs {
+        Runs::default()
+    }
+
+    /// Number of values, copied and filled.
+    pub fn nvals(&self) -> usize {
+        self.nvals
+    }
+
+    /// Goes on with the values `start .. start + len`.
+    pub fn copy(&mut self, start: usize, len: usize) {
+        if len == 0 {
+            return;
+        }
+        self.nvals += len;
+        match self.runs.last_mut() {
+            Some((first, n)) if *first != FILL && *first + *n == start => *n += len,
+            _ => self.runs.push((start, len)),
+        }
+    }
+
+    /// Goes on with `len` values of the filling.
+    pub fn fill(&mut self, len: usize) {
+        if len == 0 {
+            return;
+        }
+        self.nvals += len;
+        match self.runs.last_mut() {
+            Some((FILL, n)) => *n += len,
+            _ => self.runs.push((FILL, len)),
+        }
+    }
+
+    /// Which values are copied: one bit for each block of `block` values. O(runs) and a bit a block.
+    pub fn is_copied(&self, block: usize) -> BooleanBuffer {
+        let block = block.max(1);
+        let mut bits = BooleanBufferBuilder::new(self.nvals / block);
+        for (start, len) in &self.runs {
+            bits.append_n(len / block, *start != FILL);
+        }
+        bits.finish()
+    }
+
+    /// The values: `[nvals]`. The filling is `filling` over and over, counted from the start of each
+    /// run. Validity of the values is not looked at: nulls have been refused before.
+    ///
+    /// # Errors
+    /// Values and filling of different types, an empty filling, or more bytes than an array holds.
+    pub fn apply(&self, values: &ArrayRef, filling: &ArrayRef) -> Result<ArrayRef> {
+        if values.data_type() != filling.data_type() || filling.is_empty() {
+            return Err(Error::data(format!("{} values cannot be filled with {}", values.data_type(), filling.data_type())));
+        }
+        if let [(start, len)] = self.runs[..]
+            && start != FILL
+        {
+            return Ok(values.slice(start, len));
+        }
+        let values = values.as_ref();
+        downcast_primitive_array!(
+            values => Ok(self.primitive(values, filling.as_primitive())),
+            _ => self.any(values, filling),
+        )
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(&self, values: &PrimitiveArray<T>, filling: &PrimitiveArray<T>) -> ArrayRef {
+        let (values_type, values, filling) = (values.data_type().clone(), values.values(), filling.values());
+        let mut out: Vec<T::Native> = Vec::with_capacity(self.nvals);
+        for (start, len) in &self.runs {
+            if *start != FILL {
+                out.extend_from_slice(&values[*start..start + len]);
+            } else if let [one] = filling[..] {
+                out.resize(out.len() + len, one);
+            } else {
+                out.extend(filling.iter().copied().cycle().take(*len));
+            }
+        }
+        Arc::new(PrimitiveArray::<T>::new(out.into(), None).with_data_type(values_type))
+    }
+
+    fn any(&self, values: &dyn Array, filling: &ArrayRef) -> Result<ArrayRef> {
+        let (values, filling_data) = (values.to_data(), filling.to_data());
+        let mut out = MutableArrayData::new(vec![&values, &filling_data], false, self.nvals);
+        for (start, len) in &self.runs {
+            if *start != FILL {
+                out.try_extend(0, *start, start + len).map_err(|e| Error::data(e.to_string()))?;
+                continue;
+            }
+            for _ in 0..len / filling.len() {
+                out.try_extend(1, 0, filling.len()).map_err(|e| Error::data(e.to_string()))?;
+            }
+            out.try_extend(1, 0, len % filling.len()).map_err(|e| Error::data(e.to_string()))?;
+        }
+        Ok(make_array(out.freeze()))
+    }
+
+    /// About how many bytes [`Runs::apply`] takes.
+    pub fn nbytes(&self, values: &ArrayRef, filling: &ArrayRef) -> usize {
+        let filled: usize = self.runs.iter().filter(|(start, _)| *start == FILL).map(|(_, len)| len).sum();
+        let each = leaf_nbytes(filling).div_ceil(filling.len().max(1));
+        leaf_nbytes(values).saturating_add(filled.saturating_mul(each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{BooleanArray, Int32Array, LargeStringArray};
+
+    fn runs() -> Runs {
+        let mut runs = Runs::new();
+        runs.copy(1, 1);
+        runs.copy(2, 1);
+        runs.fill(3);
+        runs.copy(0, 1);
+        runs
+    }
+
+    #[test]
+    fn values_of_every_kind_are_copied_and_filled() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+        let filling: ArrayRef = Arc::new(Int32Array::from(vec![8, 9]));
+        assert_eq!(runs().apply(&numbers, &filling).unwrap().as_ref(), &Int32Array::from(vec![2, 3, 8, 9, 8, 1]));
+        let words: ArrayRef = Arc::new(LargeStringArray::from(vec!["a", "bb", "c"]));
+        let filling: ArrayRef = Arc::new(LargeStringArray::from(vec!["-"]));
+        assert_eq!(runs().apply(&words, &filling).unwrap().as_ref(), &LargeStringArray::from(vec!["bb", "c", "-", "-", "-", "a"]));
+        let bits: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true]));
+        let filling: ArrayRef = Arc::new(BooleanArray::from(vec![false]));
+        assert_eq!(runs().apply(&bits, &filling).unwrap().as_ref(), &BooleanArray::from(vec![false, true, false, false, false, true]));
+        assert_eq!(runs().is_copied(1).iter().collect::<Vec<_>>(), [true, true, false, false, false, true]);
+    }
+}

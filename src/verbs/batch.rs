@@ -1,0 +1,253 @@
+//! `batch N`: consecutive records into one.
+
+use super::fields::split_assignment;
+use super::memory::Held;
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{Field, Schema, Size};
+use crate::tensor::batch::{batch, batched_type};
+use crate::tensor::{RowPartition, Tensor};
+use std::sync::Arc;
+
+/// N consecutive records into one.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Batch {
+    /// Records in a batch, or all
+    #[arg(value_name = "N|all", value_parser = parse_size)]
+    size: BatchSize,
+    /// Leave out a last batch that is not full
+    #[arg(long)]
+    drop_remainder: bool,
+    /// Close a batch before FIELD would hold more than so many values; may be repeated
+    #[arg(long, value_name = "FIELD=N", value_parser = parse_limit)]
+    max_values: Vec<Limit>,
+}
+
+/// How many records a batch has at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchSize {
+    Of(usize),
+    All,
+}
+
+#[derive(Clone, Debug)]
+struct Limit {
+    path: FieldPath,
+    nvals: u64,
+}
+
+/// Parses `32` or `all`.
+///
+/// # Errors
+/// Anything else; zero.
+pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
+    match (text, text.parse::<usize>()) {
+        ("all", _) => Ok(BatchSize::All),
+        (_, Ok(n)) if n > 0 && i64::try_from(n).is_ok() => Ok(BatchSize::Of(n)),
+        _ => Err(Error::usage("a batch has at least 1 record; `all` puts all records into one")),
+    }
+}
+
+fn parse_limit(text: &str) -> Result<Limit, Error> {
+    let (field, number) = split_assignment(text, "FIELD=N, as tokens=4096")?;
+    match number.trim().parse() {
+        Ok(nvals) if nvals > 0 => Ok(Limit { path: FieldPath::parse(field)?, nvals }),
+        _ => Err(Error::usage(format!("expected a number of values, as {field}=4096, found `{number}`"))),
+    }
+}
+
+impl Verb for Batch {
+    const NAME: &'static str = "batch";
+    const SUMMARY: &'static str = "Make N consecutive records one";
+    const ABOUT: &'static str = "\
+Every field gains axis 0, the records of the batch. Sizes that may differ between records become ragged: `[?]` \
+becomes `[?, (?)]`; known sizes stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors, a \
+sparse tensor gains a leading dimension and the largest dense shape of the batch. Nulls are carried.\n\n\
+With --max-values a batch also ends where the next record would bring FIELD (all its axes counted) over the \
+number; a record that is larger alone is a batch alone. `batch all` holds all records in memory (see \
+--max-memory). With --drop-remainder all batches have N records, and axis 0 is known.";
+    const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "colors and lengths, two records at a time",
+            args: "batch 2",
+            input: "{\"colors\": [\"red\", \"blue\"], \"lengths\": [7]}\n{\"colors\": [\"orange\"], \"lengths\": []}\n\
+                    {\"colors\": [\"black\", \"yellow\"], \"lengths\": [1, 3]}\n{\"colors\": [\"green\"], \"lengths\": [3, 5, 2]}\n",
+            output: "{\"colors\":[[\"red\",\"blue\"],[\"orange\"]],\"lengths\":[[7],[]]}\n\
+                     {\"colors\":[[\"black\",\"yellow\"],[\"green\"]],\"lengths\":[[1,3],[3,5,2]]}\n",
+        },
+        Example {
+            about: "at most 5 tokens in a batch, however many records that are",
+            args: "batch all --max-values tokens=5",
+            input: "{\"tokens\": [1, 2]}\n{\"tokens\": [3]}\n{\"tokens\": [4, 5, 6]}\n{\"tokens\": [7, 7, 7, 7, 7, 7]}\n{\"tokens\": []}\n",
+            output: "{\"tokens\":[[1,2],[3]]}\n{\"tokens\":[[4,5,6]]}\n{\"tokens\":[[7,7,7,7,7,7]]}\n{\"tokens\":[[]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let is_known = self.drop_remainder && self.max_values.is_empty();
+        let (rows, size, name) = match self.size {
+            BatchSize::All if is_known => {
+                return Err(Error::usage("`batch all` makes one batch of all records: there is no remainder to drop"));
+            }
+            BatchSize::All => (usize::MAX, Size::Uniform, "batch all".to_owned()),
+            BatchSize::Of(n) => (n, if is_known { Size::Known(n as u64) } else { Size::Uniform }, format!("batch {n}")),
+        };
+        let limits = self.max_values.iter().map(|limit| Ok((schema.find(&limit.path)?.0, limit.nvals))).collect::<Result<Vec<_>>>()?;
+        let cutter = Cutter { rows, limits, open: Vec::new(), open_rows: 0 };
+        let held = Held::new(name, "make smaller batches", options);
+        let fold = Batches { names: names(schema), cutter, held, drop_remainder: self.drop_remainder };
+        Ok(Bound { schema: batched_schema(schema, size), step: Step::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let records = match (self.size, after.records) {
+            (BatchSize::Of(n), Some(records)) if self.max_values.is_empty() => records.checked_mul(n as u64),
+            _ => None,
+        };
+        let limited = self.max_values.iter().filter_map(|limit| limit.path.names().first().cloned());
+        Demand { records, ..after }.and_fields(limited)
+    }
+}
+
+/// The schema of batches of such records.
+pub fn batched_schema(schema: &Schema, size: Size) -> Arc<Schema> {
+    let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), batched_type(&f.ty, size)));
+    Arc::new(Schema::new(fields.collect()))
+}
+
+/// The names of the record's fields, for messages.
+pub fn names(schema: &Schema) -> Arc<[String]> {
+    schema.fields.iter().map(|f| f.name.clone()).collect()
+}
+
+/// Batches of consecutive rows of the chunk, as one chunk.
+///
+/// # Errors
+/// As [`batch()`].
+pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) -> Result<Chunk> {
+    let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
+    let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();
+    let columns = columns.map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
+    Chunk::try_new(partition.nrows(), columns, chunk.origin.merged(chunk.nrows))
+}
+
+/// Says where batches end: after so many rows, or before a field would hold too many values.
+struct Cutter {
+    rows: usize,
+    /// Positions of a field, and how many values it may hold.
+    limits: Vec<(Vec<usize>, u64)>,
+    /// What the open batch holds.
+    open: Vec<u64>,
+    open_rows: usize,
+}
+
+impl Cutter {
+    /// The numbers of the rows before which a batch ends; `nrows` itself if one ends with the chunk.
+    fn cuts(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
+        if self.limits.is_empty() {
+            let first = self.rows - self.open_rows;
+            let cuts: Vec<usize> =
+                std::iter::successors(Some(first), |cut| cut.checked_add(self.rows)).take_while(|cut| *cut <= chunk.nrows).collect();
+            self.open_rows = cuts.last().map_or(self.open_rows + chunk.nrows, |last| chunk.nrows - last);
+            return Ok(cuts);
+        }
+        let counts: Vec<RowPartition> = self.limits.iter().map(|(at, _)| values_of_rows(chunk, at)).collect::<Result<_>>()?;
+        self.open.resize(self.limits.len(), 0);
+        let mut cuts = Vec::new();
+        for row in 0..chunk.nrows {
+            let is_over = |i: usize| self.open[i].saturating_add(counts[i].row_length(row) as u64) > self.limits[i].1;
+            if self.open_rows > 0 && (0..counts.len()).any(is_over) {
+                cuts.push(row);
+                self.open_rows = 0;
+                self.open.fill(0);
+            }
+            self.open_rows += 1;
+            for (open, count) in self.open.iter_mut().zip(&counts) {
+                *open = open.saturating_add(count.row_length(row) as u64);
+            }
+            if self.open_rows == self.rows {
+                cuts.push(row + 1);
+                self.open_rows = 0;
+                self.open.fill(0);
+            }
+        }
+        Ok(cuts)
+    }
+}
+
+/// The partition of a field's flat values by the records of the chunk.
+fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
+    let mut partition = RowPartition::uniform(1, chunk.nrows)?;
+    let mut positions = positions.iter();
+    let mut at = positions.next().and_then(|i| chunk.columns.get(*i));
+    while let Some(tensor) = at {
+        at = match tensor {
+            Tensor::List(list) => {
+                partition = partition.merge(list.partition());
+                Some(list.values())
+            }
+            Tensor::Struct(s) => positions.next().and_then(|i| s.fields().get(*i)),
+            Tensor::Sparse(s) => {
+                partition = partition.merge(s.entries());
+                None
+            }
+            Tensor::Leaf(_) => None,
+        };
+    }
+    Ok(partition)
+}
+
+struct Batches {
+    names: Arc<[String]>,
+    cutter: Cutter,
+    /// The rows of the open batch.
+    held: Held,
+    drop_remainder: bool,
+}
+
+impl Fold for Batches {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let cuts = self.cutter.cuts(&chunk)?;
+        let (Some(first), Some(last)) = (cuts.first().copied(), cuts.last().copied()) else {
+            self.held.push_back(chunk)?;
+            return Ok(Flow::More);
+        };
+        let mut start = 0;
+        if self.held.nrows() > 0 {
+            self.held.push_back(chunk.slice(0, first))?;
+            out.extend(self.close()?);
+            start = first;
+        }
+        let lengths = std::iter::once(start).chain(cuts.iter().copied().filter(|cut| *cut > start)).collect::<Vec<_>>();
+        if lengths.len() > 1 {
+            let partition = if self.cutter.limits.is_empty() {
+                RowPartition::uniform(self.cutter.rows, lengths.len() - 1)?
+            } else {
+                RowPartition::from_row_lengths(lengths.windows(2).map(|w| (w[1] - w[0]) as i64))?
+            };
+            out.push(batched_chunk(&chunk.slice(start, last - start), &partition, &self.names)?);
+        }
+        if last < chunk.nrows {
+            self.held.push_back(chunk.slice(last, chunk.nrows - last))?;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if self.drop_remainder { Ok(None) } else { self.close() }
+    }
+}
+
+impl Batches {
+    /// The open batch as a chunk of one row.
+    fn close(&mut self) -> Result<Option<Chunk>> {
+        let Some(chunk) = self.held.take_all()? else { return Ok(None) };
+        let partition = RowPartition::uniform(chunk.nrows, 1)?;
+        batched_chunk(&chunk, &partition, &self.names).map(Some)
+    }
+}

@@ -1,0 +1,111 @@
+//! `unbatch`: the items along axis 0 become records.
+
+use super::{Bound, Example, Map, Step, Verb};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::{Dim, Field, Schema, Size};
+use crate::tensor::RowPartition;
+use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
+use std::sync::Arc;
+
+/// The items along axis 0 become records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Unbatch {}
+
+impl Verb for Unbatch {
+    const NAME: &'static str = "unbatch";
+    const SUMMARY: &'static str = "Make the items along axis 0 records of their own";
+    const ABOUT: &'static str = "\
+The inverse of `batch`: every field loses axis 0. All fields of a record must have the same size along it; a \
+scalar has none, so drop it first. A structured tensor gives its structures, a sparse tensor its slices.";
+    const MEANING: &'static str = "tf.data.Dataset.unbatch, from_tensor_slices";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "from_tensor_slices of the guide: four records from one",
+            args: "unbatch",
+            input: "{\"colors\": [[\"red\", \"blue\"], [\"orange\"], [\"black\", \"yellow\"], [\"green\"]], \"lengths\": [[7], [], [1, 3], [3, 5, 2]]}\n",
+            output: "{\"colors\":[\"red\",\"blue\"],\"lengths\":[7]}\n{\"colors\":[\"orange\"],\"lengths\":[]}\n\
+                     {\"colors\":[\"black\",\"yellow\"],\"lengths\":[1,3]}\n{\"colors\":[\"green\"],\"lengths\":[3,5,2]}\n",
+        },
+        Example {
+            about: "the structures of one field",
+            args: "select docs then unbatch",
+            input: "{\"id\": 7, \"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}]}\n",
+            output: "{\"docs\":{\"title\":\"a\",\"tokens\":[1,2]}}\n{\"docs\":{\"title\":\"b\",\"tokens\":[]}}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        if schema.fields.is_empty() {
+            return Err(Error::usage("the records have no fields, so there is no axis to unbatch"));
+        }
+        let mut known: Option<(&str, u64)> = None;
+        for field in &schema.fields {
+            let name = quoted(&field.name);
+            if field.ty.is_sparse() && field.ty.rank() == 1 {
+                let error = Error::usage("is a sparse vector: its items would be sparse tensors without an axis").in_field(&name);
+                return Err(error.help(format!("make it dense first: to-dense -f {name}")));
+            }
+            match field.ty.dims.first() {
+                None => {
+                    return Err(Error::usage("is a scalar: it has no axis 0 to unbatch")
+                        .in_field(&name)
+                        .help(format!("leave it out first: drop {name}")));
+                }
+                Some(Dim { size: Size::Known(size), .. }) => match known {
+                    Some((other, n)) if n != *size => {
+                        let error = format!("has {size} items along axis 0, but {} has {n}", quoted(other));
+                        return Err(Error::usage(error)
+                            .in_field(name)
+                            .help("all fields of a record are unbatched together: drop one of them"));
+                    }
+                    _ => known = Some((&field.name, *size)),
+                },
+                Some(_) => {}
+            }
+        }
+        let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), unbatched_type(&f.ty)));
+        let step = Slices { names: super::batch::names(schema) };
+        Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), step: Step::Map(Arc::new(step)) })
+    }
+}
+
+struct Slices {
+    names: Arc<[String]>,
+}
+
+impl Map for Slices {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let mut first: Option<(RowPartition, &str)> = None;
+        for (column, name) in chunk.columns.iter().zip(self.names.iter()) {
+            let partition = outer_partition(column)
+                .map_err(|e| e.in_field(quoted(name)).help(format!("leave the field out first: drop {}", quoted(name))))?;
+            match &first {
+                None => first = Some((partition, name)),
+                Some((other, _)) if partition == *other => {}
+                Some((other, other_name)) => {
+                    let row = (0..chunk.nrows).find(|row| partition.row_length(*row) != other.row_length(*row)).unwrap_or(0);
+                    let (n, m) = (partition.row_length(row), other.row_length(row));
+                    let error = format!("has {n} items along axis 0, but {} has {m}", quoted(other_name));
+                    return Err(Error::data(error)
+                        .in_field(quoted(name))
+                        .at_row(row)
+                        .help("all fields of a record are unbatched together: drop one of them"));
+                }
+            }
+        }
+        let Some((partition, _)) = first else {
+            return Chunk::try_new(0, Vec::new(), chunk.origin);
+        };
+        let rows: Vec<usize> = partition.value_rowids().into_iter().map(|row| row as usize).collect();
+        let columns = chunk.columns.into_iter().zip(self.names.iter());
+        let columns = columns.map(|(c, name)| unbatch(c).map_err(|e| e.in_field(quoted(name)))).collect::<Result<_>>()?;
+        Chunk::try_new(rows.len(), columns, chunk.origin.gather(&rows))
+    }
+
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+}
