@@ -30,6 +30,7 @@
 //! ```
 
 pub mod chunk;
+pub mod cli;
 pub mod demand;
 pub mod engine;
 pub mod error;

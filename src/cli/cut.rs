@@ -1,0 +1,134 @@
+//! Cuts the words of a command line at `then`, before anything is known of the verbs.
+
+use crate::error::{Error, Result, nearest};
+use crate::options::Options;
+use crate::verbs;
+use clap::{Arg, Args, Command};
+
+/// The words of a command line, cut.
+#[derive(Debug, Default, PartialEq)]
+pub struct Words {
+    /// Global options in front of the first verb, with their values; also `-h`, `--help`, `-V`, `--version`.
+    pub before: Vec<String>,
+    /// The verbs' words: one segment at least, which may be empty.
+    pub segments: Vec<Vec<String>>,
+    /// The words behind `--`.
+    pub files: Vec<String>,
+}
+
+/// Cuts at every bare `then` up to `--`, and the global options off the front.
+///
+/// # Errors
+/// An unknown option in front of the first verb, or one whose value is missing.
+pub fn cut(mut words: Vec<String>) -> Result<Words> {
+    let files = match words.iter().position(|w| w == "--") {
+        Some(dashes) => words.drain(dashes..).skip(1).collect(),
+        None => Vec::new(),
+    };
+    let mut segments: Vec<Vec<String>> = words.split(|w| w == "then").map(<[String]>::to_vec).collect();
+    let first = std::mem::take(&mut segments[0]);
+    let length = leading_options(&first)?;
+    segments[0] = first[length..].to_vec();
+    Ok(Words { before: first[..length].to_vec(), segments, files })
+}
+
+/// How many words in front of the first verb are global options and their values.
+fn leading_options(words: &[String]) -> Result<usize> {
+    let globals = Options::augment_args(Command::new("tatter"));
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        if !word.starts_with('-') || word == "-" {
+            break;
+        }
+        let wants_value = match word.strip_prefix("--") {
+            Some("help" | "version") => None,
+            Some(long) => {
+                let (name, inline) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
+                let arg = globals.get_arguments().find(|a| a.get_long() == Some(name)).ok_or_else(|| unknown(word, &globals))?;
+                (!inline && arg.get_action().takes_values()).then_some(arg)
+            }
+            None => short_cluster(word, &globals)?,
+        };
+        at += 1;
+        if let Some(arg) = wants_value {
+            if at == words.len() {
+                let value = arg.get_value_names().and_then(|names| names.first()).map_or("VALUE", |name| name.as_str());
+                return Err(Error::usage(format!("{word} needs a value: {word} {value}")));
+            }
+            at += 1;
+        }
+    }
+    Ok(at)
+}
+
+/// The option at the end of `-qo` that takes the next word as its value, if there is one.
+fn short_cluster<'a>(word: &str, globals: &'a Command) -> Result<Option<&'a Arg>> {
+    let mut letters = word.chars().skip(1).peekable();
+    while let Some(letter) = letters.next() {
+        if letter == 'h' || letter == 'V' {
+            continue;
+        }
+        let arg = globals.get_arguments().find(|a| a.get_short() == Some(letter)).ok_or_else(|| unknown(word, globals))?;
+        if arg.get_action().takes_values() {
+            return Ok(letters.peek().is_none().then_some(arg));
+        }
+    }
+    Ok(None)
+}
+
+/// An option in front of the first verb that is no global one.
+fn unknown(word: &str, globals: &Command) -> Error {
+    let name = word.split('=').next().unwrap_or(word);
+    let error = Error::usage(format!("there is no option `{name}`"));
+    let owners: Vec<&str> = verbs::VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
+    if let Some(owner) = owners.first() {
+        return Error::usage(format!("`{name}` is no global option; it is one of `{}`", owners.join("`, `")))
+            .help(format!("options of a verb stand behind its name: tatter {owner} {name} ..."));
+    }
+    let longs: Vec<String> = globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
+    match nearest(name, longs.iter().map(String::as_str).chain(["--help", "--version"])) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("`tatter --help` lists the global options"),
+    }
+}
+
+/// Whether the command has an option spelled so.
+pub fn has_option(command: &Command, name: &str) -> bool {
+    match name.strip_prefix("--") {
+        Some(long) => command.get_arguments().any(|a| a.get_long() == Some(long)),
+        None => name.strip_prefix('-').is_some_and(|short| {
+            let mut letters = short.chars();
+            let letter = letters.next();
+            letter.is_some() && letters.next().is_none() && command.get_arguments().any(|a| a.get_short() == letter)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_are_cut_at_then() {
+        let table: [(&str, &str, &[&str], &str); 10] = [
+            ("head 3", "", &["head 3"], ""),
+            ("head 3 then count x.jsonl", "", &["head 3", "count x.jsonl"], ""),
+            ("--from jsonl -q head 3", "--from jsonl -q", &["head 3"], ""),
+            ("--from=jsonl -oout head 3", "--from=jsonl -oout", &["head 3"], ""),
+            ("-qo out head 3", "-qo out", &["head 3"], ""),
+            ("head 3 -- then --from", "", &["head 3"], "then --from"),
+            ("to-dense --default=then then count", "", &["to-dense --default=then", "count"], ""),
+            ("then count", "", &["", "count"], ""),
+            ("head 3 then", "", &["head 3", ""], ""),
+            ("- x", "", &["- x"], ""),
+        ];
+        for (line, before, segments, files) in table {
+            let expected = Words { before: words(before), segments: segments.iter().map(|s| words(s)).collect(), files: words(files) };
+            assert_eq!(cut(words(line)).unwrap(), expected, "{line}");
+        }
+    }
+}

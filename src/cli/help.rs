@@ -1,0 +1,204 @@
+//! The texts that explain the command line, from the same definitions that parse it.
+
+use super::alone::{self, ALONE, Alone};
+use crate::error::{Error, Result, nearest};
+use crate::formats::FORMATS;
+use crate::options::Options;
+use crate::verbs::{self, Entry, Example, VERBS};
+use clap::{Args, Command};
+use std::fmt::Write;
+
+const TITLE: &str = "tatter: ragged, sparse and structured tensors from the command line";
+const USAGE: &str = "Usage: tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]";
+
+pub const NOTATION: &str = "\
+Types, as `schema` prints them and --schema reads them; fields are separated by new lines or `;`:
+  id:     int64                       a scalar
+  tokens: int64[?]                    a vector; its size may differ from record to record
+  embed:  float32[4, 32]              uniform and known
+  batch:  int64[?, (?)]               axis 1 is ragged: row sizes differ inside one record
+  docs:   {title: string, tokens: string[?]}[?]
+                                      a list of structures
+  feats:  sparse<float32>[?, 1000]    a sparse tensor
+  note:   optional string             the whole field may be null
+  tags:   string[?] with nulls        null somewhere inside
+  age:    int64 = -1                  a missing value reads as -1
+  raw:    json                        any JSON value, kept as its text
+Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from
+the last. Inside structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
+dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are no identifiers
+are written in backquotes.
+";
+
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    the data was wrong; or --on-error left out more records than --max-errors allows
+  2    what is known before the first record was wrong: options, unknown fields, types
+  3    reading or writing failed; a missing file too
+  70   a fault of tatter itself
+  130, 143  stopped by Ctrl-C or a signal
+";
+
+/// The line below `Usage:` for a verb or a command that stands alone.
+pub fn usage_line(name: &str, command: &Command) -> String {
+    let mut line = format!("tatter {name}");
+    if command.get_opts().any(|o| o.get_help_heading().is_none()) {
+        line.push_str(" [OPTIONS]");
+    }
+    for arg in command.get_positionals().filter(|a| a.get_id() != "FILE") {
+        let word = arg.get_value_names().and_then(|names| names.first()).map_or(arg.get_id().as_str(), |name| name.as_str());
+        if arg.is_required_set() {
+            let _ = write!(line, " {word}");
+        } else {
+            let _ = write!(line, " [{word}]");
+        }
+    }
+    if verbs::find(name).is_some() {
+        line.push_str(" [FILE]...");
+    }
+    line
+}
+
+/// What a terminal shows when there is nothing to read.
+pub fn short_usage() -> String {
+    format!("{USAGE}\nTry `tatter schema FILE` to see what is in a file, `tatter -h` for the verbs, `tatter VERB -h` for one of them.\n")
+}
+
+/// `-h`: one screen.
+pub fn short() -> String {
+    format!(
+        "{TITLE}\n{USAGE}\nVerbs:\n{}`tatter VERB -h` explains one; --help: global options, formats, types, exit codes. Also: {}.\n",
+        verb_list(),
+        ALONE.iter().map(|a| a.name).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// `--help`: everything.
+pub fn long() -> String {
+    let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nCommands that stand alone:\n", verb_list());
+    for alone in ALONE {
+        let _ = writeln!(text, "  {:<14}{}", alone.name, alone.summary);
+    }
+    let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
+    text.push_str(&format_list());
+    let _ = write!(text, "{SUFFIXES}\n{NOTATION}\n{EXIT_CODES}");
+    text
+}
+
+pub const ABOUT: &str = "\
+Reads records whose fields have different lengths, holds each field as a ragged, sparse, dense or structured
+tensor, runs a chain of verbs over the stream, and writes records back out. `then` chains verbs in one process;
+a chain gives exactly what the pipe of its verbs gives. FILEs stand after the last verb, global options before
+the first verb or after the last; behind `--` everything is a FILE. No FILE, or `-`: standard input. No -o, or
+`-o -`: standard output, as JSON lines.
+";
+
+const SUFFIXES: &str = "\
+Input is recognised by its first bytes, else by its extension; output by its extension. .gz and .zst behind
+that compress the output; compressed input is recognised by its first bytes.
+";
+
+pub fn format_list() -> String {
+    let mut text = String::new();
+    for format in FORMATS {
+        let extensions: Vec<_> = format.extensions().iter().map(|e| format!(".{e}")).collect();
+        let _ = writeln!(text, "  {:<18}{}{}", format.name(), format.summary(), bracketed(&extensions.join(" ")));
+    }
+    text
+}
+
+fn bracketed(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+fn verb_list() -> String {
+    VERBS.iter().fold(String::new(), |mut text, verb| {
+        let _ = writeln!(text, "  {:<14}{}", verb.name, verb.summary);
+        text
+    })
+}
+
+fn global_options() -> String {
+    arguments(Options::augment_args(Command::new("tatter")))
+}
+
+/// The arguments and options of a command, as clap lists them.
+fn arguments(command: Command) -> String {
+    command.disable_help_flag(true).disable_version_flag(true).help_template("{all-args}").render_help().to_string()
+}
+
+/// `tatter help WORD`.
+///
+/// # Errors
+/// There is no such verb or command.
+pub fn of_word(word: &str) -> Result<String> {
+    if let Some(verb) = verbs::find(word) {
+        return Ok(of_verb(verb));
+    }
+    if let Some(alone) = alone::find(word) {
+        return Ok(of_alone(alone));
+    }
+    let error = Error::usage(format!("there is no verb `{word}` to explain"));
+    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(ALONE.iter().map(|a| a.name))) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("`tatter -h` lists the verbs"),
+    })
+}
+
+/// `tatter VERB --help`.
+pub fn of_verb(verb: &Entry) -> String {
+    let mut text = of(verb.name, verb.summary, verb.about, verb.command());
+    if !verb.meaning.is_empty() {
+        let _ = writeln!(text, "\nMeaning: {}", verb.meaning);
+    }
+    examples(&mut text, verb.examples);
+    text.push_str("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n");
+    text
+}
+
+/// `tatter COMMAND --help` for a command that stands alone.
+pub fn of_alone(alone: &Alone) -> String {
+    let mut text = of(alone.name, alone.summary, alone.about, alone.command());
+    examples(&mut text, alone.examples);
+    text
+}
+
+fn of(name: &str, summary: &str, about: &str, command: Command) -> String {
+    let mut text = format!("tatter {name}: {summary}\n\nUsage: {}\n\n{}\n", usage_line(name, &command), about.trim_end());
+    let arguments = arguments(command);
+    if !arguments.trim().is_empty() {
+        let _ = write!(text, "\n{}\n", arguments.trim_end());
+    }
+    text
+}
+
+fn examples(text: &mut String, examples: &[Example]) {
+    if examples.is_empty() {
+        return;
+    }
+    text.push_str("\nExamples:\n");
+    for example in examples {
+        let _ = writeln!(text, "  {}\n    $ tatter {}", example.about, example.args);
+        for (label, lines) in [("in", example.input), ("out", example.output)] {
+            for (i, line) in lines.lines().enumerate() {
+                let label = if i == 0 { label } else { "" };
+                let _ = writeln!(text, "    {label:<5}{line}");
+            }
+        }
+    }
+}
+
+/// The marks in README.md between which [`verb_table`] stands.
+pub const MARKS: (&str, &str) = ("<!-- verbs -->\n", "<!-- end of verbs -->");
+
+/// The verbs as a table in Markdown.
+pub fn verb_table() -> String {
+    let mut text = String::from("| verb | what it does | meaning from |\n|---|---|---|\n");
+    for verb in VERBS {
+        let words = usage_line(verb.name, &verb.command());
+        let words = words.trim_start_matches("tatter ").trim_end_matches(" [FILE]...").replace(" [OPTIONS]", "");
+        let _ = writeln!(text, "| `{words}` | {} | {} |", verb.summary.replace('|', "\\|"), verb.meaning);
+    }
+    text
+}

@@ -1,0 +1,200 @@
+//! Man pages, from the same definitions as the parser: tatter(1) and one page for each verb.
+
+use super::alone::ALONE;
+use super::help;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::verbs::{Entry, Example, VERBS, Verdict};
+use clap::{Args, Command};
+use clap_mangen::Man;
+use clap_mangen::roff::{Inline, Roff, bold, roman};
+use std::io::Write;
+use std::path::Path;
+
+/// All pages: file name and text.
+///
+/// # Errors
+/// None: the pages are written to memory.
+pub fn pages() -> Result<Vec<(String, Vec<u8>)>> {
+    let mut pages = vec![("tatter.1".to_owned(), main_page()?)];
+    for verb in VERBS {
+        pages.push((format!("tatter-{}.1", verb.name), verb_page(verb)?));
+    }
+    Ok(pages)
+}
+
+/// Prints tatter(1), or writes all pages to a directory.
+///
+/// # Errors
+/// Writing fails.
+pub fn write(directory: Option<&Path>, out: &mut dyn Write) -> Result<Verdict> {
+    match directory {
+        None => out.write_all(&main_page()?).map_err(|e| Error::io("standard output", "writing", &e))?,
+        Some(directory) => {
+            let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "writing", e);
+            std::fs::create_dir_all(directory).map_err(|e| failed(directory, &e))?;
+            for (name, text) in pages()? {
+                let path = directory.join(name);
+                std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
+            }
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+fn main_page() -> Result<Vec<u8>> {
+    let mut page = Page::new("tatter", "ragged, sparse and structured tensors from the command line");
+    page.section("SYNOPSIS");
+    page.line("tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]");
+    page.section("DESCRIPTION");
+    page.paragraph(help::ABOUT);
+    page.section("VERBS");
+    for verb in VERBS {
+        page.entry(&format!("tatter-{}(1)", verb.name), verb.summary);
+    }
+    page.section("COMMANDS THAT STAND ALONE");
+    for alone in ALONE {
+        page.entry(&format!("tatter {}", help::usage_line(alone.name, &alone.command()).trim_start_matches("tatter ")), alone.summary);
+        page.paragraph(alone.about);
+    }
+    page.options(Options::augment_args(Command::new("tatter")))?;
+    page.section("FORMATS");
+    page.verbatim(&help::format_list());
+    page.section("TYPES");
+    page.verbatim(help::NOTATION);
+    page.section("EXIT STATUS");
+    page.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
+    Ok(page.text)
+}
+
+fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
+    let command = verb.command();
+    let mut page = Page::new(&format!("tatter-{}", verb.name), verb.summary);
+    page.section("SYNOPSIS");
+    page.line(&help::usage_line(verb.name, &command));
+    page.section("DESCRIPTION");
+    page.paragraph(verb.about);
+    if command.get_arguments().next().is_some() {
+        page.options(command)?;
+    }
+    if !verb.meaning.is_empty() {
+        page.section("MEANING");
+        page.line(verb.meaning);
+    }
+    page.examples(verb.examples);
+    page.section("SEE ALSO");
+    page.line("tatter(1) for the global options, formats, types and exit codes");
+    Ok(page.text)
+}
+
+/// A page as it grows.
+struct Page {
+    text: Vec<u8>,
+}
+
+impl Page {
+    fn new(name: &str, summary: &str) -> Page {
+        let mut page = Page { text: Vec::new() };
+        page.add(|roff| {
+            roff.control("TH", [name, "1", "", concat!("tatter ", env!("CARGO_PKG_VERSION")), "tatter"]);
+        });
+        page.section("NAME");
+        page.line(&format!("{name} - {summary}"));
+        page
+    }
+
+    fn add(&mut self, write: impl FnOnce(&mut Roff)) {
+        let mut roff = Roff::new();
+        write(&mut roff);
+        // The preamble that defines the apostrophe stands once, at the top.
+        let text = if self.text.is_empty() { roff.render() } else { roff.to_roff() };
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    fn section(&mut self, title: &str) {
+        self.add(|roff| {
+            roff.control("SH", [title]);
+        });
+    }
+
+    fn line(&mut self, text: &str) {
+        self.inlines([roman(text)]);
+    }
+
+    fn inlines<const N: usize>(&mut self, inlines: [Inline; N]) {
+        self.add(|roff| {
+            roff.text(inlines);
+        });
+    }
+
+    /// Text whose blank lines part paragraphs. Lines stay lines: some are commands to type.
+    fn paragraph(&mut self, text: &str) {
+        for (i, line) in text.trim_end().lines().enumerate() {
+            if line.is_empty() {
+                self.add(|roff| {
+                    roff.control("PP", []);
+                });
+            } else {
+                if i > 0 && line.starts_with(' ') {
+                    self.add(|roff| {
+                        roff.control("br", []);
+                    });
+                }
+                self.line(line);
+            }
+        }
+    }
+
+    fn verbatim(&mut self, text: &str) {
+        self.add(|roff| {
+            roff.control("nf", []);
+        });
+        for line in text.lines() {
+            self.line(line);
+        }
+        self.add(|roff| {
+            roff.control("fi", []);
+        });
+    }
+
+    fn entry(&mut self, term: &str, text: &str) {
+        self.add(|roff| {
+            roff.control("TP", []);
+        });
+        self.inlines([bold(term)]);
+        self.line(text);
+    }
+
+    fn options(&mut self, command: Command) -> Result<()> {
+        let man = Man::new(command.disable_help_flag(true).disable_version_flag(true));
+        let mut rendered = Vec::new();
+        man.render_options_section(&mut rendered).map_err(|e| Error::io("man page", "writing", &e))?;
+        // Without the preamble, which stands at the top of the page.
+        let text = String::from_utf8_lossy(&rendered);
+        let start = text.find(".SH").unwrap_or(0);
+        self.text.extend_from_slice(&text.as_bytes()[start..]);
+        Ok(())
+    }
+
+    fn examples(&mut self, examples: &[Example]) {
+        if examples.is_empty() {
+            return;
+        }
+        self.section("EXAMPLES");
+        for example in examples {
+            self.add(|roff| {
+                roff.control("PP", []);
+            });
+            self.line(&format!("{}:", example.about));
+            let mut text = String::new();
+            for line in example.input.lines() {
+                text.push_str(&format!("    < {line}\n"));
+            }
+            text.push_str(&format!("    $ tatter {}\n", example.args));
+            for line in example.output.lines() {
+                text.push_str(&format!("    {line}\n"));
+            }
+            self.verbatim(&text);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What clap complains about, said in our own form: one message, and the way out.
+
+use super::cut::has_option;
+use crate::error::{Error, nearest};
+use crate::options::Options;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Args, Command};
+use std::error::Error as _;
+
+/// Whose words they are.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub name: &'static str,
+    /// Whether it is the last verb, where FILEs and global options may stand.
+    pub last: bool,
+}
+
+/// The error in our words. `words` are those that clap was given.
+pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&String]) -> Error {
+    let name = place.name;
+    let arg = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    let argument = bare(&arg);
+    let value = text(error, ContextKind::InvalidValue);
+    let see = format!("usage: {}", super::help::usage_line(name, command));
+    // A global option belongs to no verb.
+    let globals = Options::augment_args(Command::new("tatter"));
+    let whose = if has_option(&globals, &argument) { String::new() } else { format!("{name}: ") };
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown(&arg, command, &globals, place, words).help(see),
+        ErrorKind::MissingRequiredArgument => {
+            let missing = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
+            Error::usage(format!("{name}: {} missing", if missing.is_empty() { "an argument is".to_owned() } else { format!("{missing} is") }))
+                .help(see)
+        }
+        ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
+            Error::usage(format!("{whose}{argument} needs a value")).help(see)
+        }
+        ErrorKind::InvalidValue => {
+            let value = value.unwrap_or_default();
+            let valid = texts(error, ContextKind::ValidValue);
+            let wrong = Error::usage(format!("{whose}{argument}: expected one of {}; found `{value}`", valid.join(", ")));
+            match nearest(&value, valid.iter().map(String::as_str)) {
+                Some(near) => wrong.help(format!("did you mean `{near}`?")),
+                None => wrong,
+            }
+        }
+        ErrorKind::ValueValidation => {
+            let value = value.unwrap_or_default();
+            let reason = error.source().map(ToString::to_string).unwrap_or_default();
+            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(&reason, &value)));
+            if std::path::Path::new(&value).exists() { wrong.help(see) } else { wrong }
+        }
+        ErrorKind::ArgumentConflict => {
+            let prior = texts(error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
+            if prior == argument || prior.is_empty() {
+                Error::usage(format!("{whose}{argument} is given twice"))
+            } else {
+                Error::usage(format!("{whose}{argument} and {prior} exclude each other")).help(see)
+            }
+        }
+        ErrorKind::TooManyValues => {
+            Error::usage(format!("{whose}{argument} takes no value, found `{}`", value.unwrap_or_default())).help(see)
+        }
+        ErrorKind::NoEquals => Error::usage(format!("{name}: write {argument}=VALUE")).help(see),
+        _ => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            Error::usage(format!("{name}: {}", line.strip_prefix("error: ").unwrap_or(line))).help(see)
+        }
+    }
+}
+
+fn unknown(arg: &str, command: &Command, globals: &Command, place: Place, words: &[&String]) -> Error {
+    let name = place.name;
+    if !arg.starts_with('-') || arg == "-" {
+        let error = Error::usage(format!("`{arg}` is left over behind `{name}` and its arguments"));
+        return if place.last { error } else { error.help("in the middle of a chain there are no FILEs: they stand after the last verb") };
+    }
+    // clap names only the first letter of `-abc`: look for the word itself.
+    let word = words.iter().map(|w| w.as_str()).find(|w| w.starts_with(arg)).unwrap_or(arg);
+    if word.contains(' ') {
+        return Error::usage(format!("{name}: `{word}` starts like an option")).help("put a space in front of it, inside the quotes");
+    }
+    if !place.last && has_option(globals, arg) {
+        return Error::usage(format!("{arg} is an option of the whole run, not of `{name}`"))
+            .help("global options stand before the first verb or after the last");
+    }
+    let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
+    let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
+    if !place.last {
+        options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
+    }
+    let typed = if arg.starts_with("--") { arg.to_owned() } else { format!("-{}", word.split('=').next().unwrap_or(word)) };
+    match nearest(&typed, options.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => match crate::verbs::VERBS.iter().find(|v| v.name != name && has_option(&v.command(), arg)) {
+            Some(other) => error.help(format!("it is an option of `{}`", other.name)),
+            None => error,
+        },
+    }
+}
+
+/// What a value parser says, in the form "expected ..., found ...".
+fn expected(reason: &str, value: &str) -> String {
+    let number = if value.starts_with('-') { "a whole number from 0 on" } else { "a whole number" };
+    match reason {
+        "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
+        "number too large to fit in target type" | "number too small to fit in target type" => {
+            format!("the number {value} is out of range")
+        }
+        "invalid float literal" | "cannot parse float from empty string" => format!("expected a number, found `{value}`"),
+        "number would be zero for non-zero type" => "expected a number from 1 on, found 0".to_owned(),
+        _ if reason.contains("is not in") => format!("expected {}, found {value}", range(reason)),
+        _ => reason.to_owned(),
+    }
+}
+
+/// `0 is not in 1..` in words.
+fn range(reason: &str) -> String {
+    let range = reason.rsplit(' ').next().unwrap_or_default();
+    match range.split_once("..") {
+        Some((low, "")) => format!("a number from {low} on"),
+        Some((low, high)) => match high.strip_prefix('=') {
+            Some(high) if high.len() < 10 => format!("a number from {low} to {high}"),
+            Some(_) => format!("a number from {low} on"),
+            None => format!("a number from {low} to below {high}"),
+        },
+        None => format!("a number in {range}"),
+    }
+}
+
+/// `--as <FORM>` and `<N>` without brackets and dots.
+fn bare(arg: &str) -> String {
+    match arg.split_once(' ') {
+        Some((option, _)) if option.starts_with('-') => option.to_owned(),
+        _ => arg.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned(),
+    }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,39 @@
+//! The examples in the help and the man pages: each is run as it stands.
+
+use crate::tatter::{parallel, shell};
+use tatter::verbs::VERBS;
+
+#[test]
+fn examples_print_what_they_say() {
+    let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter().map(move |e| (verb.name, e))).collect();
+    let failures: Vec<String> = parallel(&examples, |(verb, example)| {
+        let directory = tempfile::tempdir().unwrap();
+        let outcome = shell(&format!("tatter {}", example.args), directory.path(), example.input.as_bytes());
+        (outcome.text() != example.output || outcome.status > 1)
+            .then(|| format!("{verb}: tatter {}\n--- says\n{}--- prints\n{}{}", example.args, example.output, outcome.text(), outcome.stderr))
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    assert!(failures.is_empty(), "{}\n{} of {} examples differ", failures.join("\n"), failures.len(), examples.len());
+}
+
+#[test]
+fn every_verb_has_an_example_and_says_what_it_does() {
+    for verb in VERBS {
+        assert!(!verb.examples.is_empty(), "{} has no example", verb.name);
+        assert!(!verb.about.is_empty(), "{} does not say what it does", verb.name);
+        assert!(verb.summary.len() <= 62, "{}: the summary is too long for one screen", verb.name);
+        assert!(verb.examples.iter().all(|e| e.args.contains(verb.name)), "{}: an example of another verb", verb.name);
+    }
+}
+
+#[test]
+fn the_short_help_fits_one_screen() {
+    let outcome = shell("tatter -h", std::path::Path::new("."), b"");
+    let text = outcome.text();
+    assert!(text.lines().count() <= 40, "{} lines", text.lines().count());
+    for line in text.lines() {
+        assert!(line.chars().count() <= 120, "too wide: {line}");
+    }
+}
