@@ -39,7 +39,9 @@ fn run() -> Result<Verdict> {
             out.flush().map_err(|e| Error::io("standard output", "writing", &e))?;
             Ok(verdict)
         }
-        Request::Chain(chain) if chain.files.is_empty() && chain.options.from.as_deref() != Some("none") && std::io::stdin().is_terminal() => {
+        Request::Chain(chain)
+            if chain.files.is_empty() && chain.options.from.as_deref() != Some("none") && std::io::stdin().is_terminal() =>
+        {
             Err(Error::usage("no FILE is given, and standard input is a terminal").help(cli::short_usage()))
         }
         Request::Chain(chain) => tatter::plan::run(*chain),
@@ -88,5 +90,9 @@ fn report_panic(info: &PanicHookInfo) {
     let payload = info.payload();
     let what = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-    eprintln(&format!("{} internal: {}{place}\n  this is a fault of tatter itself; please report it with the input", label(), what.unwrap_or("?")));
+    eprintln(&format!(
+        "{} internal: {}{place}\n  this is a fault of tatter itself; please report it with the input",
+        label(),
+        what.unwrap_or("?")
+    ));
 }

@@ -46,7 +46,9 @@ pub enum Request {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let words = words
         .into_iter()
-        .map(|w| w.into_string().map_err(|w| Error::usage(format!("`{}` is no UTF-8; rename it, or give it on standard input", w.display()))))
+        .map(|w| {
+            w.into_string().map_err(|w| Error::usage(format!("`{}` is no UTF-8; rename it, or give it on standard input", w.display())))
+        })
         .collect::<Result<Vec<String>>>()?;
     if words.is_empty() {
         return Err(Error::usage("no verb is given").help(help::short_usage()));

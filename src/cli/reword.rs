@@ -29,8 +29,11 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
         ErrorKind::UnknownArgument => unknown(&arg, command, &globals, place, words).help(see),
         ErrorKind::MissingRequiredArgument => {
             let missing = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
-            Error::usage(format!("{name}: {} missing", if missing.is_empty() { "an argument is".to_owned() } else { format!("{missing} is") }))
-                .help(see)
+            Error::usage(format!(
+                "{name}: {} missing",
+                if missing.is_empty() { "an argument is".to_owned() } else { format!("{missing} is") }
+            ))
+            .help(see)
         }
         ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
             Error::usage(format!("{whose}{argument} needs a value")).help(see)

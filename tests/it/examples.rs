@@ -9,8 +9,9 @@ fn examples_print_what_they_say() {
     let failures: Vec<String> = parallel(&examples, |(verb, example)| {
         let directory = tempfile::tempdir().unwrap();
         let outcome = shell(&format!("tatter {}", example.args), directory.path(), example.input.as_bytes());
-        (outcome.text() != example.output || outcome.status > 1)
-            .then(|| format!("{verb}: tatter {}\n--- says\n{}--- prints\n{}{}", example.args, example.output, outcome.text(), outcome.stderr))
+        (outcome.text() != example.output || outcome.status > 1).then(|| {
+            format!("{verb}: tatter {}\n--- says\n{}--- prints\n{}{}", example.args, example.output, outcome.text(), outcome.stderr)
+        })
     })
     .into_iter()
     .flatten()
