@@ -213,7 +213,7 @@ impl Run {
                 found = Some(unified(found, observed.schema(&request)?)?);
             }
         }
-        let schema = unify::overlay(&self.declared, &found.unwrap_or_default())?;
+        let schema = unify::overlay(&self.declared, &found.unwrap_or_default());
         Ok(Schema::new(schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect()))
     }
 
@@ -368,7 +368,7 @@ impl Run {
         }
         let mut stage = |title: &str, schema: &Schema| {
             text += &format!("{title}\n");
-            for line in schema.to_string().lines() {
+            for line in notation::lines(schema).lines() {
                 text += &format!("    {line}\n");
             }
         };

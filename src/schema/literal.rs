@@ -5,7 +5,7 @@
 
 use super::cursor::Cursor;
 use super::{DType, Literal, Type};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::fmt;
 
 /// Parses the text of a literal: a number, `"text"`, `b"bytes"`, `True`, `None`, a list.
@@ -315,18 +315,6 @@ pub fn quote(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-/// `name=LITERAL` of an option: the path and the text behind the first `=` outside backquotes.
-///
-/// # Errors
-/// No `=`.
-pub fn split_assignment(text: &str) -> Result<(crate::path::FieldPath, &str)> {
-    let parts = crate::path::split(text, '=')?;
-    match parts.as_slice() {
-        [name, _, ..] => Ok((crate::path::FieldPath::parse(name)?, &text[name.len() + 1..])),
-        _ => Err(Error::usage(format!("expected NAME=VALUE, found `{text}`"))),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,375 @@
-//! The one schema that holds the values of two.
+//! The one schema that holds the records of two.
+//!
+//! Widenings: integers to the next width that holds both, integers and floats to NumPy's common float,
+//! string beside bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
+//! no type holds is a clash; as `json` both could be read.
 
-use super::Schema;
+use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
+use crate::path::FieldPath;
 
-/// The schema that holds the records of both, or the clash.
-pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
-    let _ = b;
-    Err(Error::data(a.to_string()))
+/// A field that no one type holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clash {
+    pub path: FieldPath,
+    pub types: [Type; 2],
 }
 
-/// What `declared` says laid over what was inferred, at every level.
-pub fn overlay(declared: &Schema, inferred: &Schema) -> Result<Schema> {
-    let _ = declared;
-    Err(Error::data(inferred.to_string()))
+/// The schema that holds the records of both. Fields keep the order of `a`; new ones follow.
+///
+/// # Errors
+/// Clashes: each with its path and both types, and the one `--schema` that would read them all.
+pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
+    let (schema, clashes) = unify_or_json(a, b);
+    let Some((first, others)) = clashes.split_first() else {
+        return Ok(schema);
+    };
+    let [x, y] = &first.types;
+    let mut error = Error::data(format!("is {x} in some records and {y} in others: no type holds both")).in_field(&first.path);
+    for Clash { path, types: [x, y] } in others.iter().take(10) {
+        error = error.help(format!("{path}: is {x} in some records and {y} in others"));
+    }
+    if others.len() > 10 {
+        error = error.help(format!("and {} more", others.len() - 10));
+    }
+    let paths: Vec<&FieldPath> = clashes.iter().map(|c| &c.path).collect();
+    Err(error.help(format!("read both as JSON text with --schema '{}'", only(&schema, &paths))))
+}
+
+/// As [`unify`], but what clashes becomes `json`.
+pub fn unify_or_json(a: &Schema, b: &Schema) -> (Schema, Vec<Clash>) {
+    let mut clashes = Vec::new();
+    let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
+    (Schema::new(fields), clashes)
+}
+
+/// The schema of the fields at these paths alone: what to give as `--schema` for them.
+pub fn only(schema: &Schema, paths: &[&FieldPath]) -> Schema {
+    fn pick(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
+        let mut picked = Vec::new();
+        for field in fields {
+            let below: Vec<&[String]> =
+                paths.iter().filter_map(|p| p.split_first()).filter(|(first, _)| **first == field.name).map(|(_, rest)| rest).collect();
+            if below.is_empty() {
+                continue;
+            }
+            let mut field = field.clone();
+            if let (Element::Struct(inner), false) = (&mut field.ty.element, below.iter().any(|p| p.is_empty())) {
+                *inner = pick(inner, &below);
+            }
+            picked.push(field);
+        }
+        picked
+    }
+    Schema::new(pick(&schema.fields, &paths.iter().map(|p| p.names()).collect::<Vec<_>>()))
+}
+
+/// What `declared` says laid over what was inferred, at every level of structures. The data's order of
+/// fields stays; fields that are only declared come last. A declared type holds as a whole: dims, nulls,
+/// default and source.
+pub fn overlay(declared: &Schema, inferred: &Schema) -> Schema {
+    Schema::new(overlay_fields(&declared.fields, &inferred.fields))
+}
+
+fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
+    let named = |fields: &[Field], name: &str| fields.iter().find(|f| f.name == name).cloned();
+    let found = inferred.iter().map(|field| match named(declared, &field.name) {
+        Some(mut said) => {
+            if let (Element::Struct(said), Element::Struct(found)) = (&mut said.ty.element, &field.ty.element) {
+                *said = overlay_fields(said, found);
+            }
+            said
+        }
+        None => field.clone(),
+    });
+    found.chain(declared.iter().filter(|said| named(inferred, &said.name).is_none()).cloned()).collect()
+}
+
+fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &mut Vec<Clash>) -> Vec<Field> {
+    let others: std::collections::HashMap<&str, &Field> = b.iter().map(|f| (f.name.as_str(), f)).collect();
+    let names: std::collections::HashSet<&str> = a.iter().map(|f| f.name.as_str()).collect();
+    let mut fields = Vec::with_capacity(a.len().max(b.len()));
+    for field in a {
+        let Some(other) = others.get(field.name.as_str()) else {
+            fields.push(absent_elsewhere(field));
+            continue;
+        };
+        let path = outer.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
+        let mut unified = field.clone();
+        unified.ty = unify_types(&field.ty, &other.ty, &path, clashes);
+        unified.default = unified.default.or_else(|| other.default.clone());
+        if unified.source.is_empty() {
+            unified.source = other.source.clone();
+        }
+        fields.push(unified);
+    }
+    fields.extend(b.iter().filter(|f| !names.contains(f.name.as_str())).map(absent_elsewhere));
+    fields
+}
+
+/// A field that some records lack: optional, unless a missing value reads as its default.
+fn absent_elsewhere(field: &Field) -> Field {
+    let mut field = field.clone();
+    field.ty.optional |= field.default.is_none();
+    field
+}
+
+fn unify_types(a: &Type, b: &Type, path: &FieldPath, clashes: &mut Vec<Clash>) -> Type {
+    let clash = |clashes: &mut Vec<Clash>| {
+        clashes.push(Clash { path: path.clone(), types: [a.clone(), b.clone()] });
+        // Where the axes agree only the values are mixed, and the lists stay lists.
+        let dims = if a.rank() == b.rank() && !a.is_sparse() && !b.is_sparse() { unify_dims(&a.dims, &b.dims) } else { Vec::new() };
+        let (optional, with_nulls) = (a.optional || b.optional, !dims.is_empty() && (a.with_nulls || b.with_nulls));
+        Type { element: Element::Value(DType::Json), dims, optional, with_nulls }
+    };
+    for (unknown, known) in [(a, b), (b, a)] {
+        if unknown.element == Element::Value(DType::Null) && unknown != known && unknown.rank() <= known.rank() {
+            return unify_unknown(unknown, known).unwrap_or_else(|| clash(clashes));
+        }
+    }
+    if a.rank() != b.rank() {
+        return clash(clashes);
+    }
+    let element = match (&a.element, &b.element) {
+        (Element::Struct(x), Element::Struct(y)) => Some(Element::Struct(unify_fields(x, y, Some(path), clashes))),
+        (Element::Value(x), Element::Value(y)) => unify_dtypes(x, y).map(Element::Value),
+        (Element::Sparse(x), Element::Sparse(y)) => unify_dtypes(x, y).map(Element::Sparse),
+        _ => None,
+    };
+    match element {
+        Some(element) => Type {
+            element,
+            dims: unify_dims(&a.dims, &b.dims),
+            optional: a.optional || b.optional,
+            with_nulls: a.with_nulls || b.with_nulls,
+        },
+        None => clash(clashes),
+    }
+}
+
+/// Rows that are null everywhere, or lists that are empty or hold only nulls, beside a type that is known.
+fn unify_unknown(unknown: &Type, known: &Type) -> Option<Type> {
+    if known.is_sparse() && unknown.rank() > 0 {
+        return None;
+    }
+    let mut ty = known.clone();
+    for (dim, seen) in ty.dims.iter_mut().zip(&unknown.dims) {
+        *dim = unify_dim(dim, seen);
+    }
+    ty.with_nulls |= unknown.with_nulls;
+    ty.optional |= unknown.optional || unknown.rank() == 0;
+    Some(ty)
+}
+
+fn unify_dims(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
+    a.iter().zip(b).map(|(x, y)| unify_dim(x, y)).collect()
+}
+
+fn unify_dim(a: &Dim, b: &Dim) -> Dim {
+    let size = match (a.size, b.size) {
+        (x, y) if x == y => x,
+        (Size::Ragged, _) | (_, Size::Ragged) => Size::Ragged,
+        _ => Size::Uniform,
+    };
+    let label = match (&a.label, &b.label) {
+        (Some(x), Some(y)) if x != y => None,
+        (x, y) => x.clone().or_else(|| y.clone()),
+    };
+    Dim { size, label: label.filter(|_| !matches!(size, Size::Known(_))) }
+}
+
+/// The narrowest dtype that holds the values of both; an integer that meets a float becomes the float of
+/// NumPy's promotion. `None` where there is none.
+pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
+    use DType::*;
+    if a == b {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (Null, other) | (other, Null) => Some(other.clone()),
+        (String, Bytes) | (Bytes, String) => Some(Bytes),
+        _ if a.is_integer() && b.is_integer() => {
+            let ((low, high), (least, most)) = (a.integer_range(), b.integer_range());
+            let (low, high) = (low.min(least), high.max(most));
+            [Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64].into_iter().find(|wide| {
+                let (least, most) = wide.integer_range();
+                least <= low && high <= most
+            })
+        }
+        _ if a.is_number() && b.is_number() => {
+            let bits = |dtype: &DType| match dtype {
+                Int8 | UInt8 | Float16 => 16,
+                Int16 | UInt16 | Float32 => 32,
+                _ => 64,
+            };
+            Some(match bits(a).max(bits(b)) {
+                16 => Float16,
+                32 => Float32,
+                _ => Float64,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::notation::parse;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_type_that_holds_both() {
+        let cases = [
+            ("x: int8", "x: int32", "x: int32"),
+            ("x: int8", "x: uint8", "x: int16"),
+            ("x: uint32", "x: int8", "x: int64"),
+            ("x: int64", "x: float64", "x: float64"),
+            ("x: int16", "x: float32", "x: float32"),
+            ("x: int32", "x: float32", "x: float64"),
+            ("x: float16", "x: float64", "x: float64"),
+            ("x: string", "x: bytes", "x: bytes"),
+            ("x: null", "x: int64[?]", "x: optional int64[?]"),
+            ("x: optional null", "x: {a: int8}", "x: optional {a: int8}"),
+            ("x: null[?]", "x: {a: int8}[?]", "x: {a: int8}[?]"),
+            ("x: null[?] with nulls", "x: int8[?, (?)]", "x: int8[?, (?)] with nulls"),
+            ("x: optional null[?]", "x: int8[3]", "x: optional int8[?]"),
+            ("x: null[?]", "x: null", "x: optional null[?]"),
+            ("x: null", "x: sparse<int8>[3]", "x: optional sparse<int8>[3]"),
+            ("a: int8", "b: bool", "a: optional int8; b: optional bool"),
+            ("a: int8 = 0; b: bool", "b: bool", "a: int8 = 0; b: bool"),
+            ("x: int8[2, 3]", "x: int8[2, 4]", "x: int8[2, ?]"),
+            ("x: int8[2, 3]", "x: int8[?, (?)]", "x: int8[?, (?)]"),
+            ("x: int8[?, ?]", "x: int8[n, (m)]", "x: int8[n, (m)]"),
+            ("x: sparse<int8>[3]", "x: sparse<int16>[4]", "x: sparse<int16>[?]"),
+            (
+                "d: {a: int8, t: null[?]}[?]",
+                "d: {t: string[?], n: optional bool}[?]",
+                "d: {a: optional int8, t: string[?], n: optional bool}[?]",
+            ),
+            ("x: arrow<date32>", "x: arrow<date32>", "x: arrow<date32>"),
+        ];
+        for (a, b, both) in cases {
+            let (x, y) = (parse(a).unwrap(), parse(b).unwrap());
+            assert_eq!(unify(&x, &y).unwrap().to_string(), both, "{a} | {b}");
+            let turned = unify(&y, &x).unwrap();
+            assert_eq!(turned.fields.len(), parse(both).unwrap().fields.len());
+            for field in parse(both).unwrap().fields {
+                let other = turned.fields.iter().find(|f| f.name == field.name).unwrap();
+                assert!(field.ty.fields().is_some() || other == &field, "{b} | {a}: {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clash_names_the_path_both_types_and_the_way_out() {
+        let cases = [
+            (
+                "x: int64",
+                "x: string",
+                "x: is int64 in some records and string in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
+            ),
+            (
+                "x: int64[?]",
+                "x: int64",
+                "x: is int64[?] in some records and int64 in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
+            ),
+            (
+                "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
+                "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",
+                "d.p: is float64 in some records and string in others: no type holds both\n  \
+                 d.q.r: is int8[?] in some records and string[?] in others\n  \
+                 z: is bool in some records and int8 in others\n  \
+                 read both as JSON text with --schema 'd: {p: json, q: {r: json[?]}}[?]; z: json'",
+            ),
+            (
+                "x: null[?, (?)]",
+                "x: int8[?]",
+                "x: is null[?, (?)] in some records and int8[?] in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
+            ),
+            (
+                "x: uint64",
+                "x: int64",
+                "x: is uint64 in some records and int64 in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
+            ),
+        ];
+        for (a, b, message) in cases {
+            assert_eq!(unify(&parse(a).unwrap(), &parse(b).unwrap()).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn what_is_declared_lies_over_what_was_found() {
+        let cases = [
+            ("", "a: int64; b: bool", "a: int64; b: bool"),
+            ("b: float32", "a: int64; b: int64", "a: int64; b: float32"),
+            ("z: int8 = 0; a: json", "a: int64; b: int64", "a: json; b: int64; z: int8 = 0"),
+            (
+                "d: {p: json, z: optional int8}[?]",
+                "d: {o: bool, p: int8}[?]; e: int8",
+                "d: {o: bool, p: json, z: optional int8}[?]; e: int8",
+            ),
+            ("x: int64[2] from v", "x: int64[?]", "x: int64[2] from v"),
+        ];
+        for (declared, inferred, both) in cases {
+            assert_eq!(overlay(&parse(declared).unwrap(), &parse(inferred).unwrap()).to_string(), both);
+        }
+    }
+
+    fn types() -> impl Strategy<Value = Type> {
+        let texts = [
+            "null",
+            "optional null",
+            "null[?]",
+            "null[?] with nulls",
+            "int8",
+            "int64",
+            "uint16",
+            "float32",
+            "string",
+            "bytes",
+            "bool",
+            "int8[2]",
+            "int8[3]",
+            "optional int16[?]",
+            "float64[?, (?)]",
+            "int8[?, 2]",
+            "string[?] with nulls",
+            "sparse<int8>[3]",
+            "sparse<int8>[?]",
+            "{a: int8}",
+            "{a: null, b: string}[?]",
+            "{a: int8[?]}[2] with nulls",
+            "json",
+            "arrow<date32>",
+        ];
+        (0..texts.len()).prop_map(move |i| super::super::notation::parse_type(texts[i]).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_order_of_records_does_not_matter(a in types(), b in types(), c in types()) {
+            let schema = |ty: &Type| Schema::new(vec![Field::new("x", ty.clone())]);
+            let sorted = |schema: Schema| {
+                let mut fields = schema.fields;
+                if let Some(Element::Struct(inner)) = fields.first_mut().map(|f| &mut f.ty.element) {
+                    inner.sort_by(|x, y| x.name.cmp(&y.name));
+                }
+                fields
+            };
+            let both = |x: &Schema, y: &Schema| unify(x, y).ok();
+            let (a, b, c) = (schema(&a), schema(&b), schema(&c));
+            prop_assert_eq!(both(&a, &b).map(sorted), both(&b, &a).map(sorted));
+            let left = both(&a, &b).and_then(|ab| both(&ab, &c));
+            let right = both(&b, &c).and_then(|bc| both(&a, &bc));
+            if let (Some(left), Some(right)) = (left, right) {
+                prop_assert_eq!(sorted(left), sorted(right));
+            }
+            if let Some(same) = both(&a, &a) {
+                prop_assert_eq!(same, a);
+            }
+        }
+    }
 }

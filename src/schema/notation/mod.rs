@@ -23,32 +23,10 @@ pub use arrow::arrow_type_text;
 pub use parse::{parse, parse_type};
 pub use print::lines;
 
-use crate::error::{Error, Kind, Result};
-use crate::schema::Schema;
-
 pub use super::literal::{parse_literal, parse_literal_for};
 
 /// More fields in one structure than this are a sign of keys that are values.
 pub const MAX_FIELDS: usize = 10_000;
-
-/// What `--schema` says: the notation itself, or `@FILE`; nothing is a schema without fields.
-///
-/// # Errors
-/// The file cannot be read; as [`parse`].
-pub fn declared(option: Option<&str>) -> Result<Schema> {
-    let Some(text) = option else {
-        return Ok(Schema::default());
-    };
-    let Some(name) = text.strip_prefix('@') else {
-        return parse(text).map_err(|e| e.in_input("--schema"));
-    };
-    let bytes = std::fs::read(name).map_err(|e| Error::io(name, "reading the schema", &e))?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        Error::new(Kind::Usage, "a schema is text in UTF-8").in_input(name).locate(|l| l.byte = Some(at as u64))
-    })?;
-    parse(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|e| e.in_input(name))
-}
 
 /// Whether a name can stand without backquotes: it holds no sign of the notation.
 fn is_bare(c: char) -> bool {

@@ -30,7 +30,7 @@ const OTHER_NAMES: [(&str, &str); 12] = [
 /// # Errors
 /// A usage error with line and column, the place underlined and, where a word is near, what was meant.
 pub fn parse(text: &str) -> Result<Schema> {
-    let mut cursor = Cursor::new(text);
+    let mut cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let (mut fields, mut names) = (Vec::new(), HashSet::new());
     loop {
         while cursor.eat(';') || cursor.eat('\n') {}

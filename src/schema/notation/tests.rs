@@ -1,5 +1,5 @@
 use super::*;
-use crate::schema::{DType, Dim, Element, Field, Literal, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, Source, SplitBy, Type};
 use arrow_schema::{DataType, Field as ArrowField, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use proptest::prelude::*;
 use std::collections::HashMap;
