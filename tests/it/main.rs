@@ -4,4 +4,6 @@
 mod cases;
 mod examples;
 mod layers;
+mod oracle;
+mod oracle_compare;
 mod tatter;
