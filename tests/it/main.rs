@@ -4,6 +4,10 @@
 mod cases;
 mod examples;
 mod layers;
+mod laws;
+mod man;
 mod oracle;
 mod oracle_compare;
+mod random;
+mod readme;
 mod tatter;
