@@ -3,8 +3,8 @@
 
 mod cases;
 mod examples;
-mod layers;
 mod laws;
+mod layers;
 mod man;
 mod oracle;
 mod oracle_compare;

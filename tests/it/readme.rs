@@ -59,7 +59,8 @@ fn replay(readme: &str) -> String {
 /// The command with the program that is built already.
 fn runnable(line: &str) -> String {
     let line = line.replace("cargo run --release --quiet --", "tatter").replace("cargo run --release --", "tatter");
-    let builds = ["git clone", "cd tatter", "cargo build", "cargo install", "cargo test"].iter().any(|word| line.trim_start().starts_with(word));
+    let builds =
+        ["git clone", "cd tatter", "cargo build", "cargo install", "cargo test"].iter().any(|word| line.trim_start().starts_with(word));
     if builds { ":".to_owned() } else { line }
 }
 
