@@ -32,6 +32,8 @@ pub mod builder;
 pub mod concat;
 pub mod equal;
 pub mod gather;
+pub mod literal;
+pub mod pad;
 pub mod partition;
 pub mod runs;
 pub mod sparse;

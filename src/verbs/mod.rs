@@ -15,13 +15,18 @@ pub mod choose;
 pub mod convert;
 pub mod count;
 pub mod drop;
+pub mod edit;
 pub mod fields;
 pub mod head;
 pub mod memory;
+pub mod pad_plan;
+pub mod padded_batch;
+pub mod padding;
 pub mod rename;
 pub mod select;
 pub mod skip;
 pub mod tail;
+pub mod to_dense;
 pub mod unbatch;
 
 use crate::chunk::{Chunk, Fault};
@@ -44,6 +49,8 @@ pub static VERBS: &[Entry] = &[
     entry::<rename::Rename>(),
     entry::<batch::Batch>(),
     entry::<unbatch::Unbatch>(),
+    entry::<padded_batch::PaddedBatch>(),
+    entry::<to_dense::ToDense>(),
 ];
 
 /// One example of a verb: shown in its help and man page, run by a test.
