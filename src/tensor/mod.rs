@@ -33,6 +33,7 @@ pub mod concat;
 pub mod equal;
 pub mod gather;
 pub mod literal;
+pub mod merge;
 pub mod pad;
 pub mod partition;
 pub mod runs;

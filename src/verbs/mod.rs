@@ -10,6 +10,7 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+pub mod axes;
 pub mod batch;
 pub mod choose;
 pub mod convert;
@@ -19,9 +20,11 @@ pub mod edit;
 pub mod fields;
 pub mod head;
 pub mod memory;
+pub mod merge_dims;
 pub mod pad_plan;
 pub mod padded_batch;
 pub mod padding;
+pub mod promote;
 pub mod rename;
 pub mod select;
 pub mod skip;
@@ -51,6 +54,8 @@ pub static VERBS: &[Entry] = &[
     entry::<unbatch::Unbatch>(),
     entry::<padded_batch::PaddedBatch>(),
     entry::<to_dense::ToDense>(),
+    entry::<merge_dims::MergeDims>(),
+    entry::<promote::Promote>(),
 ];
 
 /// One example of a verb: shown in its help and man page, run by a test.
