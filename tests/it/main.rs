@@ -3,11 +3,7 @@
 
 mod cases;
 mod examples;
-mod laws;
 mod layers;
-mod man;
 mod oracle;
 mod oracle_compare;
-mod random;
-mod readme;
 mod tatter;

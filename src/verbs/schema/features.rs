@@ -1,0 +1,84 @@
+//! `--as tf`: the dict that `tf.io.parse_example` takes to read the records from a TFRecord written by tatter.
+
+use super::leaves::{Leaf, leaves};
+use crate::schema::literal::quote;
+use crate::schema::{DType, Dim, Schema, Size};
+
+/// The code, to be pasted.
+pub fn code(schema: &Schema) -> String {
+    let mut text = "import tensorflow as tf\n\nfeature_specification = {\n".to_owned();
+    for leaf in leaves(schema) {
+        let key = quote(&leaf.name);
+        match feature(&leaf) {
+            Ok((feature, None)) => text.push_str(&format!("    {key}: {feature},\n")),
+            Ok((feature, Some(note))) => text.push_str(&format!("    {key}: {feature},  # {note}\n")),
+            Err(reason) => text.push_str(&format!("    # {key}: {reason}\n")),
+        }
+    }
+    text + "}\n"
+}
+
+/// The configuration of a feature, and what to know about it; or why there is none.
+fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
+    let ty = &leaf.field.ty;
+    let name = &leaf.name;
+    let dtype = match ty.dtype() {
+        Some(DType::Null) => return Err("has no values, so that nothing is written".to_owned()),
+        Some(DType::Arrow(foreign)) => {
+            return Err(format!("a tf.Example holds no arrow<{}>", crate::schema::notation::arrow_type_text(foreign)));
+        }
+        Some(DType::String | DType::Bytes | DType::Json) => "tf.string",
+        Some(dtype) if dtype.is_float() => "tf.float32",
+        _ => "tf.int64",
+    };
+    let note = if leaf.with_nulls {
+        Some("a tf.Example has no nulls inside")
+    } else if leaf.optional {
+        Some("null: no values")
+    } else {
+        None
+    };
+    if ty.is_sparse() {
+        if leaf.dims.len() > ty.dims.len() {
+            return Err("a sparse tensor in a list of structures cannot be written".to_owned());
+        }
+        return Ok((sparse(name, dtype, &leaf.dims)?, note));
+    }
+    if let (Some(shape), false) = (known(&leaf.dims), leaf.optional) {
+        return Ok((format!("tf.io.FixedLenFeature({shape:?}, {dtype})"), note));
+    }
+    if leaf.dims.len() < 2 {
+        return Ok((format!("tf.io.RaggedFeature({dtype})"), note));
+    }
+    let mut level = 0;
+    let partitions: Vec<String> = leaf.dims[1..]
+        .iter()
+        .map(|dim| match dim.size {
+            Size::Known(n) => format!("tf.io.RaggedFeature.UniformRowLength({n})"),
+            _ => {
+                level += 1;
+                format!("tf.io.RaggedFeature.RowLengths({})", quote(&format!("{name}/row_lengths_{level}")))
+            }
+        })
+        .collect();
+    Ok((format!("tf.io.RaggedFeature({dtype}, value_key={}, partitions=[{}])", quote(name), partitions.join(", ")), note))
+}
+
+fn sparse(name: &str, dtype: &str, dims: &[Dim]) -> Result<String, String> {
+    let Some(size) = known(dims) else {
+        if dims.len() == 1 {
+            return Ok(format!("tf.io.VarLenFeature({dtype})"));
+        }
+        return Err("tf.io.SparseFeature needs all sizes; give them with --schema".to_owned());
+    };
+    let keys: Vec<String> = (0..dims.len()).map(|axis| quote(&format!("{name}/indices_{axis}"))).collect();
+    Ok(format!(
+        "tf.io.SparseFeature(index_key=[{}], value_key={}, dtype={dtype}, size={size:?})",
+        keys.join(", "),
+        quote(&format!("{name}/values"))
+    ))
+}
+
+fn known(dims: &[Dim]) -> Option<Vec<u64>> {
+    dims.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect()
+}

@@ -1,0 +1,49 @@
+//! The leaves of a schema, with all axes that lie above each: how containers without structures see it.
+
+use crate::schema::{Dim, Element, Field, Schema, Size, Type};
+
+/// A field that is no structure.
+pub struct Leaf<'a> {
+    /// The names that lead to it, with dots between them.
+    pub name: String,
+    pub field: &'a Field,
+    /// The axes of the structures around it, then its own. Below another axis an unknown size is ragged.
+    pub dims: Vec<Dim>,
+    /// It, or a structure without axes around it, may be null as a whole.
+    pub optional: bool,
+    /// A null may stand anywhere inside, in the structures around it or in it.
+    pub with_nulls: bool,
+}
+
+/// All leaves, in order.
+pub fn leaves(schema: &Schema) -> Vec<Leaf<'_>> {
+    let mut found = Vec::new();
+    collect(&schema.fields, "", &Type::structure(Vec::new(), Vec::new()), &mut found);
+    found
+}
+
+/// `outer` is a structure type without fields: the axes and nulls above.
+fn collect<'a>(fields: &'a [Field], prefix: &str, outer: &Type, found: &mut Vec<Leaf<'a>>) {
+    for field in fields {
+        let (name, ty) = (format!("{prefix}{}", field.name), &field.ty);
+        let at_top = outer.dims.is_empty();
+        let mut around = Type::structure(Vec::new(), below(&outer.dims, &ty.dims));
+        around.optional = outer.optional || (at_top && ty.optional);
+        around.with_nulls = outer.with_nulls || ty.with_nulls || (!at_top && ty.optional);
+        match &ty.element {
+            Element::Struct(inner) => collect(inner, &format!("{name}."), &around, found),
+            _ => {
+                found.push(Leaf { name, field, dims: around.dims, optional: around.optional, with_nulls: around.with_nulls });
+            }
+        }
+    }
+}
+
+/// The axes of a field below those of the structure it is in.
+pub fn below(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
+    let inner = own.iter().enumerate().map(|(axis, dim)| {
+        let ragged = axis == 0 && !outer.is_empty() && dim.size == Size::Uniform;
+        if ragged { Dim { size: Size::Ragged, label: dim.label.clone() } } else { dim.clone() }
+    });
+    outer.iter().cloned().chain(inner).collect()
+}

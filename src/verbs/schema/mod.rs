@@ -1,0 +1,106 @@
+//! `schema`: prints the schema of what reaches it, in the notation or as another system's code.
+
+mod features;
+mod json;
+mod leaves;
+mod load;
+mod spec;
+
+use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::{Schema as Fields, notation};
+use std::io::Write;
+use std::sync::Arc;
+
+/// The types of the fields.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Schema {
+    /// What to print: the notation, or code of another system
+    #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
+    form: Form,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Form {
+    /// The notation that --schema reads
+    Text,
+    /// One JSON object, for programs
+    Json,
+    /// The feature_specification of tf.io.parse_example
+    Tf,
+    /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
+    TfSpec,
+    /// Lines that load an npz with NumPy
+    Numpy,
+    /// Lines that load an npz with PyTorch
+    Torch,
+}
+
+impl Verb for Schema {
+    const NAME: &'static str = "schema";
+    const SUMMARY: &'static str = "Print the types of the fields";
+    const ABOUT: &'static str = "\
+Ends a chain: it prints the types of what reaches it. Types hold for every record, not for a sample; where \
+they do not stand in the file, all of it is read. What it prints, --schema reads.
+
+    int64                   a number in each record
+    int64[?]                a vector; its size may differ from record to record
+    float32[4, 32]          sizes that are the same everywhere
+    int64[?, (?)]           axis 1 is ragged: its rows differ in size inside one record
+    {a: int64}[?]           structures
+    sparse<float32>[?, 9]   a sparse tensor
+    optional, with nulls    null as a whole; null somewhere inside
+
+--as json gives one object for programs; arrow, tf, tf-spec, numpy and torch give Python code to paste: a \
+pyarrow schema, the feature_specification that reads the records as a TFRecord written by tatter, the specs \
+of tensors, and lines that load an npz.";
+    const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "a vector of words, a ragged matrix, structures",
+            args: "schema",
+            input: "{\"words\": [\"the\", \"big\", \"dog\"], \"m\": [[1, 2], []], \"docs\": [{\"title\": \"a\"}]}\n{\"words\": [], \"m\": [], \"docs\": []}\n",
+            output: "words: string[?]\nm:     int64[?, (?)]\ndocs:  {title: string}[?]\n",
+        },
+        Example {
+            about: "what tf.io.parse_example needs to read the records",
+            args: "schema --as tf",
+            input: "{\"id\": 1, \"m\": [[1, 2], []]}\n",
+            output: "import tensorflow as tf\n\nfeature_specification = {\n    \"id\": tf.io.FixedLenFeature([], tf.int64),\n    \
+                     \"m\": tf.io.RaggedFeature(tf.int64, value_key=\"m\", partitions=[tf.io.RaggedFeature.RowLengths(\"m/row_lengths_1\")]),\n}\n",
+        },
+    ];
+    const REPORTS: bool = true;
+    const NEEDS_RECORDS: bool = false;
+
+    fn bind(&self, schema: &Arc<Fields>, _: &Options) -> Result<Bound> {
+        let text = match self.form {
+            Form::Text => notation::lines(schema),
+            Form::Json => json::object(schema),
+            Form::Tf => features::code(schema),
+            Form::TfSpec => spec::code(schema),
+            Form::Numpy => load::numpy(schema),
+            Form::Torch => load::torch(schema),
+        };
+        Ok(Bound { schema: Arc::new(Fields::default()), step: Step::Report(Box::new(Printed(text))) })
+    }
+}
+
+/// A text that is known before the first record.
+struct Printed(String);
+
+impl Report for Printed {
+    fn push(&mut self, _: &Chunk, _: &mut dyn Write) -> Result<Flow> {
+        Ok(Flow::Done)
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
+        out.write_all(self.0.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
+        Ok(Verdict::Good)
+    }
+}
+
+#[cfg(test)]
+mod tests;

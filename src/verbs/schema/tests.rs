@@ -1,0 +1,134 @@
+use super::{features, json, load, spec};
+use crate::schema::notation;
+
+const RECORD: &str = "id: int64; name: optional string; embed: float32[4, 32]; tokens: int32[?]; batch: int64[?, (?)]; vecs: float64[?, 32]; \
+                      deep: bool[2, (words), 3, ?]; docs: {title: string, tokens: bytes[?]}[?]; meta: {on: bool, at: {x: float16[2]}}; \
+                      feats: sparse<float32>[100, 20]; bag: sparse<int64>[?]; open: sparse<int8>[?, 3]; tags: string[?] with nulls; \
+                      when: arrow<timestamp[us]>; raw: json; gone: null";
+
+#[test]
+fn one_object_for_programs() {
+    let schema =
+        notation::parse("out: int64[3, (w), 2]; s: optional sparse<float32>[?, 1000]; p: {a: string[?] with nulls}[?]; w: arrow<date32>")
+            .unwrap();
+    let want = r#"{"fields": [
+  {"name":"out","kind":"tensor","dtype":"int64","shape":[3,null,2],"ragged":[false,true,false],"labels":[null,"w",null]},
+  {"name":"s","kind":"sparse","dtype":"float32","shape":[null,1000],"optional":true},
+  {"name":"p","kind":"struct","shape":[null],"ragged":[false],"fields":[{"name":"a","kind":"tensor","dtype":"string","shape":[null],"ragged":[false],"with_nulls":true}]},
+  {"name":"w","kind":"tensor","dtype":"arrow<date32>","shape":[],"ragged":[]}
+]}
+"#;
+    assert_eq!(json::object(&schema), want);
+    assert_eq!(json::object(&notation::parse("").unwrap()), "{\"fields\": []}\n");
+}
+
+#[test]
+fn a_feature_specification() {
+    let want = r#"import tensorflow as tf
+
+feature_specification = {
+    "id": tf.io.FixedLenFeature([], tf.int64),
+    "name": tf.io.RaggedFeature(tf.string),  # null: no values
+    "embed": tf.io.FixedLenFeature([4, 32], tf.float32),
+    "tokens": tf.io.RaggedFeature(tf.int64),
+    "batch": tf.io.RaggedFeature(tf.int64, value_key="batch", partitions=[tf.io.RaggedFeature.RowLengths("batch/row_lengths_1")]),
+    "vecs": tf.io.RaggedFeature(tf.float32, value_key="vecs", partitions=[tf.io.RaggedFeature.UniformRowLength(32)]),
+    "deep": tf.io.RaggedFeature(tf.int64, value_key="deep", partitions=[tf.io.RaggedFeature.RowLengths("deep/row_lengths_1"), tf.io.RaggedFeature.UniformRowLength(3), tf.io.RaggedFeature.RowLengths("deep/row_lengths_2")]),
+    "docs.title": tf.io.RaggedFeature(tf.string),
+    "docs.tokens": tf.io.RaggedFeature(tf.string, value_key="docs.tokens", partitions=[tf.io.RaggedFeature.RowLengths("docs.tokens/row_lengths_1")]),
+    "meta.on": tf.io.FixedLenFeature([], tf.int64),
+    "meta.at.x": tf.io.FixedLenFeature([2], tf.float32),
+    "feats": tf.io.SparseFeature(index_key=["feats/indices_0", "feats/indices_1"], value_key="feats/values", dtype=tf.float32, size=[100, 20]),
+    "bag": tf.io.VarLenFeature(tf.int64),
+    # "open": tf.io.SparseFeature needs all sizes; give them with --schema
+    "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example has no nulls inside
+    # "when": a tf.Example holds no arrow<timestamp[us]>
+    "raw": tf.io.FixedLenFeature([], tf.string),
+    # "gone": has no values, so that nothing is written
+}
+"#;
+    assert_eq!(features::code(&notation::parse(RECORD).unwrap()), want);
+}
+
+#[test]
+fn specs_of_the_tensors_of_one_record() {
+    let want = r#"import tensorflow as tf
+
+spec = {
+    "id": tf.TensorSpec([], tf.int64),
+    "name": tf.TensorSpec([], tf.string),  # may hold nulls: see fill-null
+    "embed": tf.TensorSpec([4, 32], tf.float32),
+    "tokens": tf.TensorSpec([None], tf.int32),
+    "batch": tf.RaggedTensorSpec([None, None], tf.int64, ragged_rank=1),
+    "vecs": tf.TensorSpec([None, 32], tf.float64),
+    "deep": tf.RaggedTensorSpec([2, None, 3, None], tf.bool, ragged_rank=1),
+    "docs": {
+        "title": tf.TensorSpec([None], tf.string),
+        "tokens": tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1),
+    },
+    "meta": {
+        "on": tf.TensorSpec([], tf.bool),
+        "at": {
+            "x": tf.TensorSpec([2], tf.float16),
+        },
+    },
+    "feats": tf.SparseTensorSpec([100, 20], tf.float32),
+    "bag": tf.SparseTensorSpec([None], tf.int64),
+    "open": tf.SparseTensorSpec([None, 3], tf.int8),
+    "tags": tf.TensorSpec([None], tf.string),  # may hold nulls: see fill-null
+    # "when": arrow<timestamp[us]> is no tensor type
+    "raw": tf.TensorSpec([], tf.string),
+    # "gone": null is no tensor type
+}
+"#;
+    assert_eq!(spec::code(&notation::parse(RECORD).unwrap()), want);
+}
+
+#[test]
+fn lines_that_load_an_npz() {
+    let record = "id: int64; embed: float32[4]; tokens: int64[?]; vecs: float32[?, 2]; batch: int64[2, (?)]; \
+                  words: string[?]; blob: bytes; s: sparse<float32>[?, 9]; o: optional int64";
+    let schema = notation::parse(record).unwrap();
+    let helpers = r#"
+data = np.load("data.npz")
+
+
+def rows(values, splits):
+    return [values[a:b] for a, b in zip(splits, splits[1:])]
+
+
+def text(values, splits):
+    return [values[a:b].tobytes().decode() for a, b in zip(splits, splits[1:])]
+
+
+def raw(values, splits):
+    return [values[a:b].tobytes() for a, b in zip(splits, splits[1:])]
+
+
+records = {
+"#;
+    let numpy = r#"    "id": data["id"],  # int64
+    "embed": data["embed"],  # float32[4]
+    "tokens": rows(data["tokens/values"], data["tokens/row_splits_0"]),  # int64[?]
+    "vecs": rows(data["vecs/values"], data["vecs/row_splits_0"]),  # float32[?, 2]
+    "batch": rows(rows(data["batch/values"], data["batch/row_splits_1"]), data["batch/row_splits_0"]),  # int64[2, (?)]
+    "words": rows(text(data["words/values"], data["words/row_splits_1"]), data["words/row_splits_0"]),  # string[?]
+    "blob": raw(data["blob/values"], data["blob/row_splits_0"]),  # bytes
+    "s": (data["s/indices"], data["s/values"], data["s/dense_shape"]),  # sparse<float32>[?, 9]
+    # "o": may hold nulls, which NumPy has not: see fill-null
+}
+"#;
+    let torch = r#"    "id": torch.from_numpy(data["id"]),  # int64
+    "embed": torch.from_numpy(data["embed"]),  # float32[4]
+    "tokens": torch.nested.nested_tensor_from_jagged(torch.from_numpy(data["tokens/values"]), torch.from_numpy(data["tokens/row_splits_0"])),  # int64[?]
+    "vecs": torch.nested.nested_tensor_from_jagged(torch.from_numpy(data["vecs/values"]), torch.from_numpy(data["vecs/row_splits_0"])),  # float32[?, 2]
+    "batch": rows(rows(torch.from_numpy(data["batch/values"]), data["batch/row_splits_1"]), data["batch/row_splits_0"]),  # int64[2, (?)]
+    "words": rows(text(data["words/values"], data["words/row_splits_1"]), data["words/row_splits_0"]),  # string[?]
+    "blob": raw(data["blob/values"], data["blob/row_splits_0"]),  # bytes
+    "s": torch.sparse_coo_tensor(torch.from_numpy(data["s/indices"]).T, torch.from_numpy(data["s/values"]), tuple(data["s/dense_shape"])),  # sparse<float32>[?, 9]
+    # "o": may hold nulls, which NumPy has not: see fill-null
+}
+"#;
+    assert_eq!(load::numpy(&schema), format!("import numpy as np\n{helpers}{numpy}"));
+    assert_eq!(load::torch(&schema), format!("import numpy as np\nimport torch\n{helpers}{torch}"));
+}
