@@ -78,12 +78,32 @@ impl Error {
         Error::new(Kind::Usage, message)
     }
 
-    /// Reading or writing `name` failed.
+    /// Reading or writing `name` failed. What inputs and outputs have said themselves is kept as it is.
     pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
+        if let Some(own) = Error::carried_by(source) {
+            return own;
+        }
         if source.kind() == std::io::ErrorKind::BrokenPipe {
             return Error::new(Kind::Closed, format!("{name}: nobody reads it any more"));
         }
         Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
+    }
+
+    /// The error of ours that a foreign one was made from: an [`std::io::Error`] of our inputs and
+    /// outputs, or a library's error around it.
+    pub fn carried_by(source: &(dyn std::error::Error + 'static)) -> Option<Error> {
+        let mut next = Some(source);
+        while let Some(error) = next {
+            if let Some(own) = error.downcast_ref::<Error>() {
+                return Some(own.clone());
+            }
+            // `source` of an I/O error passes over the error that it was made from.
+            next = match error.downcast_ref::<std::io::Error>().and_then(|e| e.get_ref()) {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
     }
 
     /// Adds one line that says what to do about it. May be called several times.
@@ -230,6 +250,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// So that inputs and outputs can say more through `Read` and `Write`; [`Error::io`] takes it out again.
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> std::io::Error {
+        let kind = match error.kind() {
+            Kind::Closed => std::io::ErrorKind::BrokenPipe,
+            Kind::Io => std::io::ErrorKind::Other,
+            _ => std::io::ErrorKind::InvalidData,
+        };
+        std::io::Error::new(kind, error)
+    }
+}
+
 /// The nearest of `names` to a mistyped `name`, for "did you mean".
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
@@ -282,6 +314,15 @@ mod tests {
             "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
              leave such records out with --on-error skip"
         );
+    }
+
+    #[test]
+    fn an_error_of_ours_survives_the_way_through_foreign_ones() {
+        let own = Error::data("the gzip data ends in the middle").in_input("x.gz");
+        let foreign = parquet::errors::ParquetError::from(std::io::Error::from(own.clone()));
+        assert_eq!(Error::carried_by(&foreign).map(|e| e.to_string()), Some(own.to_string()));
+        assert_eq!(Error::io("y", "reading", &own.clone().into()).to_string(), own.to_string());
+        assert!(Error::carried_by(&std::io::Error::other("foreign")).is_none());
     }
 
     #[test]

@@ -44,7 +44,10 @@ fn run() -> Result<Verdict> {
         {
             Err(Error::usage("no FILE is given, and standard input is a terminal").help(cli::short_usage()))
         }
-        Request::Chain(chain) => tatter::plan::run(*chain),
+        Request::Chain(chain) => {
+            tatter::io::signals::install()?;
+            tatter::plan::run(*chain)
+        }
     }
 }
 

@@ -162,7 +162,8 @@ impl Run {
         let output_format = self.output_format(last_is_report)?;
         self.inputs.iter().for_each(|i| i.remember(0));
         let total = self.inputs.iter().map(|i| i.nbytes()).sum::<Option<u64>>();
-        let progress = Progress::start(total, &self.options.progress, self.options.quiet);
+        let progress = Progress::start(total, &self.options.progress, self.options.quiet)
+            .counting(self.inputs.iter().map(|input| input.consumed().clone()).collect());
         let mut widened = false;
         loop {
             match self.execute(&schema, chain, &demand, output_format, &progress) {

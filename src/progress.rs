@@ -1,22 +1,190 @@
-//! Progress on standard error.
+//! Progress on standard error: bytes, records, rate and the time left. The one user of indicatif.
+//!
+//! No thread draws: whoever brings a chunk does, ten times a second at most.
 
-/// Stub until the real one lands.
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A run that takes less shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+const BETWEEN_DRAWS: Duration = Duration::from_millis(100);
+/// Between lines where there is no terminal to redraw one.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
+const KNOWN_END: &str = "{wide_bar} {bytes}/{total_bytes}  {msg}  {bytes_per_sec}  {eta} left";
+const OPEN_END: &str = "{spinner} {bytes}  {msg}  {bytes_per_sec}";
+
+/// How far a run is. Cheap to tell for every chunk.
 pub struct Progress {
+    look: Look,
     quiet: bool,
+    total: Option<u64>,
+    started: Instant,
+    nbytes: AtomicU64,
+    nrecords: AtomicU64,
+    /// Bytes taken from the inputs as they are on disk.
+    consumed: Vec<Arc<AtomicU64>>,
+    /// When it was shown last.
+    shown: Mutex<Instant>,
+}
+
+enum Look {
+    Nothing,
+    Bar { patience: Duration, bar: OnceLock<ProgressBar> },
+    Lines,
 }
 
 impl Progress {
+    /// From now on. `total_bytes` are those on disk, where known; `mode` is what `--progress` says; `quiet` keeps
+    /// notices back, and progress that was not asked for.
     pub fn start(total_bytes: Option<u64>, mode: &str, quiet: bool) -> Progress {
-        let _ = (total_bytes, mode);
-        Progress { quiet }
+        let bar = |patience| Look::Bar { patience, bar: OnceLock::new() };
+        let look = match (mode, std::io::stderr().is_terminal()) {
+            ("always", true) => bar(Duration::ZERO),
+            ("always", false) => Look::Lines,
+            ("auto", true) if !quiet => bar(PATIENCE),
+            _ => Look::Nothing,
+        };
+        let started = Instant::now();
+        let shown = Mutex::new(started);
+        let (nbytes, nrecords) = (AtomicU64::new(0), AtomicU64::new(0));
+        Progress { look, quiet, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
     }
+
+    /// Counts the bytes where they are read, as they are on disk, instead of those of the records. Inputs that
+    /// count none (files read at any place) go on counting by records.
+    #[must_use]
+    pub fn counting(mut self, consumed: Vec<Arc<AtomicU64>>) -> Progress {
+        self.consumed = consumed;
+        self
+    }
+
+    /// So many bytes and records more.
     pub fn add(&self, nbytes: u64, nrecords: u64) {
-        let _ = (nbytes, nrecords);
-    }
-    pub fn notice(&self, text: &str) {
-        if !self.quiet {
-            eprintln!("{text}");
+        self.nbytes.fetch_add(nbytes, Ordering::Relaxed);
+        self.nrecords.fetch_add(nrecords, Ordering::Relaxed);
+        let between = match &self.look {
+            Look::Nothing => return,
+            Look::Bar { patience, .. } if self.started.elapsed() < *patience => return,
+            Look::Bar { .. } => BETWEEN_DRAWS,
+            Look::Lines => BETWEEN_LINES,
+        };
+        // Whoever finds it locked leaves the drawing to whoever draws.
+        if let Ok(mut shown) = self.shown.try_lock()
+            && shown.elapsed() >= between
+        {
+            *shown = Instant::now();
+            self.show();
         }
     }
-    pub fn finish(&self) {}
+
+    /// Tells something without tearing the bar.
+    pub fn notice(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        match self.bar() {
+            Some(bar) => bar.suspend(|| print(text)),
+            None => print(text),
+        }
+    }
+
+    /// The end: the bar is taken away.
+    pub fn finish(&self) {
+        match &self.look {
+            Look::Lines => print(&self.line()),
+            _ => {
+                if let Some(bar) = self.bar() {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+
+    fn bar(&self) -> Option<&ProgressBar> {
+        match &self.look {
+            Look::Bar { bar, .. } => bar.get(),
+            _ => None,
+        }
+    }
+
+    fn show(&self) {
+        match &self.look {
+            Look::Nothing => {}
+            Look::Lines => print(&self.line()),
+            Look::Bar { bar, .. } => {
+                let bar = bar.get_or_init(|| self.new_bar());
+                bar.set_message(format!("{} records", HumanCount(self.nrecords.load(Ordering::Relaxed))));
+                bar.set_position(self.position());
+                bar.tick();
+            }
+        }
+    }
+
+    fn new_bar(&self) -> ProgressBar {
+        let template = if self.total.is_some() { KNOWN_END } else { OPEN_END };
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr_with_hz(10))
+            .with_style(style)
+            .with_elapsed(self.started.elapsed())
+    }
+
+    /// Bytes so far, never beyond what there is.
+    fn position(&self) -> u64 {
+        let consumed = self.consumed.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
+        let position = if consumed > 0 { consumed } else { self.nbytes.load(Ordering::Relaxed) };
+        position.min(self.total.unwrap_or(u64::MAX))
+    }
+
+    /// `1.20 GiB of 3.40 GiB, 1,234,567 records, 210.00 MiB/s, 10 seconds left`
+    fn line(&self) -> String {
+        let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
+        let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
+        let of = self.total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
+        let left = match self.total {
+            Some(total) if rate > 0.0 && total > position => {
+                let left = Duration::try_from_secs_f64((total - position) as f64 / rate).unwrap_or(Duration::MAX);
+                format!(", {} left", HumanDuration(left))
+            }
+            _ => String::new(),
+        };
+        let nrecords = HumanCount(self.nrecords.load(Ordering::Relaxed));
+        format!("progress: {}{of}, {nrecords} records, {}/s{left}", HumanBytes(position), HumanBytes(rate as u64))
+    }
+}
+
+/// If standard error is closed there is nobody to tell.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_everything() {
+        let progress = Progress::start(Some(4096), "never", false);
+        progress.add(2048, 1_234_567);
+        let line = progress.line();
+        assert!(line.starts_with("progress: 2.00 KiB of 4.00 KiB, 1,234,567 records, "), "{line}");
+    }
+
+    #[test]
+    fn bytes_are_those_on_disk() {
+        let consumed = Arc::new(AtomicU64::new(100));
+        let progress = Progress::start(Some(1000), "never", false).counting(vec![consumed]);
+        progress.add(5000, 1);
+        assert_eq!(progress.position(), 100);
+    }
+
+    #[test]
+    fn templates_are_good() {
+        for template in [KNOWN_END, OPEN_END] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
+    }
 }

@@ -37,7 +37,7 @@ Exit codes:
   2    what is known before the first record was wrong: options, unknown fields, types
   3    reading or writing failed; a missing file too
   70   a fault of tatter itself
-  130, 143  stopped by Ctrl-C or a signal
+  129, 130, 143  stopped by a signal: hangup, Ctrl-C, kill
 ";
 
 /// The line below `Usage:` for a verb or a command that stands alone.

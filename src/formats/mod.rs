@@ -4,6 +4,9 @@
 //! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
 //! no threads, locks or channels and never see verbs.
 
+mod none;
+mod text;
+
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
 use crate::error::Result;
@@ -16,7 +19,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// All formats. Adding one is one file, its `mod` line and its line here.
-pub static FORMATS: &[&dyn Format] = &[];
+pub static FORMATS: &[&dyn Format] = &[&text::Text, &none::Nothing];
 
 /// A file format.
 pub trait Format: Sync {

@@ -90,18 +90,17 @@ number; a record that is larger alone is a batch alone. `batch all` holds all re
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let is_known = self.drop_remainder && self.max_values.is_empty();
-        let (rows, size, name) = match self.size {
-            BatchSize::All if is_known => {
-                return Err(Error::usage("`batch all` makes one batch of all records: there is no remainder to drop"));
-            }
-            BatchSize::All => (usize::MAX, Size::Uniform, "batch all".to_owned()),
-            BatchSize::Of(n) => (n, if is_known { Size::Known(n as u64) } else { Size::Uniform }, format!("batch {n}")),
+        if is_known && self.size == BatchSize::All {
+            return Err(Error::usage("`batch all` makes one batch of all records: there is no remainder to drop"));
+        }
+        let size = match self.size {
+            BatchSize::Of(n) if is_known => Size::Known(n as u64),
+            _ => Size::Uniform,
         };
         let limits = self.max_values.iter().map(|limit| Ok((schema.find(&limit.path)?.0, limit.nvals))).collect::<Result<Vec<_>>>()?;
-        let cutter = Cutter { rows, limits, open: Vec::new(), open_rows: 0 };
-        let held = Held::new(name, "make smaller batches", options);
-        let fold = Batches { names: names(schema), cutter, held, drop_remainder: self.drop_remainder };
-        Ok(Bound { schema: batched_schema(schema, size), step: Step::Fold(Box::new(fold)) })
+        let mut batches = Batches::new("batch", self.size, self.drop_remainder, schema, options);
+        batches.cutter.limits = limits;
+        Ok(Bound { schema: batched_schema(schema, size), step: Step::Fold(Box::new(batches)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -202,7 +201,8 @@ fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
     Ok(partition)
 }
 
-struct Batches {
+/// Makes batches of consecutive records.
+pub struct Batches {
     names: Arc<[String]>,
     cutter: Cutter,
     /// The rows of the open batch.
@@ -244,6 +244,17 @@ impl Fold for Batches {
 }
 
 impl Batches {
+    /// Batches of `size` records for the verb of that name.
+    pub fn new(verb: &str, size: BatchSize, drop_remainder: bool, schema: &Schema, options: &Options) -> Batches {
+        let (rows, name) = match size {
+            BatchSize::Of(n) => (n, format!("{verb} {n}")),
+            BatchSize::All => (usize::MAX, format!("{verb} all")),
+        };
+        let cutter = Cutter { rows, limits: Vec::new(), open: Vec::new(), open_rows: 0 };
+        let held = Held::new(name, "make smaller batches", options);
+        Batches { names: names(schema), cutter, held, drop_remainder }
+    }
+
     /// The open batch as a chunk of one row.
     fn close(&mut self) -> Result<Option<Chunk>> {
         let Some(chunk) = self.held.take_all()? else { return Ok(None) };

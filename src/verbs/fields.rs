@@ -1,5 +1,6 @@
 //! Which fields a verb works on: `-f a,b.c`, with `*` for any run of characters in a name.
 
+use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
 use crate::schema::{Field, Schema};
@@ -29,6 +30,22 @@ impl FieldArgs {
         every_field(&schema.fields, None, &mut |path, _| all.push(path));
         all.retain(|path| named.contains(path));
         Ok(Some(all))
+    }
+}
+
+impl FieldArgs {
+    /// What a verb that works on these fields needs, where it may add fields whose names end so.
+    pub fn demand(&self, after: Demand, added: &[&str]) -> Demand {
+        let patterns: Option<Vec<Patterns>> = self.fields.iter().map(|text| Patterns::parse(text).ok()).collect();
+        match patterns {
+            Some(patterns) if !patterns.is_empty() => {
+                let names: Vec<String> = patterns.iter().flat_map(Patterns::wanted).collect();
+                let clashes: Vec<String> = names.iter().flat_map(|name| added.iter().map(move |end| format!("{name}{end}"))).collect();
+                after.and_fields(names.into_iter().chain(clashes))
+            }
+            // Without names it works on all it applies to, and may refuse what it finds there.
+            _ => Demand { fields: Wanted::All, ..after },
+        }
     }
 }
 

@@ -77,8 +77,12 @@ pub struct Budget {
 impl Budget {
     /// Nothing used yet. The limit is `--max-memory`, or 75% of what the process may use.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Budget {
-        let limit = options.max_memory.unwrap_or_else(|| available_bytes() / 4 * 3);
-        Budget { verb: verb.into(), way_out, limit, used: 0 }
+        Budget { verb: verb.into(), way_out, limit: Budget::limit(options), used: 0 }
+    }
+
+    /// `--max-memory`, or 75% of what the process may use, in bytes.
+    pub fn limit(options: &Options) -> u64 {
+        options.max_memory.unwrap_or_else(|| available_bytes() / 4 * 3)
     }
 
     /// Counts bytes in.

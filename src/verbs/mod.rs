@@ -10,19 +10,27 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+pub mod axes;
 pub mod batch;
 pub mod choose;
 pub mod convert;
 pub mod count;
 pub mod drop;
+pub mod edit;
 pub mod fields;
 pub mod head;
 pub mod memory;
+pub mod merge_dims;
+pub mod pad_plan;
+pub mod padded_batch;
+pub mod padding;
+pub mod promote;
 pub mod rename;
 pub mod schema;
 pub mod select;
 pub mod skip;
 pub mod tail;
+pub mod to_dense;
 pub mod unbatch;
 
 use crate::chunk::{Chunk, Fault};
@@ -46,6 +54,10 @@ pub static VERBS: &[Entry] = &[
     entry::<rename::Rename>(),
     entry::<batch::Batch>(),
     entry::<unbatch::Unbatch>(),
+    entry::<padded_batch::PaddedBatch>(),
+    entry::<to_dense::ToDense>(),
+    entry::<merge_dims::MergeDims>(),
+    entry::<promote::Promote>(),
 ];
 
 /// One example of a verb: shown in its help and man page, run by a test.

@@ -3,7 +3,11 @@
 
 mod cases;
 mod examples;
+mod laws;
 mod layers;
+mod man;
 mod oracle;
 mod oracle_compare;
+mod random;
+mod readme;
 mod tatter;

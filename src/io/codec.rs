@@ -1,0 +1,228 @@
+//! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord inside it.
+
+use super::members::Members;
+use crate::error::{Error, Result};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+
+/// A compression of a whole file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    Gzip,
+    Zstd,
+    Zlib,
+}
+
+/// Extensions that name a compression, in lower case.
+const EXTENSIONS: [(&str, Codec); 6] =
+    [("gz", Codec::Gzip), ("gzip", Codec::Gzip), ("zst", Codec::Zstd), ("zstd", Codec::Zstd), ("zz", Codec::Zlib), ("zlib", Codec::Zlib)];
+
+/// Compressed bytes read at once.
+const BUFFER_BYTES: usize = 128 * 1024;
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Codec::Gzip => "gzip",
+            Codec::Zstd => "zstd",
+            Codec::Zlib => "zlib",
+        })
+    }
+}
+
+impl Codec {
+    /// The compression that these first bytes of a file stand for. A TFRecord is known by a checksum, so
+    /// that it wins over two or four bytes that look like something else; the two bytes of zlib say next
+    /// to nothing, so that only a TFRecord inside is believed.
+    pub fn detect(raw: &[u8]) -> Option<Codec> {
+        if is_tfrecord(raw) {
+            return None;
+        }
+        match raw {
+            [0x1f, 0x8b, 8, ..] => Some(Codec::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Codec::Zstd),
+            // A skippable frame: parallel compressors begin with one.
+            [low, 0x2a, 0x4d, 0x18, ..] if low & 0xf0 == 0x50 => Some(Codec::Zstd),
+            [method, flags, ..]
+                if method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([*method, *flags]) % 31 == 0 && holds_tfrecord(raw) =>
+            {
+                Some(Codec::Zlib)
+            }
+            _ => None,
+        }
+    }
+
+    /// The decompressed bytes. Errors of the compression come as [`io::Error`]s of its own; see [`super::stream`].
+    pub fn decoder(self, raw: impl Read + Send + 'static, trailing: Trailing) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Codec::Gzip => Box::new(Members::gzip(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),
+            Codec::Zlib => Box::new(Members::zlib(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),
+            Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(BUFFER_BYTES, raw))?),
+        })
+    }
+
+    /// A compressed file. The same bytes written give the same bytes in the file, always.
+    pub fn encoder(self, file: File) -> io::Result<Encoder> {
+        Ok(match self {
+            // No name and no time in the header.
+            Codec::Gzip => Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            Codec::Zlib => Encoder::Zlib(flate2::write::ZlibEncoder::new(file, flate2::Compression::default())),
+            Codec::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zstd(encoder)
+            }
+        })
+    }
+}
+
+/// What is told of bytes behind the last gzip member that are no gzip: their offset.
+pub type Trailing = Box<dyn Fn(u64) -> Result<()> + Send>;
+
+/// A file being compressed.
+pub enum Encoder {
+    Gzip(flate2::write::GzEncoder<File>),
+    Zlib(flate2::write::ZlibEncoder<File>),
+    Zstd(zstd::stream::write::Encoder<'static, File>),
+}
+
+impl Encoder {
+    /// Writes all of a block.
+    pub fn write_all(&mut self, block: &[u8]) -> io::Result<()> {
+        match self {
+            Encoder::Gzip(e) => e.write_all(block),
+            Encoder::Zlib(e) => e.write_all(block),
+            Encoder::Zstd(e) => e.write_all(block),
+        }
+    }
+
+    /// Ends the compressed stream.
+    pub fn finish(self) -> io::Result<File> {
+        match self {
+            Encoder::Gzip(e) => e.finish(),
+            Encoder::Zlib(e) => e.finish(),
+            Encoder::Zstd(e) => e.finish(),
+        }
+    }
+}
+
+/// The last part of a file name, taken apart: compression by its extension, and the extension before it.
+/// The numbers of a shard are no part of either: `a.tfrecord-00000-of-00002.gz` is (gzip, `tfrecord`).
+pub fn extensions(name: &str) -> (Option<Codec>, Option<String>) {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let (stem, mut extension) = split_extension(without_shard(name));
+    let codec = EXTENSIONS.iter().find(|(e, _)| Some(*e) == extension.as_deref()).map(|(_, c)| *c);
+    if codec.is_some() {
+        extension = split_extension(without_shard(stem)).1;
+    }
+    (codec, extension)
+}
+
+/// A name and its extension in lower case. A name that only begins with a point has none.
+pub fn split_extension(name: &str) -> (&str, Option<String>) {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && !extension.is_empty() => (stem, Some(extension.to_ascii_lowercase())),
+        _ => (name, None),
+    }
+}
+
+fn without_shard(name: &str) -> &str {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let parts = name.rsplit_once("-of-").and_then(|(front, n)| Some((front.rsplit_once('-')?, n)));
+    match parts {
+        Some(((front, i), n)) if digits(i) && digits(n) && !front.is_empty() => front,
+        _ => name,
+    }
+}
+
+/// Whether these bytes begin with the header of a TFRecord: the length of the first record and its checksum.
+/// <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/lib/io/record_writer.h>
+pub fn is_tfrecord(head: &[u8]) -> bool {
+    match head {
+        [l0, l1, l2, l3, l4, l5, l6, l7, c0, c1, c2, c3, ..] => {
+            masked_crc32c(&[*l0, *l1, *l2, *l3, *l4, *l5, *l6, *l7]) == u32::from_le_bytes([*c0, *c1, *c2, *c3])
+        }
+        _ => false,
+    }
+}
+
+/// The checksum of TFRecords.
+pub fn masked_crc32c(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+fn holds_tfrecord(raw: &[u8]) -> bool {
+    let mut first = [0u8; 12];
+    flate2::read::ZlibDecoder::new(raw).read_exact(&mut first).is_ok() && is_tfrecord(&first)
+}
+
+/// What to say of an error of the decompressor, `nbytes` of decompressed data after the start.
+pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error) -> Error {
+    if let Some(own) = Error::carried_by(source) {
+        return own;
+    }
+    let error = match source.kind() {
+        io::ErrorKind::UnexpectedEof => Error::data(format!("the {codec} data ends in the middle, after {nbytes} decompressed bytes"))
+            .help("the file is cut off: fetch or make it again"),
+        _ if source.to_string().contains("too much memory") => {
+            Error::data("the zstd data needs a larger window than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
+        }
+        _ => Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"))
+            .help("nothing behind the damage can be read: fetch or make the file again"),
+    };
+    error.in_input(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tfrecord_header(length: u64) -> Vec<u8> {
+        let mut bytes = length.to_le_bytes().to_vec();
+        bytes.extend(masked_crc32c(&length.to_le_bytes()).to_le_bytes());
+        bytes
+    }
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn leading_bytes_tell_the_compression() {
+        let cases: &[(&str, Vec<u8>, Option<Codec>)] = &[
+            ("nothing", vec![], None),
+            ("json", b"{\"a\": 1}".to_vec(), None),
+            ("gzip", vec![0x1f, 0x8b, 8, 0], Some(Codec::Gzip)),
+            ("zstd", vec![0x28, 0xb5, 0x2f, 0xfd, 0], Some(Codec::Zstd)),
+            ("zstd after a skippable frame", vec![0x50, 0x2a, 0x4d, 0x18], Some(Codec::Zstd)),
+            ("a TFRecord whose length looks like gzip", tfrecord_header(0x0008_8b1f), None),
+            ("a TFRecord in zlib", zlib(&tfrecord_header(100)), Some(Codec::Zlib)),
+            ("a TFRecord of one empty record in zlib", zlib(&tfrecord_header(0)), Some(Codec::Zlib)),
+            ("something else in zlib", zlib(b"x = 1; y = 2; z = 3"), None),
+            ("a text that begins as zlib does", b"x\x9c and so on".to_vec(), None),
+        ];
+        for (name, bytes, expected) in cases {
+            assert_eq!(Codec::detect(bytes), *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn extensions_are_those_of_the_format_and_of_compression() {
+        for (name, codec, extension) in [
+            ("a.jsonl", None, Some("jsonl")),
+            ("dir.d/a", None, None),
+            (".hidden", None, None),
+            ("a.TFRecord.GZ", Some(Codec::Gzip), Some("tfrecord")),
+            ("a.zst", Some(Codec::Zstd), None),
+            ("x/a-00000-of-00008.parquet", None, Some("parquet")),
+            ("a.tfrecord-00000-of-00008", None, Some("tfrecord")),
+            ("a.tfrecord-00000-of-00008.gz", Some(Codec::Gzip), Some("tfrecord")),
+            ("a.tfrecord.gz-00000-of-00008", Some(Codec::Gzip), Some("tfrecord")),
+        ] {
+            assert_eq!(extensions(name), (codec, extension.map(str::to_owned)), "{name}");
+        }
+    }
+}

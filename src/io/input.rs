@@ -1,0 +1,303 @@
+//! One input: a file, a pipe or bytes in memory, decompressed on the way in.
+
+use super::codec::{self, Codec};
+use super::expand::{self, Named};
+use super::pipe::Pipe;
+use super::recognise::{self, Suspect};
+use super::stream::{About, fill};
+use crate::error::{Error, Kind, Result};
+use crate::options::Options;
+use std::fs::File;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name of a pipe in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// The first bytes that are looked at, of all inputs together and of each at most and at least.
+const HEADS_BYTES: usize = 16 << 20;
+const HEAD_BYTES: usize = 64 << 10;
+const SMALL_HEAD_BYTES: usize = 4 << 10;
+
+/// One input: a file or standard input, decompressed on the way in.
+pub struct Input {
+    about: About,
+    source: Source,
+    codec: Option<Codec>,
+    head: Vec<u8>,
+    extension: Option<String>,
+    nbytes: Option<u64>,
+    /// A pipe may be remembered by so much more than was asked for: a reader ends with a whole record.
+    slack: u64,
+    /// The temporary copy, once it is made.
+    spool: Mutex<Option<File>>,
+}
+
+enum Source {
+    File(PathBuf),
+    Pipe(Pipe),
+    Memory(Arc<[u8]>),
+}
+
+impl Input {
+    /// Bytes in memory as an input: compressed or not, as a file would be.
+    pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Input {
+        let bytes: Arc<[u8]> = bytes.into();
+        let mut input = Input::new(name, &Options::default(), Source::Memory(bytes.clone()));
+        input.codec = Codec::detect(&bytes);
+        input.nbytes = Some(bytes.len() as u64);
+        if let Ok(mut stream) = input.open() {
+            // An error comes again when the bytes are read.
+            let _ = fill(&mut stream, &mut input.head, HEAD_BYTES, |_| false);
+        }
+        input
+    }
+
+    /// No input at all: for `--from none`.
+    pub fn none() -> Input {
+        Input::memory("nothing", Vec::new())
+    }
+
+    /// Why nothing can be done with it when neither its first bytes nor its name tell a format; `formats`
+    /// are the names to choose from.
+    pub fn unrecognised(&self, formats: &str) -> Error {
+        let error = Error::usage("neither the first bytes nor the name tell the format").in_input(self.about.name.clone());
+        error.help(format!("give it with --from: {formats}"))
+    }
+
+    fn new(name: &str, options: &Options, source: Source) -> Input {
+        let about =
+            About { name: name.into(), consumed: Arc::new(AtomicU64::new(0)), notices: options.notices.clone(), strict: options.strict };
+        Input {
+            about,
+            source,
+            codec: None,
+            head: Vec::new(),
+            extension: codec::extensions(name).1,
+            nbytes: None,
+            slack: options.max_record_bytes,
+            spool: Mutex::new(None),
+        }
+    }
+
+    fn from_path(path: &Path, options: &Options, head_bytes: usize) -> Result<Input> {
+        let name = path.display().to_string();
+        let (file, metadata) = open_file(path, &name)?;
+        if metadata.is_dir() {
+            return Err(Error::new(Kind::Io, "this is a directory")
+                .in_input(name.as_str())
+                .help(format!("its files are named by a glob in quotes: '{}/*'", name.trim_end_matches('/'))));
+        }
+        if !metadata.is_file() {
+            return Input::from_pipe(&name, file, options, head_bytes);
+        }
+        let mut input = Input::new(&name, options, Source::File(path.to_owned()));
+        input.nbytes = Some(metadata.len());
+        let mut file = file;
+        let mut raw = Vec::new();
+        fill(&mut file, &mut raw, head_bytes, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
+        input.codec = Codec::detect(&raw);
+        if input.codec.is_none() {
+            input.head = raw;
+        } else {
+            let mut stream = input.about.stream(Cursor::new(raw).chain(file), input.codec)?;
+            match fill(&mut stream, &mut input.head, head_bytes, |_| false) {
+                // Damage further on is met again by whoever reads so far.
+                Err(e) if input.head.is_empty() => return Err(Error::io(&name, "reading", &e)),
+                _ => {}
+            }
+            input.about.consumed.store(0, Ordering::Relaxed);
+        }
+        Ok(input)
+    }
+
+    /// A pipe is looked at as soon as there is something to see, so that slow ones begin at once.
+    fn from_pipe(name: &str, pipe: impl Read + Send + 'static, options: &Options, head_bytes: usize) -> Result<Input> {
+        let mut pipe = pipe;
+        let mut raw = Vec::new();
+        // Twelve bytes tell all compressions but zlib, which has to be looked into.
+        let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
+        fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
+        let mut input = Input::new(name, options, Source::Memory(Arc::from([])));
+        input.codec = Codec::detect(&raw);
+        let mut stream = input.about.stream(Cursor::new(raw).chain(pipe), input.codec)?;
+        let enough = |head: &[u8]| options.from.is_some() || recognise::holds_json_line(head);
+        fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
+        if name == STANDARD_INPUT {
+            input.extension = None;
+        }
+        input.source = Source::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
+        Ok(input)
+    }
+
+    /// As the user gave it; `standard input` for a pipe.
+    pub fn name(&self) -> &Arc<str> {
+        &self.about.name
+    }
+
+    /// The first bytes, decompressed: up to 64 KiB (4 KiB where there are very many inputs), of a
+    /// pipe as many as have come. They stay to be read.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The name's extension without those of compression, in lower case.
+    pub fn extension(&self) -> Option<&str> {
+        self.extension.as_deref()
+    }
+
+    /// Whether it can be opened again and again: a regular file.
+    pub fn is_regular(&self) -> bool {
+        !matches!(self.source, Source::Pipe(_)) || self.lock_spool().is_some()
+    }
+
+    /// How the input is compressed as a whole.
+    pub fn codec(&self) -> Option<Codec> {
+        self.codec
+    }
+
+    /// Bytes on disk, where known: for progress.
+    pub fn nbytes(&self) -> Option<u64> {
+        self.nbytes
+    }
+
+    /// Bytes read so far, as they are on disk, by the stream that was opened last.
+    pub fn consumed(&self) -> &Arc<AtomicU64> {
+        &self.about.consumed
+    }
+
+    /// The bytes from the start, decompressed. A pipe is read once, but what was read of it so far
+    /// is given again if it was not more than [`Input::remember`] allowed.
+    ///
+    /// Errors of the stream carry ours: [`Error::io`] gives them back, with the name of the input.
+    ///
+    /// # Errors
+    /// The file is gone or may not be read; a pipe was read before and not remembered.
+    pub fn open(&self) -> Result<Box<dyn Read + Send>> {
+        if let Some(spool) = self.lock_spool().as_ref() {
+            self.about.consumed.store(0, Ordering::Relaxed);
+            return self.about.stream(reopen(spool)?, None);
+        }
+        match &self.source {
+            Source::Pipe(pipe) => pipe.open(),
+            Source::File(path) => {
+                let (file, _) = open_file(path, self.name())?;
+                self.about.consumed.store(0, Ordering::Relaxed);
+                self.about.stream(file, self.codec)
+            }
+            Source::Memory(bytes) => {
+                self.about.consumed.store(0, Ordering::Relaxed);
+                self.about.stream(Cursor::new(bytes.clone()), self.codec)
+            }
+        }
+    }
+
+    /// From now on streams of a pipe remember what they read, up to so many bytes and one record, for the
+    /// next [`Input::open`]. After `remember(0)` the next one is the last: it gives what is remembered, frees
+    /// it, and goes on.
+    pub fn remember(&self, nbytes: u64) {
+        if let Source::Pipe(pipe) = &self.source {
+            pipe.remember(if nbytes == 0 { 0 } else { nbytes.saturating_add(self.slack) });
+        }
+    }
+
+    /// The bytes, decompressed, in a file that can be read at any place: the file itself, or a temporary copy
+    /// without a name. Each call gives a file with a position of its own.
+    ///
+    /// # Errors
+    /// Reading, or writing the copy, fails.
+    pub fn file(&self) -> Result<File> {
+        if let (Source::File(path), None) = (&self.source, self.codec) {
+            return open_file(path, self.name()).map(|(file, _)| file);
+        }
+        if let Some(spool) = self.lock_spool().as_ref() {
+            return reopen(spool);
+        }
+        let mut spool = tempfile::tempfile().map_err(|e| spool_error(&e))?;
+        let mut stream = self.open()?;
+        let mut block = vec![0; 1 << 20];
+        loop {
+            let nbytes = match stream.read(&mut block) {
+                Ok(0) => break,
+                Ok(nbytes) => nbytes,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::io(self.name(), "reading", &e)),
+            };
+            spool.write_all(&block[..nbytes]).map_err(|e| spool_error(&e))?;
+        }
+        let file = reopen(&spool)?;
+        *self.lock_spool() = Some(spool);
+        Ok(file)
+    }
+
+    fn lock_spool(&self) -> std::sync::MutexGuard<'_, Option<File>> {
+        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The inputs that FILE arguments name: globs and `name@N` expanded, standard input for none or `-`.
+///
+/// # Errors
+/// A missing file; what is recognised as no data at all (a directory, an LFS pointer, HTML, a URL); nothing but
+/// empty files, unless `--from` says what they are.
+pub fn inputs(files: &[String], options: &Options) -> Result<Vec<Arc<Input>>> {
+    let from = options.from.as_deref();
+    let named = expand::expand(files, from)?;
+    let head_bytes = (HEADS_BYTES / named.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
+    let mut inputs = Vec::with_capacity(named.len());
+    for named in named {
+        let input = match named {
+            Named::StandardInput => standard_input(options, head_bytes)?,
+            Named::Path(path) => Input::from_path(&path, options, head_bytes)?,
+        };
+        let is_whole = input.head.len() < head_bytes && input.is_regular();
+        recognise::check(&Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from })?;
+        inputs.push(Arc::new(input));
+    }
+    match inputs.first() {
+        Some(first) if from.is_none() && inputs.iter().all(|i| i.head.is_empty()) => {
+            let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
+            Err(error.in_input(first.name().clone()).help("if no records are meant, say of which format: --from jsonl"))
+        }
+        _ => Ok(inputs),
+    }
+}
+
+fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
+    let file = duplicate_stdin()?;
+    let nbytes = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(Error::new(Kind::Io, "this is a directory").in_input(STANDARD_INPUT));
+    }
+    let mut input = Input::from_pipe(STANDARD_INPUT, file, options, head_bytes)?;
+    input.nbytes = nbytes;
+    Ok(input)
+}
+
+/// Standard input without the buffer that [`std::io::Stdin`] puts in front of it.
+fn duplicate_stdin() -> Result<File> {
+    use std::os::fd::AsFd;
+    let descriptor = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io(STANDARD_INPUT, "opening", &e))?;
+    Ok(descriptor.into())
+}
+
+fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
+    let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+    opened.map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => expand::missing(name),
+        _ => Error::io(name, "opening", &e),
+    })
+}
+
+/// The same file with a position of its own.
+fn reopen(file: &File) -> Result<File> {
+    use std::os::fd::AsRawFd;
+    File::open(format!("/dev/fd/{}", file.as_raw_fd())).map_err(|e| spool_error(&e))
+}
+
+fn spool_error(source: &std::io::Error) -> Error {
+    Error::io(&std::env::temp_dir().display().to_string(), "keeping a temporary copy", source)
+        .help("set TMPDIR to a directory with more room, or decompress the input to a file first")
+}

@@ -1,0 +1,267 @@
+//! Blocks of whole lines, cut off a stream: sequential, one look for line ends, no other byte touched.
+
+use super::Input;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+/// Bytes of the first block, which are small so that `head` and slow pipes begin at once, and of later ones.
+const FIRST_BLOCK_BYTES: usize = 64 << 10;
+const BLOCK_BYTES: usize = 1 << 20;
+/// A pipe that gives less than this at once has no more at the moment: what is there goes on.
+const SHORT_READ_BYTES: usize = 32 << 10;
+
+/// Whole lines, each with its end; only the last of the input may lack it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    pub bytes: Vec<u8>,
+    /// Number of the first line, from 1.
+    pub first_line: u64,
+    /// Where the first line begins in the decompressed input.
+    pub byte: u64,
+    pub nlines: usize,
+}
+
+/// A line beyond `--max-record-bytes` that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LongLine {
+    /// From 1.
+    pub line: u64,
+    pub byte: u64,
+    /// With its end.
+    pub length: u64,
+}
+
+/// What comes next in the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Lines within a block may still be longer than `--max-record-bytes`: memory is bounded, the rule is the decoder's.
+    Lines(Lines),
+    TooLong(LongLine),
+}
+
+/// The blocks of one input, in order.
+pub struct Blocks {
+    stream: Box<dyn Read + Send>,
+    name: Arc<str>,
+    max_line_bytes: usize,
+    max_lines: usize,
+    /// Whether short reads are passed on.
+    is_live: bool,
+    /// Read, but not cut off yet; lines before `start` are.
+    buffer: Vec<u8>,
+    start: usize,
+    block_bytes: usize,
+    ended: bool,
+    next_line: u64,
+    next_byte: u64,
+}
+
+impl Blocks {
+    /// The lines of an input from its start, at most `--chunk-rows` in a block.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn open(input: &Input, options: &Options) -> Result<Blocks> {
+        Ok(Blocks {
+            stream: input.open()?,
+            name: input.name().clone(),
+            max_line_bytes: usize::try_from(options.max_record_bytes).unwrap_or(usize::MAX),
+            max_lines: options.chunk_rows.unwrap_or(usize::MAX).max(1),
+            is_live: !input.is_regular(),
+            buffer: Vec::new(),
+            start: 0,
+            block_bytes: FIRST_BLOCK_BYTES,
+            ended: false,
+            next_line: 1,
+            next_byte: 0,
+        })
+    }
+
+    /// At most so many lines in a block, if that is less than `--chunk-rows`.
+    #[must_use]
+    pub fn with_max_lines(mut self, max_lines: usize) -> Blocks {
+        self.max_lines = self.max_lines.min(max_lines.max(1));
+        self
+    }
+
+    fn next_cut(&mut self) -> Result<Option<Cut>> {
+        loop {
+            let rest = self.buffer.get(self.start..).unwrap_or_default();
+            let whole = match memchr::memrchr(b'\n', rest) {
+                Some(end) => end + 1,
+                None if self.ended => rest.len(),
+                None => 0,
+            };
+            if whole > 0 {
+                return Ok(Some(Cut::Lines(self.cut(whole))));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            if rest.len() > self.max_line_bytes {
+                return self.pass_over().map(|long| Some(Cut::TooLong(long)));
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Cuts lines off the front of the `whole` bytes that are lines.
+    fn cut(&mut self, whole: usize) -> Lines {
+        let rest = self.buffer.get(self.start..self.start + whole).unwrap_or_default();
+        let (mut nlines, mut nbytes) = (0, 0);
+        for end in memchr::memchr_iter(b'\n', rest).take(self.max_lines) {
+            nlines += 1;
+            nbytes = end + 1;
+        }
+        if nbytes < rest.len() && nlines < self.max_lines {
+            // The last line of the input, without an end.
+            nlines += 1;
+            nbytes = rest.len();
+        }
+        let bytes = if self.start == 0 && nbytes == whole {
+            let rest = self.buffer.split_off(nbytes);
+            std::mem::replace(&mut self.buffer, rest)
+        } else {
+            let bytes = rest.get(..nbytes).unwrap_or_default().to_vec();
+            self.start += nbytes;
+            bytes
+        };
+        let lines = Lines { bytes, first_line: self.next_line, byte: self.next_byte, nlines };
+        self.next_line += nlines as u64;
+        self.next_byte += nbytes as u64;
+        lines
+    }
+
+    /// Reads until a block is full, the stream ends, or a live one pauses.
+    fn fill(&mut self) -> Result<()> {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        let mut filled = self.buffer.len();
+        // A line longer than a block: ever more at once, so that it is not copied again and again.
+        let wanted = self.block_bytes.max(filled.saturating_mul(2));
+        self.block_bytes = (self.block_bytes * 2).min(BLOCK_BYTES);
+        let mut block = vec![0; wanted];
+        block[..filled].copy_from_slice(&self.buffer);
+        while filled < wanted {
+            let nbytes = read(&mut self.stream, &mut block[filled..], &self.name)?;
+            filled += nbytes;
+            if nbytes == 0 {
+                self.ended = true;
+                break;
+            }
+            if self.is_live && nbytes < SHORT_READ_BYTES && memchr::memchr(b'\n', &block[filled - nbytes..filled]).is_some() {
+                break;
+            }
+        }
+        block.truncate(filled);
+        self.buffer = block;
+        Ok(())
+    }
+
+    /// Reads on to the end of a line that is too long, and forgets it.
+    fn pass_over(&mut self) -> Result<LongLine> {
+        let mut length = (self.buffer.len() - self.start) as u64;
+        let mut block = vec![0; BLOCK_BYTES];
+        self.start = 0;
+        loop {
+            let nbytes = read(&mut self.stream, &mut block, &self.name)?;
+            let end = memchr::memchr(b'\n', &block[..nbytes]);
+            length += end.map_or(nbytes, |end| end + 1) as u64;
+            if nbytes == 0 {
+                self.ended = true;
+            }
+            if nbytes == 0 || end.is_some() {
+                self.buffer = block[end.map_or(nbytes, |end| end + 1)..nbytes].to_vec();
+                break;
+            }
+        }
+        let long = LongLine { line: self.next_line, byte: self.next_byte, length };
+        self.next_line += 1;
+        self.next_byte += length;
+        Ok(long)
+    }
+}
+
+fn read(stream: &mut dyn Read, into: &mut [u8], name: &str) -> Result<usize> {
+    loop {
+        match stream.read(into) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            result => return result.map_err(|e| Error::io(name, "reading", &e)),
+        }
+    }
+}
+
+impl Iterator for Blocks {
+    type Item = Result<Cut>;
+
+    fn next(&mut self) -> Option<Result<Cut>> {
+        let next = self.next_cut();
+        if next.is_err() {
+            (self.ended, self.start) = (true, 0);
+            self.buffer.clear();
+        }
+        next.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cuts(text: &[u8], options: &Options) -> Vec<Cut> {
+        Blocks::open(&Input::memory("x", text.to_vec()), options).unwrap().map(Result::unwrap).collect()
+    }
+
+    fn lines(text: &str, first_line: u64, byte: u64) -> Cut {
+        Cut::Lines(Lines { bytes: text.into(), first_line, byte, nlines: text.lines().count() })
+    }
+
+    #[test]
+    fn blocks_hold_whole_lines() {
+        let options = |chunk_rows| Options { chunk_rows, max_record_bytes: 1000, ..Options::default() };
+        let cases: &[(&str, Option<usize>, &[Cut])] = &[
+            ("", None, &[]),
+            ("\n", None, &[lines("\n", 1, 0)]),
+            ("a\nb", None, &[lines("a\n", 1, 0), lines("b", 2, 2)]),
+            ("a\n\nbc\n", Some(1), &[lines("a\n", 1, 0), lines("\n", 2, 2), lines("bc\n", 3, 3)]),
+            ("a\nb\nc\n", Some(2), &[lines("a\nb\n", 1, 0), lines("c\n", 3, 4)]),
+            ("a\nb\nc", Some(2), &[lines("a\nb\n", 1, 0), lines("c", 3, 4)]),
+        ];
+        for (text, chunk_rows, expected) in cases {
+            assert_eq!(cuts(text.as_bytes(), &options(*chunk_rows)), *expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_passed_over() {
+        let long = "x".repeat(3 << 20);
+        let text = format!("a\n{long}\nb\n{long}");
+        let options = Options { max_record_bytes: 1 << 20, ..Options::default() };
+        let length = long.len() as u64;
+        assert_eq!(
+            cuts(text.as_bytes(), &options),
+            [
+                lines("a\n", 1, 0),
+                Cut::TooLong(LongLine { line: 2, byte: 2, length: length + 1 }),
+                lines("b\n", 3, 3 + length),
+                Cut::TooLong(LongLine { line: 4, byte: 5 + length, length }),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_byte_comes_once() {
+        let text: String = (0..200_000).map(|i| "y".repeat(i % 23) + "\n").collect();
+        let options = Options { max_record_bytes: 1000, ..Options::default() };
+        let (mut all, mut nlines) = (Vec::new(), 0);
+        for cut in cuts(text.as_bytes(), &options) {
+            let Cut::Lines(lines) = cut else { panic!("too long") };
+            assert_eq!((lines.byte, lines.first_line), (all.len() as u64, nlines + 1));
+            nlines += lines.nlines as u64;
+            all.extend(lines.bytes);
+        }
+        assert_eq!((all, nlines), (text.into_bytes(), 200_000));
+    }
+}

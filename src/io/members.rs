@@ -1,0 +1,99 @@
+//! gzip and zlib streams: any number of members one after the other, and what may follow them.
+
+use super::codec::Trailing;
+use flate2::bufread::{GzDecoder, ZlibDecoder};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// The members of a gzip or zlib file as one stream. The standard allows several gzip members; zero
+/// bytes behind the last are padding, anything else is told as `gzip` does and not read.
+pub struct Members<R: Read> {
+    state: State<R>,
+    trailing: Trailing,
+    /// Compressed bytes of the members read whole.
+    nbytes: u64,
+}
+
+enum State<R: Read> {
+    Gzip(GzDecoder<Metered<R>>),
+    Zlib(ZlibDecoder<Metered<R>>),
+    Ended,
+}
+
+impl<R: Read> Members<R> {
+    pub fn gzip(raw: BufReader<R>, trailing: Trailing) -> Members<R> {
+        Members { state: State::Gzip(GzDecoder::new(Metered { raw, nbytes: 0 })), trailing, nbytes: 0 }
+    }
+
+    pub fn zlib(raw: BufReader<R>, trailing: Trailing) -> Members<R> {
+        Members { state: State::Zlib(ZlibDecoder::new(Metered { raw, nbytes: 0 })), trailing, nbytes: 0 }
+    }
+
+    /// What follows the member that has ended: another one, padding, nothing, or something else.
+    fn next_member(&mut self) -> io::Result<()> {
+        let (mut rest, is_gzip) = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Gzip(decoder) => (decoder.into_inner(), true),
+            State::Zlib(decoder) => (decoder.into_inner(), false),
+            State::Ended => return Ok(()),
+        };
+        self.nbytes = rest.nbytes;
+        if is_gzip && rest.fill_buf()?.first() == Some(&0x1f) {
+            self.state = State::Gzip(GzDecoder::new(rest));
+            return Ok(());
+        }
+        loop {
+            let buffer = rest.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(());
+            }
+            if buffer.iter().any(|b| *b != 0) {
+                return Ok((self.trailing)(self.nbytes)?);
+            }
+            let nbytes = buffer.len();
+            rest.consume(nbytes);
+        }
+    }
+}
+
+impl<R: Read> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let nbytes = match &mut self.state {
+                State::Gzip(decoder) => decoder.read(into)?,
+                State::Zlib(decoder) => decoder.read(into)?,
+                State::Ended => return Ok(0),
+            };
+            if nbytes > 0 {
+                return Ok(nbytes);
+            }
+            self.next_member()?;
+        }
+    }
+}
+
+/// A buffered reader that counts what has been taken out of it.
+struct Metered<R> {
+    raw: BufReader<R>,
+    nbytes: u64,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let nbytes = self.raw.read(into)?;
+        self.nbytes += nbytes as u64;
+        Ok(nbytes)
+    }
+}
+
+impl<R: Read> BufRead for Metered<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.raw.fill_buf()
+    }
+
+    fn consume(&mut self, nbytes: usize) {
+        self.nbytes += nbytes as u64;
+        self.raw.consume(nbytes);
+    }
+}

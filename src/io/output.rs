@@ -1,0 +1,240 @@
+//! The output of a run: standard output, one file, shards, or a file for each record.
+
+use super::codec::{self, Codec};
+use super::sink::{Ledger, Sink};
+use super::staging::Stage;
+use super::stdout::Held;
+use super::target::{Names, Target};
+use crate::error::{Error, Kind, Result};
+use crate::options::Options;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How records are spread over output files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Single,
+    /// Record i goes to file i mod N.
+    Shards(usize),
+    /// One file for each record.
+    PerRecord,
+}
+
+/// The output files of a run. Nothing stands under their names before [`Outputs::commit`]; dropped
+/// without it, nothing is left.
+pub struct Outputs {
+    /// As the user gave it.
+    name: Arc<str>,
+    target: Target,
+    codec: Option<Codec>,
+    extension: Option<String>,
+    force: bool,
+    held: Held,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    stage: Option<Stage>,
+    created: BTreeSet<u64>,
+    ledger: Arc<Ledger>,
+}
+
+impl Outputs {
+    /// What `-o`, `--shards` and `--force` say.
+    ///
+    /// # Errors
+    /// A missing directory; a directory or a write-protected file of that name; shards of an earlier run with another
+    /// number; `--shards` without a file.
+    pub fn plan(options: &Options) -> Result<Outputs> {
+        let target = Target::parse(options.output.as_deref(), options.shards)?;
+        Outputs::new(options.output.as_deref().unwrap_or("-"), target, options.force)
+    }
+
+    fn new(name: &str, target: Target, force: bool) -> Result<Outputs> {
+        let name = if target == Target::StandardOutput { STANDARD_OUTPUT } else { name };
+        let (codec, extension) = match &target {
+            Target::StandardOutput => (None, None),
+            Target::Direct(_) | Target::Files(_, Names::Single(_)) => codec::extensions(name),
+            Target::Files(_, names) => codec::extensions(&names.name(0)?.to_string_lossy()),
+        };
+        let outputs = Outputs { name: name.into(), target, codec, extension, force, held: Held::default(), state: Mutex::default() };
+        if let Target::Files(directory, names @ Names::Shards(_)) = &outputs.target {
+            outputs.refuse_stale(directory, names, |_| true)?;
+        }
+        Ok(outputs)
+    }
+
+    /// As the user gave it; `standard output` for none.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// How records are spread.
+    pub fn layout(&self) -> Layout {
+        match &self.target {
+            Target::Files(_, Names::Shards(sharded)) => Layout::Shards(sharded.nshards),
+            Target::Files(_, Names::Numbered { .. }) => Layout::PerRecord,
+            _ => Layout::Single,
+        }
+    }
+
+    /// The name's extension without those of compression, in lower case; `None` for standard output.
+    pub fn extension(&self) -> Option<&str> {
+        self.extension.as_deref()
+    }
+
+    /// How files are compressed as a whole, by the extension.
+    pub fn codec(&self) -> Option<Codec> {
+        self.codec
+    }
+
+    /// Whether it goes to standard output.
+    pub fn is_stdout(&self) -> bool {
+        self.target == Target::StandardOutput
+    }
+
+    /// An error if the output is a terminal: binary formats would garble it.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn refuse_terminal(&self, format: &str) -> Result<()> {
+        if !self.is_stdout() || !std::io::stdout().is_terminal() {
+            return Ok(());
+        }
+        Err(Error::usage(format!("{format} is binary: it is not written to a terminal")).help("write it to a file with -o, or to a pipe"))
+    }
+
+    /// Whether nothing of the output is visible before the end, so that a run may start again.
+    pub fn is_retractable(&self) -> bool {
+        matches!(self.target, Target::Files(..))
+    }
+
+    /// Starts file `index` (0 for a single one). May be called on any thread. Dropping the writer completes the
+    /// file; an error of that is told by [`Outputs::commit`]. Flushing does not cut a compressed stream.
+    ///
+    /// Errors of the writer carry ours: [`Error::io`] gives them back, with the name of the output.
+    ///
+    /// # Errors
+    /// The file cannot be made; the number does not fit the run of `#`.
+    pub fn create(&self, index: u64) -> Result<Box<dyn Write + Send>> {
+        let (directory, names) = match &self.target {
+            Target::StandardOutput => return Ok(Box::new(self.held.writer()?)),
+            Target::Direct(path) => {
+                let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "opening", &e))?;
+                let ledger = self.state().ledger.clone();
+                return Ok(Box::new(Sink::new(file, self.codec, self.name.clone(), ledger)?));
+            }
+            Target::Files(directory, names) => (directory, names),
+        };
+        let name = names.name(index)?;
+        let (path, ledger) = {
+            let mut state = self.state();
+            if state.stage.is_none() {
+                state.stage = Some(Stage::new(directory, &names.pattern())?);
+            }
+            state.created.insert(index);
+            let place = state.stage.as_ref().map(|stage| stage.place(&name));
+            (place.unwrap_or_default(), state.ledger.clone())
+        };
+        let shown: Arc<str> = match self.layout() {
+            Layout::Single => self.name.clone(),
+            _ => directory.join(&name).display().to_string().trim_start_matches("./").into(),
+        };
+        let file = File::create(path).map_err(|e| match e.raw_os_error() {
+            Some(TOO_MANY_OPEN_FILES) => {
+                Error::io(&shown, "writing", &e).help("write fewer shards, or allow more open files: ulimit -n 100000")
+            }
+            _ => Error::io(&shown, "writing", &e),
+        })?;
+        Ok(Box::new(Sink::new(file, self.codec, shown, ledger)?))
+    }
+
+    /// Puts all files under their names. To be called when all writers are dropped.
+    ///
+    /// # Errors
+    /// A file could not be completed or put in place; numbered files of an earlier run lie between those of this one.
+    pub fn commit(&self) -> Result<()> {
+        if self.is_stdout() {
+            return self.held.release();
+        }
+        let mut state = self.state();
+        state.ledger.settle()?;
+        let Target::Files(directory, names) = &self.target else {
+            return Ok(());
+        };
+        if let Names::Numbered { .. } = names {
+            self.refuse_stale(directory, names, |number| state.created.contains(&number))?;
+        }
+        let Some(stage) = state.stage.take() else {
+            return Ok(());
+        };
+        let files: Vec<OsString> = state.created.iter().map(|index| names.name(*index)).collect::<Result<_>>()?;
+        stage.put(files.iter().map(OsString::as_os_str), directory)
+    }
+
+    /// Forgets everything written so far, for another start.
+    ///
+    /// # Errors
+    /// Something of it is visible already.
+    pub fn restart(&self) -> Result<()> {
+        match &self.target {
+            Target::Files(..) => {
+                *self.state() = State::default();
+                Ok(())
+            }
+            Target::StandardOutput => self.held.forget(),
+            Target::Direct(_) => Err(Error::new(Kind::Io, "the output cannot be taken back").in_input(self.name.clone())),
+        }
+    }
+
+    fn refuse_stale(&self, directory: &Path, names: &Names, is_written: impl Fn(u64) -> bool) -> Result<()> {
+        if self.force {
+            return Ok(());
+        }
+        let stale = names.stale(directory, is_written);
+        let (Some(first), n) = (stale.first(), stale.len()) else {
+            return Ok(());
+        };
+        let files = if n == 1 { "a file".to_owned() } else { format!("{n} files") };
+        let message = format!("{files} of an earlier run would be mixed with these: {first}{}", if n == 1 { "" } else { " and others" });
+        Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or leave them where they are with --force"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name of standard output in messages.
+pub const STANDARD_OUTPUT: &str = "standard output";
+
+/// EMFILE, which [`std::io::ErrorKind`] does not tell.
+const TOO_MANY_OPEN_FILES: i32 = 24;
+
+/// A file that a run writes besides its outputs, line by line as it goes (`quarantine=FILE`): what it
+/// holds is worth having even when the run fails. Buffered.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
+    let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "writing", &e))?;
+    Ok(Box::new(std::io::BufWriter::new(file)))
+}
+
+/// A temporary file without a name, beside the output where that is a file, for what a format has to keep apart
+/// until it can be put in its place. It vanishes with the process.
+///
+/// # Errors
+/// No file can be made there.
+pub fn scratch(options: &Options) -> Result<File> {
+    let beside = match Target::parse(options.output.as_deref(), options.shards) {
+        Ok(Target::Files(directory, _)) => directory,
+        _ => std::env::temp_dir(),
+    };
+    tempfile::tempfile_in(&beside).map_err(|e| Error::io(&beside.display().to_string(), "making a temporary file", &e))
+}

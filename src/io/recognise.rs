@@ -1,0 +1,243 @@
+//! Wrong inputs, recognised for what they are by their first bytes: each message names the way out.
+
+use crate::error::{Error, Result};
+use memchr::memmem;
+
+/// Compressions and archives that are not read, by their first bytes at some offset: what it is, and the
+/// command that gives the plain bytes.
+const FOREIGN: [(usize, &[u8], &str, &str); 6] = [
+    (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
+    (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
+    (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
+    (257, b"ustar", "a tar archive", "tar -xOf FILE MEMBER | tatter ... -"),
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON lines with Python's h5py"),
+];
+
+/// What is known of an input before its format is.
+pub struct Suspect<'a> {
+    pub name: &'a str,
+    /// The first decompressed bytes.
+    pub head: &'a [u8],
+    /// Whether `head` is everything.
+    pub is_whole: bool,
+    pub extension: Option<&'a str>,
+    /// What `--from` says.
+    pub from: Option<&'a str>,
+}
+
+/// Refuses what cannot be meant.
+///
+/// # Errors
+/// Of the data: an LFS pointer, an HTML page, a foreign compression, CSV.
+pub fn check(suspect: &Suspect) -> Result<()> {
+    let head = trimmed(suspect.head);
+    let found = lfs_pointer(suspect)
+        .or_else(|| if reads_any_text(suspect) { None } else { html(head).or_else(|| foreign(suspect)).or_else(|| csv(suspect)) });
+    match found {
+        Some(error) => Err(error.in_input(suspect.name)),
+        None => Ok(()),
+    }
+}
+
+/// Every text is good for the format `text`; `none` reads nothing.
+fn reads_any_text(suspect: &Suspect) -> bool {
+    match suspect.from {
+        Some(from) => matches!(from, "text" | "none"),
+        None => matches!(suspect.extension, Some("txt" | "text")),
+    }
+}
+
+/// Without a byte order mark and white space in front.
+fn trimmed(head: &[u8]) -> &[u8] {
+    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+}
+
+/// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
+fn lfs_pointer(suspect: &Suspect) -> Option<Error> {
+    if !suspect.head.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return None;
+    }
+    let text = String::from_utf8_lossy(suspect.head);
+    let size = text.lines().find_map(|line| line.strip_prefix("size ")?.trim().parse::<u64>().ok());
+    let size = size.map(|n| format!(" of {n} bytes")).unwrap_or_default();
+    Some(
+        Error::data(format!("this is a Git LFS pointer to a file{size}, not the file"))
+            .help(format!("fetch the file with: git lfs pull --include '{}'", suspect.name)),
+    )
+}
+
+fn html(head: &[u8]) -> Option<Error> {
+    let begin = head.get(..head.len().min(64)).unwrap_or_default().to_ascii_lowercase();
+    let is = |tag: &[u8]| begin.strip_prefix(tag).is_some_and(|rest| rest.first().is_none_or(|b| !b.is_ascii_alphanumeric()));
+    let what = if [b"<!doctype html".as_slice(), b"<html", b"<head", b"<body"].into_iter().any(is) {
+        "an HTML page"
+    } else if is(b"<?xml") {
+        "an XML document"
+    } else {
+        return None;
+    };
+    Some(
+        Error::data(format!("this is {what}, not data"))
+            .help("a download that met an error or a login page ends so: look at it, and fetch the data again (curl -fL fails instead)")
+            .help("its lines can be read with --from text"),
+    )
+}
+
+fn foreign(suspect: &Suspect) -> Option<Error> {
+    let (_, _, what, way_out) =
+        FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
+    Some(Error::data(format!("this is {what}, which is not read")).help(way_out.replace("FILE", suspect.name)))
+}
+
+/// Text whose first lines have the same number of commas, tabs or semicolons, and which is nothing like JSON.
+fn csv(suspect: &Suspect) -> Option<Error> {
+    let head = trimmed(suspect.head);
+    if head.first().is_none_or(|b| matches!(b, b'{' | b'[')) || memchr::memchr(0, head).is_some() || !is_utf8_so_far(head) {
+        return None;
+    }
+    let mut lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let header = lines.next()?;
+    // The last line of the head may be cut.
+    let (second, third) = (lines.next(), lines.next());
+    let second = second.filter(|_| suspect.is_whole || third.is_some());
+    let named = matches!(suspect.extension, Some("csv" | "tsv"));
+    let (what, dialect) = [(b',', "comma", ""), (b'\t', "tab", ", delimiter=\"\\t\""), (b';', "semicolon", ", delimiter=\";\"")]
+        .into_iter()
+        .find(|(delimiter, ..)| {
+            let n = delimiters(header, *delimiter);
+            n > 0 && second.map_or(is_header(header, *delimiter), |line| delimiters(line, *delimiter) == n)
+        })
+        .map(|(_, what, dialect)| (format!("{what}-separated values"), dialect))
+        .or_else(|| named.then(|| ("separated values by its name".to_owned(), "")))?;
+    Some(
+        Error::data(format!("this looks like CSV ({what}), which is not read"))
+            .help(format!(
+                "make JSON lines of it: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin{dialect})]' < {}",
+                if suspect.name == super::STANDARD_INPUT { "FILE" } else { suspect.name }
+            ))
+            .help("its lines can be read with --from text"),
+    )
+}
+
+/// Delimiters outside of quotes.
+fn delimiters(line: &[u8], delimiter: u8) -> usize {
+    let mut quoted = false;
+    line.iter()
+        .filter(|b| {
+            quoted ^= **b == b'"';
+            !quoted && **b == delimiter
+        })
+        .count()
+}
+
+/// Whether a line that stands alone can be a header: names between the delimiters, each of them short.
+fn is_header(line: &[u8], delimiter: u8) -> bool {
+    line.split(|b| *b == delimiter)
+        .map(<[u8]>::trim_ascii)
+        .all(|name| (1..=64).contains(&name.len()) && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.\" /".contains(b)))
+}
+
+fn is_utf8_so_far(head: &[u8]) -> bool {
+    match std::str::from_utf8(head) {
+        Ok(_) => true,
+        // A character cut by the end of the head.
+        Err(e) => e.error_len().is_none(),
+    }
+}
+
+/// A URL: the command that gives its bytes.
+pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
+    let (scheme, rest) = name.split_once("://")?;
+    if scheme.is_empty() || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) {
+        return None;
+    }
+    let scheme = scheme.to_ascii_lowercase();
+    let fetch = match scheme.as_str() {
+        "gs" => format!("gsutil cat {name}"),
+        "s3" | "s3a" => format!("aws s3 cp s3://{rest} -"),
+        "http" | "https" | "ftp" => format!("curl -fsSL {name}"),
+        "hdfs" => format!("hdfs dfs -cat {name}"),
+        "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {name}"),
+        "file" => return Some(Error::usage(format!("{name}: a file is named by its path")).help(format!("write {rest}"))),
+        _ => return Some(Error::usage(format!("{name}: only files and pipes are read")).help("FETCH | tatter ... --from FORMAT -")),
+    };
+    let extension = super::codec::extensions(name.split(['?', '#']).next().unwrap_or(name)).1;
+    let from = from.unwrap_or(match extension.as_deref() {
+        Some("jsonl" | "ndjson") => "jsonl",
+        Some("json") => "json",
+        Some("parquet") => "parquet",
+        Some("arrow" | "arrows" | "feather" | "ipc") => "arrow",
+        _ => "tfrecord",
+    });
+    Some(
+        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes are read; {scheme}:// is fetched by its own tool"))
+            .help(format!("{fetch} | tatter ... --from {from} -")),
+    )
+}
+
+/// Whether there is an end of line in it: then it is a text that can be looked at before more of it has come.
+pub fn holds_json_line(head: &[u8]) -> bool {
+    let head = trimmed(head);
+    head.first() == Some(&b'{') && memmem::find(head, b"}\n").or_else(|| memmem::find(head, b"}\r\n")).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(head: &[u8], extension: Option<&str>, from: Option<&str>) -> String {
+        match check(&Suspect { name: "x", head, is_whole: true, extension, from }) {
+            Ok(()) => "good".to_owned(),
+            Err(e) => e.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn wrong_inputs_are_recognised() {
+        let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+        let cases: &[(&[u8], Option<&str>, Option<&str>, &str)] = &[
+            (lfs, Some("tfrecord"), None, "this is a Git LFS pointer to a file of 12345 bytes, not the file"),
+            (lfs, None, Some("text"), "this is a Git LFS pointer to a file of 12345 bytes, not the file"),
+            (b"\n<!DOCTYPE html><html>", None, None, "this is an HTML page, not data"),
+            (b"<HTML>", None, Some("jsonl"), "this is an HTML page, not data"),
+            (b"<HTML>", None, Some("text"), "good"),
+            (b"<?xml version='1.0'?>", None, None, "this is an XML document, not data"),
+            (b"BZh91AY", None, None, "this is bzip2, which is not read"),
+            (b"id,name\n1,a\n", None, None, "this looks like CSV (comma-separated values), which is not read"),
+            (b"id,name\n1,a\n", Some("csv"), Some("jsonl"), "this looks like CSV (comma-separated values), which is not read"),
+            (b"\"id\";\"the; name\"\n1;a\n", None, None, "this looks like CSV (semicolon-separated values), which is not read"),
+            (b"id\tname\n1\ta\n", Some("tsv"), None, "this looks like CSV (tab-separated values), which is not read"),
+            (b"id,name\n", None, None, "this looks like CSV (comma-separated values), which is not read"),
+            (b"id\n1\n", Some("csv"), None, "this looks like CSV (separated values by its name), which is not read"),
+            (b"id,name\n1,a\n", Some("txt"), None, "good"),
+            (b"id,name\n1,a\n", None, Some("text"), "good"),
+            (b"Well, this is prose\nof two lines", None, None, "good"),
+            (b"{\"a\": [1,2]}\n{\"a\": [1,2]}\n", None, None, "good"),
+            (b"[1,2]\n[1,2]\n", None, None, "good"),
+            (b"\0,\0\n\0,\0\n", None, None, "good"),
+            (b"", None, None, "good"),
+        ];
+        for (head, extension, from, expected) in cases {
+            assert_eq!(verdict(head, *extension, *from), *expected, "{}", String::from_utf8_lossy(head));
+        }
+    }
+
+    #[test]
+    fn urls_show_the_pipe() {
+        for (name, expected) in [
+            ("gs://b/x.tfrecord.gz", Some("gsutil cat gs://b/x.tfrecord.gz | tatter ... --from tfrecord -")),
+            ("s3://b/x.jsonl", Some("aws s3 cp s3://b/x.jsonl - | tatter ... --from jsonl -")),
+            ("https://h/x.parquet?a=b.c", Some("curl -fsSL https://h/x.parquet?a=b.c | tatter ... --from parquet -")),
+            ("file:///tmp/x", Some("write /tmp/x")),
+            ("x.jsonl", None),
+            ("a b://x", None),
+        ] {
+            assert_eq!(
+                url(name, None).and_then(|e| e.to_string().lines().nth(1).map(|l| l.trim().to_owned())).as_deref(),
+                expected,
+                "{name}"
+            );
+        }
+    }
+}

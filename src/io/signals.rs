@@ -1,0 +1,39 @@
+//! Ctrl-C and kill: what is half written is removed before the process ends.
+//!
+//! Here is the one thread outside the engine: files cannot be removed inside a signal handler, and the
+//! threads of the engine may all be waiting for a pipe at that time.
+
+use super::staging;
+use crate::error::{Error, Kind, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// From now on SIGINT, SIGTERM and SIGHUP remove what is half written, and end the process with 128 and
+/// the number of the signal: 130, 143, 129. To be called once, by the program.
+///
+/// # Errors
+/// The system refuses.
+pub fn install() -> Result<()> {
+    let mut watched = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        watched.push(SIGHUP);
+    }
+    let failed = |e: std::io::Error| Error::new(Kind::Io, format!("watching for signals: {e}"));
+    let mut signals = Signals::new(watched).map_err(failed)?;
+    let watch = move || {
+        if let Some(signal) = signals.forever().next() {
+            staging::remove_all_for_good();
+            std::process::exit(128 + signal);
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(watch).map_err(failed)?;
+    Ok(())
+}
+
+/// Whether the process was started to outlive that signal, as `nohup` does.
+fn is_ignored(signal: i32) -> bool {
+    let ignored = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| u64::from_str_radix(status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}

@@ -1,0 +1,131 @@
+//! One file being written: buffered, compressed in blocks that do not depend on the calls, and accounted for.
+
+use super::codec::{Codec, Encoder};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that are written or compressed at once.
+const BLOCK_BYTES: usize = 128 << 10;
+
+/// What has become of the files of an output: how many are still open, and the first error of any.
+#[derive(Default)]
+pub struct Ledger {
+    open: AtomicUsize,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Ledger {
+    /// Whether all files are complete.
+    ///
+    /// # Errors
+    /// The first error of a file; a file that is still being written.
+    pub fn settle(&self) -> Result<()> {
+        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(error);
+        }
+        match self.open.load(Ordering::Acquire) {
+            0 => Ok(()),
+            n => Err(Error::data(format!("internal: {n} output files are not finished"))),
+        }
+    }
+
+    fn record(&self, error: &Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+    }
+}
+
+/// One file. Complete when it is dropped.
+pub struct Sink {
+    inner: Option<Inner>,
+    block: Vec<u8>,
+    name: Arc<str>,
+    ledger: Arc<Ledger>,
+}
+
+enum Inner {
+    Plain(File),
+    Encoded(Box<Encoder>),
+}
+
+impl Sink {
+    /// A file to be written from its start, compressed or not.
+    ///
+    /// # Errors
+    /// The encoder cannot be made.
+    pub fn new(file: File, codec: Option<Codec>, name: Arc<str>, ledger: Arc<Ledger>) -> Result<Sink> {
+        let inner = match codec {
+            None => Inner::Plain(file),
+            Some(codec) => Inner::Encoded(Box::new(codec.encoder(file).map_err(|e| Error::io(&name, "writing", &e))?)),
+        };
+        ledger.open.fetch_add(1, Ordering::AcqRel);
+        Ok(Sink { inner: Some(inner), block: Vec::new(), name, ledger })
+    }
+
+    fn failed(&self, source: &io::Error) -> io::Error {
+        let error = Error::io(&self.name, "writing", source);
+        self.ledger.record(&error);
+        error.into()
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let result = match &mut self.inner {
+            Some(Inner::Plain(file)) => file.write_all(bytes),
+            Some(Inner::Encoded(encoder)) => encoder.write_all(bytes),
+            None => Ok(()),
+        };
+        result.map_err(|e| self.failed(&e))
+    }
+
+    fn pass_block(&mut self) -> io::Result<()> {
+        let mut block = std::mem::take(&mut self.block);
+        let result = self.pass(&block);
+        block.clear();
+        self.block = block;
+        result
+    }
+}
+
+impl Write for Sink {
+    /// Only whole blocks are passed on, and compressed ones are always of one size: how a format cuts
+    /// its bytes does not show in the file.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        if matches!(self.inner, Some(Inner::Plain(_))) && bytes.len() >= BLOCK_BYTES {
+            self.pass_block()?;
+            self.pass(bytes)?;
+            return Ok(bytes.len());
+        }
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(BLOCK_BYTES - self.block.len()));
+            self.block.extend_from_slice(now);
+            rest = later;
+            if self.block.len() == BLOCK_BYTES {
+                self.pass_block()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.inner {
+            Some(Inner::Plain(_)) => self.pass_block(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        // Errors are in the ledger.
+        if self.pass_block().is_ok()
+            && let Some(Inner::Encoded(encoder)) = self.inner.take()
+            && let Err(e) = encoder.finish()
+        {
+            self.failed(&e);
+        }
+        self.ledger.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}

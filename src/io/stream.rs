@@ -1,0 +1,97 @@
+//! The bytes of an input on their way in: counted as they come, decompressed, and with errors that name the input.
+
+use super::codec::{Codec, decoding_error};
+use crate::error::{Error, Result};
+use crate::notice::Notices;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the streams of one input need to know of it.
+#[derive(Clone)]
+pub struct About {
+    pub name: Arc<str>,
+    /// Bytes read so far, as they are on disk: for progress.
+    pub consumed: Arc<AtomicU64>,
+    pub notices: Notices,
+    pub strict: bool,
+}
+
+impl About {
+    /// The decompressed bytes of what comes raw. Plain bytes are passed through without a copy.
+    ///
+    /// # Errors
+    /// The decompressor cannot be made.
+    pub fn stream(&self, raw: impl Read + Send + 'static, codec: Option<Codec>) -> Result<Box<dyn Read + Send>> {
+        let raw = Raw { raw, name: self.name.clone(), consumed: self.consumed.clone() };
+        let Some(codec) = codec else {
+            return Ok(Box::new(raw));
+        };
+        let (name, notices, strict) = (self.name.clone(), self.notices.clone(), self.strict);
+        let trailing = move |offset: u64| {
+            notices.add(format!("{name}: what follows the {codec} data from byte {offset} on is no {codec}; it was not read"), strict)
+        };
+        let decoder = codec.decoder(raw, Box::new(trailing)).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
+        Ok(Box::new(Decoded { decoder, codec, name: self.name.clone(), nbytes: 0 }))
+    }
+}
+
+/// Bytes as they are on disk or in the pipe.
+struct Raw<R> {
+    raw: R,
+    name: Arc<str>,
+    consumed: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Raw<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.raw.read(into) {
+                Ok(nbytes) => {
+                    self.consumed.fetch_add(nbytes as u64, Ordering::Relaxed);
+                    return Ok(nbytes);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::io(&self.name, "reading", &e).into()),
+            }
+        }
+    }
+}
+
+/// Decompressed bytes.
+struct Decoded {
+    decoder: Box<dyn Read + Send>,
+    codec: Codec,
+    name: Arc<str>,
+    nbytes: u64,
+}
+
+impl Read for Decoded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let nbytes = self.decoder.read(into).map_err(|e| decoding_error(self.codec, &self.name, self.nbytes, &e))?;
+        self.nbytes += nbytes as u64;
+        Ok(nbytes)
+    }
+}
+
+/// Reads until `head` has `limit` bytes, the stream ends, or `enough` of it is there. What was read
+/// before an error stays in `head`.
+pub fn fill(stream: &mut dyn Read, head: &mut Vec<u8>, limit: usize, enough: impl Fn(&[u8]) -> bool) -> io::Result<()> {
+    let mut filled = head.len();
+    head.resize(limit.max(filled), 0);
+    let mut result = Ok(());
+    while filled < limit && !(filled > 0 && enough(&head[..filled])) {
+        match stream.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(nbytes) => filled += nbytes,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                result = Err(e);
+                break;
+            }
+        }
+    }
+    head.truncate(filled);
+    head.shrink_to_fit();
+    result
+}

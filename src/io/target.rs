@@ -1,0 +1,253 @@
+//! What `-o` and `--shards` name: standard output, one file, shards, or a file for each record.
+
+use super::expand::Sharded;
+use crate::error::{Error, Kind, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where the output goes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    StandardOutput,
+    /// What exists and is no regular file: a FIFO, a device.
+    Direct(PathBuf),
+    /// Files in a directory.
+    Files(PathBuf, Names),
+}
+
+/// The names of the files of one output.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Names {
+    Single(String),
+    Shards(Sharded),
+    Numbered { front: String, width: usize, back: String },
+}
+
+impl Target {
+    /// What an output's name means. A file of the very name wins over `@N` and `#`; a symlink means its target.
+    ///
+    /// # Errors
+    /// `--shards` where it cannot be; a directory that is missing; a directory or a write-protected file of that name.
+    pub fn parse(output: Option<&str>, shards: Option<usize>) -> Result<Target> {
+        let name = match output {
+            None | Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") if shards.is_some() => {
+                return Err(Error::usage("--shards needs files to write").help("name them: -o 'out.tfrecord' --shards 8"));
+            }
+            None | Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return Ok(Target::StandardOutput),
+            Some("") => return Err(Error::usage("the name of the output is empty")),
+            Some(name) => name,
+        };
+        if name.contains("://") {
+            return Err(Error::usage(format!("{name}: only files and pipes are written")).help("write to a file or a pipe, and copy that"));
+        }
+        let literal = Target::literal(name)?;
+        let is_there = match &literal {
+            Target::Files(directory, Names::Single(file)) => directory.join(file).symlink_metadata().is_ok(),
+            _ => true,
+        };
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let names = match (shards, Sharded::parse(file)?) {
+            (None, Some(sharded)) if !is_there => Some(Names::Shards(sharded)),
+            (Some(n), Some(sharded)) if sharded.nshards != n => {
+                return Err(Error::usage(format!("{name} names {} shards, --shards {n}", sharded.nshards)));
+            }
+            (Some(_), Some(sharded)) => Some(Names::Shards(sharded)),
+            (Some(n), None) => {
+                let at = before_extensions(file);
+                Some(Names::Shards(Sharded::new(&file[..at], &file[at..], n)?))
+            }
+            (None, _) if is_there => None,
+            (None, _) => numbered(file)?,
+        };
+        if shards.is_some() && matches!(literal, Target::Direct(_)) {
+            return Err(Error::usage(format!("{name} is no regular file: it cannot be sharded")));
+        }
+        Ok(match (names, literal) {
+            (Some(names), Target::Files(directory, _)) => Target::Files(directory, names),
+            (_, literal) => literal,
+        })
+    }
+
+    /// The file of that very name.
+    ///
+    /// # Errors
+    /// As [`Target::parse`].
+    pub fn literal(name: &str) -> Result<Target> {
+        let path = followed(Path::new(name));
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write").in_input(name));
+            }
+            Ok(found) if !found.is_file() => return Ok(Target::Direct(path)),
+            Ok(found) if found.permissions().readonly() => {
+                return Err(Error::new(Kind::Io, "the file is write-protected")
+                    .in_input(name)
+                    .help(format!("chmod u+w '{name}' lets it be replaced")));
+            }
+            _ => {}
+        }
+        let file = path.file_name().and_then(|n| n.to_str()).map(str::to_owned);
+        let Some(file) = file.filter(|_| !name.ends_with('/')) else {
+            return Err(Error::usage(format!("{name} names no file")));
+        };
+        Ok(Target::Files(directory(name, path.parent().unwrap_or(Path::new("")))?, Names::Single(file)))
+    }
+}
+
+/// What a symlink leads to, be it there or not.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // The system's own limit.
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    if directory.is_dir() {
+        return Ok(directory.to_owned());
+    }
+    let error = Error::new(Kind::Io, format!("there is no directory {}", directory.display())).in_input(name);
+    Err(error.help(format!("mkdir -p '{}' makes it", directory.display())))
+}
+
+/// Where the extension of the format begins, in front of that of a compression.
+fn before_extensions(file: &str) -> usize {
+    let (stem, extension) = super::codec::split_extension(file);
+    let (codec, _) = super::codec::extensions(file);
+    match (extension, codec) {
+        (None, _) => file.len(),
+        (Some(_), None) => stem.len(),
+        (Some(_), Some(_)) => super::codec::split_extension(stem).0.len(),
+    }
+}
+
+/// A run of `#`.
+fn numbered(file: &str) -> Result<Option<Names>> {
+    let Some(start) = file.find('#') else {
+        return Ok(None);
+    };
+    let width = file[start..].bytes().take_while(|b| *b == b'#').count();
+    let (front, back) = (&file[..start], &file[start + width..]);
+    if back.contains('#') {
+        return Err(Error::usage(format!("{file} has two runs of #: expected one, for the number of the record")));
+    }
+    Ok(Some(Names::Numbered { front: front.to_owned(), width, back: back.to_owned() }))
+}
+
+impl Names {
+    /// The name of file `index`.
+    ///
+    /// # Errors
+    /// A number that is too wide for the run of `#`; a shard that is not there.
+    pub fn name(&self, index: u64) -> Result<OsString> {
+        match self {
+            Names::Single(name) if index == 0 => Ok(name.into()),
+            Names::Shards(sharded) if index < sharded.nshards as u64 => Ok(sharded.name(index as usize).into()),
+            Names::Numbered { front, width, back } => {
+                let number = format!("{index:0width$}");
+                if number.len() > *width {
+                    let message = format!("record {} needs number {number}, which does not fit {width} digits", index + 1);
+                    return Err(Error::data(message).in_input(self.pattern()).help("write more # in the name of the output"));
+                }
+                Ok(format!("{front}{number}{back}").into())
+            }
+            _ => Err(Error::data(format!("internal: output {index} of {}", self.pattern()))),
+        }
+    }
+
+    /// All names at once, for messages.
+    pub fn pattern(&self) -> String {
+        match self {
+            Names::Single(name) => name.clone(),
+            Names::Shards(sharded) => sharded.pattern(),
+            Names::Numbered { front, width, back } => format!("{front}{}{back}", "#".repeat(*width)),
+        }
+    }
+
+    /// Files in `directory` that look like a part of this output, but are none: from an earlier run with
+    /// another number of shards, or with a number that `is_written` does not know. Sorted.
+    pub fn stale(&self, directory: &Path, is_written: impl Fn(u64) -> bool) -> Vec<String> {
+        if matches!(self, Names::Single(_)) {
+            return Vec::new();
+        }
+        let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+        let is_stale = |name: &str| match self {
+            Names::Single(_) => false,
+            Names::Shards(sharded) => sharded.matches(name).is_some_and(|(_, nshards)| nshards != sharded.nshards),
+            Names::Numbered { front, width, back } => name
+                .strip_prefix(front.as_str())
+                .and_then(|rest| rest.strip_suffix(back.as_str()))
+                .filter(|digits| digits.len() == *width && digits.bytes().all(|b| b.is_ascii_digit()))
+                .is_some_and(|digits| digits.parse().map_or(true, |number| !is_written(number))),
+        };
+        let mut stale: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).filter(|name| is_stale(name)).collect();
+        stale.sort();
+        stale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_outputs() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("there@8.x"), "").unwrap();
+        std::fs::write(dir.path().join("there-#.x"), "").unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::os::unix::fs::symlink("d/target.x", dir.path().join("link.x")).unwrap();
+        let cases: &[(&str, Option<usize>, Result<(&str, &str), &str>)] = &[
+            ("a.x", None, Ok(("a.x", "a.x"))),
+            ("a@8.x", None, Ok(("a-00000-of-00008.x", "a-00001-of-00008.x"))),
+            ("a@8.x", Some(8), Ok(("a-00000-of-00008.x", "a-00001-of-00008.x"))),
+            ("a@8.x", Some(9), Err("DIR/a@8.x names 8 shards, --shards 9")),
+            ("a.b.x.gz", Some(2), Ok(("a.b-00000-of-00002.x.gz", "a.b-00001-of-00002.x.gz"))),
+            ("a", Some(2), Ok(("a-00000-of-00002", "a-00001-of-00002"))),
+            ("a.x", Some(0), Err("0 shards: expected 1 to 99999")),
+            ("a-###.x", None, Ok(("a-000.x", "a-001.x"))),
+            ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the number of the record")),
+            ("there@8.x", None, Ok(("there@8.x", "there@8.x"))),
+            ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),
+            ("link.x", None, Ok(("d/target.x", "d/target.x"))),
+            ("d", None, Err("DIR/d: this is a directory: expected the name of a file to write")),
+            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p 'DIR/no' makes it")),
+            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p 'DIR/no' makes it")),
+        ];
+        for (name, shards, expected) in cases {
+            let found = Target::parse(Some(&dir.path().join(name).display().to_string()), *shards);
+            let found = found.map_err(|e| e.to_string().replace(&dir.path().display().to_string(), "DIR"));
+            match expected {
+                Err(message) => assert_eq!(found.unwrap_err(), *message, "{name}"),
+                Ok((first, second)) => {
+                    let Ok(Target::Files(directory, names)) = found else { panic!("{name}: {found:?}") };
+                    let at = |index| Some(directory.join(names.name(index).ok()?).strip_prefix(dir.path()).unwrap().display().to_string());
+                    assert_eq!((at(0).unwrap(), at(1).unwrap_or(at(0).unwrap())), (first.to_string(), second.to_string()), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn standard_output_and_devices() {
+        assert_eq!(Target::parse(None, None).unwrap(), Target::StandardOutput);
+        assert_eq!(Target::parse(Some("-"), None).unwrap(), Target::StandardOutput);
+        assert_eq!(Target::parse(Some("/dev/null"), None).unwrap(), Target::Direct("/dev/null".into()));
+        assert!(Target::parse(Some("/dev/null"), Some(2)).is_err());
+        assert!(Target::parse(None, Some(2)).is_err());
+        assert!(Target::parse(Some("s3://b/x"), None).is_err());
+    }
+
+    #[test]
+    fn a_number_too_wide_is_refused() {
+        let names = Names::Numbered { front: "a-".to_owned(), width: 2, back: ".x".to_owned() };
+        assert_eq!(names.name(99).unwrap(), "a-99.x");
+        assert!(names.name(100).unwrap_err().to_string().starts_with("a-##.x: record 101 needs number 100, which does not fit 2 digits"));
+    }
+}

@@ -1,0 +1,167 @@
+//! Axes merged into one, fields moved up a level, axes cut in two.
+//!
+//! Source of the meaning: `tf.RaggedTensor.merge_dims`, `tf.experimental.StructuredTensor.promote`,
+//! `partition_outer_dimension`.
+
+use super::{RowPartition, Tensor};
+use crate::error::{Error, Result};
+use crate::schema::{Dim, Size, Type};
+use arrow_buffer::NullBuffer;
+
+/// The dims with axes `outer ..= inner` merged. The merged axis is known if all of them are, ragged
+/// if one of them is and rows may differ, uniform otherwise. O(1).
+pub fn merged_dims(dims: &[Dim], outer: usize, inner: usize) -> Vec<Dim> {
+    let merged = &dims[outer..=inner];
+    let known = merged.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None });
+    let product = known.collect::<Option<Vec<u64>>>().and_then(|n| n.into_iter().try_fold(1u64, u64::checked_mul));
+    let size = match product {
+        Some(n) => Size::Known(n),
+        // A single slice is never ragged.
+        None if outer == 0 => Size::Uniform,
+        None if merged.iter().any(|d| d.size == Size::Ragged) => Size::Ragged,
+        None => Size::Uniform,
+    };
+    let label = if outer == inner { merged[0].label.clone() } else { None };
+    dims[..outer].iter().cloned().chain([Dim { size, label }]).chain(dims[inner + 1..].iter().cloned()).collect()
+}
+
+/// `[n, (a), (b), ...]` -> `[n, (a b), ...]`: axes `outer ..= inner` merged into one. Values are
+/// shared; O(rows of the outer axis), or nothing where both are uniform.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn merge_axes(tensor: &Tensor, outer: usize, inner: usize) -> Result<Tensor> {
+    tensor.map_below(outer, &mut |tensor| {
+        let list = tensor.as_list()?;
+        let (partitions, below) = tensor.levels(inner - outer + 1)?;
+        let merged = partitions[1..].iter().fold(partitions[0].clone(), |merged, inner| merged.merge(inner));
+        Tensor::list(merged, below.clone(), list.validity().cloned())
+    })
+}
+
+/// The type of a field behind [`promote`]: the axes of the structure around it and its own axis 0
+/// become one.
+pub fn promoted_type(structure: &Type, field: &Type) -> Type {
+    let axes = structure.rank();
+    let inner = field.dims.iter().enumerate().map(|(axis, dim)| match dim.size {
+        // One size inside each structure differs between the structures of one record.
+        Size::Uniform if axis > 0 && axes > 0 => Dim { size: Size::Ragged, label: dim.label.clone() },
+        _ => dim.clone(),
+    });
+    let dims: Vec<Dim> = structure.dims.iter().cloned().chain(inner).collect();
+    let is_scalar = structure.dims.is_empty();
+    let dims = if dims.is_empty() || is_scalar { dims } else { merged_dims(&dims, 0, axes.min(dims.len() - 1)) };
+    let inside = structure.with_nulls || field.optional || field.with_nulls;
+    Type {
+        element: field.element.clone(),
+        dims,
+        optional: if is_scalar { structure.optional || field.optional } else { structure.optional },
+        with_nulls: if is_scalar { field.with_nulls } else { inside },
+    }
+}
+
+/// Field number `field` of the structures in the rows of `structure`, one level up: the axes of the
+/// structure (`axes` of them) and the field's own axis 0 (if it `has_axis`) are merged. A null
+/// structure gives nulls; a null list gives nothing. Values are shared. O(rows of the structure).
+///
+/// # Errors
+/// There is no such field or axis.
+pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) -> Result<Tensor> {
+    let lifted = structure.map_below(axes, &mut |below| {
+        let s = below.as_struct()?;
+        let value = s.fields().get(field).ok_or_else(|| Error::data("there is no such field"))?;
+        match s.validity() {
+            None => Ok(value.clone()),
+            Some(outer) => {
+                let both = NullBuffer::union(Some(outer), value.validity().as_ref());
+                value.clone().with_validity(both)
+            }
+        }
+    })?;
+    match (axes, has_axis) {
+        (0, _) => Ok(lifted),
+        (axes, true) => merge_axes(&lifted, 0, axes),
+        (axes, false) => merge_axes(&lifted, 0, axes - 1),
+    }
+}
+
+/// The dims behind [`partition`]: axis 0 cut in two.
+pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
+    let outer = match (rows, dims.first().map(|d| d.size)) {
+        (Size::Known(row), Some(Size::Known(n))) if row > 0 => Size::Known(n / row),
+        _ => Size::Uniform,
+    };
+    let inner = dims.iter().skip(1).cloned();
+    [Dim::of(outer), Dim::of(rows)].into_iter().chain(inner).collect()
+}
+
+/// `[n, (a), ...]` -> `[n, (g), (h), ...]`: the items along axis 0 grouped into rows. `groups` are the
+/// rows of all records, one after the other, `records` says which are whose. Values are shared. O(rows).
+///
+/// # Errors
+/// The groups of a record do not hold exactly its items: names the row.
+pub fn partition(tensor: &Tensor, records: &RowPartition, groups: &RowPartition) -> Result<Tensor> {
+    let list = tensor.as_list()?;
+    let items = list.partition();
+    if let Some(row) = (0..tensor.nrows()).find(|row| groups.start(records.start(row + 1)) != items.start(row + 1)) {
+        let rows = records.range(row);
+        let grouped = groups.start(rows.end) - groups.start(rows.start);
+        let error = format!("the partition holds {grouped} values, but there are {} along axis 0", items.row_length(row));
+        return Err(Error::data(error).at_row(row));
+    }
+    let inner = Tensor::list(groups.clone(), list.values().clone(), None)?;
+    Tensor::list(records.clone(), inner, list.validity().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{DType, Field};
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn merged_axes_are_as_uniform_as_they_can_be() {
+        use Size::*;
+        for (dims, outer, inner, want) in [
+            (vec![Known(2), Known(3)], 0, 1, vec![Known(6)]),
+            (vec![Uniform, Ragged], 0, 1, vec![Uniform]),
+            (vec![Uniform, Ragged, Known(2)], 1, 2, vec![Uniform, Ragged]),
+            (vec![Uniform, Known(3), Known(2)], 1, 2, vec![Uniform, Known(6)]),
+            (vec![Uniform, Uniform, Known(2)], 1, 2, vec![Uniform, Uniform]),
+            (vec![Uniform, Ragged, Ragged], 0, 1, vec![Uniform, Ragged]),
+        ] {
+            let dims: Vec<Dim> = dims.into_iter().map(Dim::of).collect();
+            let sizes: Vec<Size> = merged_dims(&dims, outer, inner).iter().map(|d| d.size).collect();
+            assert_eq!(sizes, want);
+        }
+    }
+
+    #[test]
+    fn a_promoted_field_keeps_its_flat_values() {
+        // docs: {tokens: int64[?]}[?] in two records: [[1 2] []] and [[3]]
+        let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![1, 2, 3])));
+        let tokens = Tensor::list(RowPartition::from_row_lengths([2, 0, 1]).unwrap(), values, None).unwrap();
+        let structs = Tensor::structure(3, vec![tokens], None).unwrap();
+        let docs = Tensor::list(RowPartition::from_row_lengths([2, 1]).unwrap(), structs, None).unwrap();
+        let promoted = promote(&docs, 1, 0, true).unwrap();
+        let (rows, below) = promoted.levels(1).unwrap();
+        assert_eq!(*rows[0], RowPartition::from_row_lengths([2, 1]).unwrap());
+        assert_eq!(below.nrows(), 3);
+        let tokens = Type::tensor(DType::Int64, vec![Dim::UNIFORM]);
+        let docs = Type::structure(vec![Field::new("tokens", tokens.clone())], vec![Dim::UNIFORM]);
+        assert_eq!(promoted_type(&docs, &tokens), tokens);
+    }
+
+    #[test]
+    fn a_partition_covers_each_record() {
+        let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![1, 2, 3])));
+        let rows = Tensor::list(RowPartition::from_row_lengths([2, 1]).unwrap(), values, None).unwrap();
+        let records = RowPartition::from_row_lengths([2, 1]).unwrap();
+        let good = RowPartition::from_row_lengths([0, 2, 1]).unwrap();
+        let back = merge_axes(&partition(&rows, &records, &good).unwrap(), 0, 1).unwrap();
+        assert_eq!(back.first_difference(&rows), None);
+        let bad = RowPartition::from_row_lengths([1, 2, 0]).unwrap();
+        assert_eq!(partition(&rows, &records, &bad).unwrap_err().location().row, Some(0));
+    }
+}

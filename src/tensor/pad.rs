@@ -1,0 +1,383 @@
+//! Ragged axes made uniform inside each record: shorter rows are filled up, longer ones cut.
+//!
+//! ```text
+//! [2, (?)]   [[1 2 3] []]   ->   [2, 4]   [[1 2 3 0] [0 0 0 0]]
+//! ```
+//!
+//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `tf.sparse.to_dense`, `sequence_pad`. The size
+//! of an axis is that of the longest row before anything is cut on another axis.
+
+use super::runs::Runs;
+use super::{RowPartition, Sparse, Tensor};
+use crate::error::{Error, Result};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the size of an axis becomes, in each record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// That of the longest row: `?`.
+    Longest,
+    /// That of the longest row, but at most this: `<=512`.
+    AtMost(usize),
+    /// This: `512`.
+    Exact(usize),
+}
+
+/// On which side of each axis the filling stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    #[default]
+    Right,
+    Left,
+}
+
+/// How a field is padded.
+#[derive(Clone, Debug)]
+pub struct Padding {
+    /// One for each axis that may change, outermost first; axes below stay as they are and are uniform.
+    pub targets: Vec<Target>,
+    /// Sizes that are not given are rounded up to a multiple of this.
+    pub multiple_of: Option<usize>,
+    pub side: Side,
+    /// What is filled in: its length divides the number of values in an item below the padded axes.
+    pub filling: ArrayRef,
+    /// More bytes than this are not filled in.
+    pub max_nbytes: u64,
+}
+
+/// A tensor that has been padded, and what is needed to undo it.
+#[derive(Debug)]
+pub struct Padded {
+    pub tensor: Tensor,
+    /// For each axis: how many items of each row have been kept, `[.., size of the axis outside]`.
+    pub lengths: Vec<Tensor>,
+    /// Whether an item is one of the tensor's own: the padded axes over bool.
+    pub mask: Option<Tensor>,
+}
+
+impl Padding {
+    fn size(&self, axis: usize, longest: usize) -> Result<usize> {
+        let rounded = match self.multiple_of {
+            // A lone axis 0 is a sequence; in front of others it counts rows, which are not rounded.
+            Some(n) if axis > 0 || self.targets.len() == 1 => {
+                longest.checked_next_multiple_of(n).ok_or_else(|| Error::data(format!("a size of {longest} cannot be rounded up")))?
+            }
+            _ => longest,
+        };
+        Ok(match self.targets[axis] {
+            Target::Longest => rounded,
+            Target::AtMost(most) => rounded.min(most),
+            Target::Exact(size) => size,
+        })
+    }
+
+    /// Makes the first `targets.len()` axes of `tensor` uniform within each record, `records` being
+    /// the partition of its rows into records. `[n, (a), (b), d]` -> `[n, A, B, d]`. O(values out).
+    ///
+    /// # Errors
+    /// Fewer axes; axes below that are not uniform; more values than memory should be taken for.
+    pub fn apply(&self, tensor: &Tensor, records: &RowPartition, with_lengths: bool, with_mask: bool) -> Result<Padded> {
+        let depth = self.targets.len();
+        let (partitions, below) = tensor.levels(depth)?;
+        let (inner, leaf) = uniform_block(below)?;
+        let sizes = self.sizes(&partitions, records)?;
+        let mut writer = Writer { partitions: &partitions, side: self.side, block: inner, runs: Runs::new() };
+        let axes = self.axes(&sizes, records, inner, leaf)?;
+        for (record, sizes) in sizes.chunks_exact(depth).enumerate() {
+            for row in records.range(record) {
+                writer.row(0, row, sizes);
+            }
+        }
+        let values = with_leaf(below, Tensor::Leaf(writer.runs.apply(leaf, &self.filling)?), axes.last().map_or(0, RowPartition::nvals))?;
+        let mask = with_mask.then(|| {
+            let bits = Tensor::Leaf(Arc::new(BooleanArray::new(writer.runs.is_copied(inner), None)));
+            below_axes(&axes, bits, tensor)
+        });
+        let lengths = if with_lengths { lengths(&partitions, &sizes, records, &axes, self.side, tensor)? } else { Vec::new() };
+        Ok(Padded { tensor: below_axes(&axes, values, tensor)?, lengths, mask: mask.transpose()? })
+    }
+
+    /// The sizes of all axes in each record, record after record.
+    fn sizes(&self, partitions: &[&RowPartition], records: &RowPartition) -> Result<Vec<usize>> {
+        let mut sizes = Vec::with_capacity(records.nrows() * self.targets.len());
+        for record in 0..records.nrows() {
+            let mut rows = records.range(record);
+            for (axis, partition) in partitions.iter().enumerate() {
+                let longest = longest(partition, rows.clone());
+                sizes.push(self.size(axis, longest).map_err(|e| e.at_row(rows.start))?);
+                rows = partition.start(rows.start)..partition.start(rows.end);
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// The uniform partitions that come out; checked against the memory allowed.
+    fn axes(&self, sizes: &[usize], records: &RowPartition, inner: usize, leaf: &ArrayRef) -> Result<Vec<RowPartition>> {
+        let depth = self.targets.len();
+        let each = super::build::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
+        let limit = self.max_nbytes.saturating_add(super::build::leaf_nbytes(leaf) as u64);
+        let mut total = 0u64;
+        for (record, own) in sizes.chunks_exact(depth).enumerate() {
+            let mut rows = records.row_length(record) as u64;
+            for size in own {
+                // Splits and lengths of the rows that come out, too: a size of 0 further in does not make them fewer.
+                total = total.saturating_add(rows.saturating_mul(8));
+                rows = rows.saturating_mul(*size as u64);
+            }
+            total = total.saturating_add(rows.saturating_mul((inner as u64).saturating_mul(each)));
+            if total > limit {
+                let shape: Vec<String> = own.iter().map(ToString::to_string).collect();
+                let error = Error::data(format!("padding it to [{}] takes more memory than is allowed", shape.join(", ")));
+                let row = records.start(record);
+                return Err(error.at_row(row).help("cut it with a --shape, make smaller batches, or allow more with --max-memory"));
+            }
+        }
+        (0..depth)
+            .map(|axis| {
+                let rows =
+                    |record: usize| sizes[record * depth..record * depth + axis].iter().product::<usize>() * records.row_length(record);
+                if let Target::Exact(size) = self.targets[axis] {
+                    return RowPartition::uniform(size, (0..records.nrows()).map(rows).sum());
+                }
+                let lengths =
+                    (0..records.nrows()).flat_map(|record| std::iter::repeat_n(sizes[record * depth + axis] as i64, rows(record)));
+                RowPartition::from_row_lengths(lengths)
+            })
+            .collect()
+    }
+}
+
+fn longest(partition: &RowPartition, rows: Range<usize>) -> usize {
+    rows.map(|row| partition.row_length(row)).max().unwrap_or(0)
+}
+
+/// How many values an item below the padded axes has, and the flat values.
+fn uniform_block(below: &Tensor) -> Result<(usize, &ArrayRef)> {
+    match below {
+        Tensor::List(list) => {
+            let size = list.partition().uniform_row_length().ok_or_else(|| Error::data("an axis below the padded ones is not uniform"))?;
+            let (inner, leaf) = uniform_block(list.values())?;
+            Ok((size.checked_mul(inner).ok_or_else(|| Error::data("too many values"))?, leaf))
+        }
+        other => Ok((1, other.as_leaf()?)),
+    }
+}
+
+/// The uniform axes of `below` over another number of rows and other flat values.
+fn with_leaf(below: &Tensor, leaf: Tensor, nrows: usize) -> Result<Tensor> {
+    match below {
+        Tensor::List(list) => {
+            let size = list.partition().uniform_row_length().unwrap_or(0);
+            let partition = RowPartition::uniform(size, nrows)?;
+            let values = with_leaf(list.values(), leaf, partition.nvals())?;
+            Tensor::list(partition, values, None)
+        }
+        _ => Ok(leaf),
+    }
+}
+
+/// `axes` over `values`, with the validity of the rows of `like`.
+fn below_axes(axes: &[RowPartition], values: Tensor, like: &Tensor) -> Result<Tensor> {
+    let tensor = axes.iter().rev().try_fold(values, |below, axis| Tensor::list(axis.clone(), below, None))?;
+    if axes.is_empty() { Ok(tensor) } else { tensor.with_validity(like.validity()) }
+}
+
+/// Walks the rows of a ragged tensor and notes what to copy and to fill.
+struct Writer<'a> {
+    partitions: &'a [&'a RowPartition],
+    side: Side,
+    block: usize,
+    runs: Runs,
+}
+
+impl Writer<'_> {
+    fn row(&mut self, axis: usize, row: usize, sizes: &[usize]) {
+        let items = self.partitions[axis].range(row);
+        let kept = items.len().min(sizes[axis]);
+        let filled = (sizes[axis] - kept) * sizes[axis + 1..].iter().product::<usize>() * self.block;
+        if self.side == Side::Left {
+            self.runs.fill(filled);
+        }
+        if axis + 1 == self.partitions.len() {
+            self.runs.copy(items.start * self.block, kept * self.block);
+        } else {
+            for item in items.take(kept) {
+                self.row(axis + 1, item, sizes);
+            }
+        }
+        if self.side == Side::Right {
+            self.runs.fill(filled);
+        }
+    }
+}
+
+/// How many items each row keeps, in the layout of the padded tensor.
+fn lengths(
+    partitions: &[&RowPartition],
+    sizes: &[usize],
+    records: &RowPartition,
+    axes: &[RowPartition],
+    side: Side,
+    like: &Tensor,
+) -> Result<Vec<Tensor>> {
+    let depth = partitions.len();
+    (0..depth)
+        .map(|axis| {
+            let mut out: Vec<i64> = Vec::with_capacity(axes[axis].nrows());
+            for (record, own) in sizes.chunks_exact(depth).enumerate() {
+                for row in records.range(record) {
+                    row_lengths(partitions, 0, axis, row, own, side, &mut out);
+                }
+            }
+            let values: ArrayRef = Arc::new(Int64Array::from(out));
+            if axis == 0 {
+                return Tensor::Leaf(values).with_validity(like.validity());
+            }
+            below_axes(&axes[..axis], Tensor::Leaf(values), like)
+        })
+        .collect()
+}
+
+fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usize, sizes: &[usize], side: Side, out: &mut Vec<i64>) {
+    let items = partitions[level].range(row);
+    let kept = items.len().min(sizes[level]);
+    if level == axis {
+        out.push(kept as i64);
+        return;
+    }
+    let filled = (sizes[level] - kept) * sizes[level + 1..axis].iter().product::<usize>();
+    if side == Side::Left {
+        out.resize(out.len() + filled, 0);
+    }
+    for item in items.take(kept) {
+        row_lengths(partitions, level + 1, axis, item, sizes, side, out);
+    }
+    if side == Side::Right {
+        out.resize(out.len() + filled, 0);
+    }
+}
+
+/// The first row whose size along an axis is more than its target allows: row, axis, size, target.
+pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(usize, usize, usize, usize)>> {
+    let (partitions, _) = tensor.levels(targets.len())?;
+    let mut rows = RowPartition::uniform(1, tensor.nrows())?;
+    let mut found: Option<(usize, usize, usize, usize)> = None;
+    for (axis, (partition, target)) in partitions.iter().zip(targets).enumerate() {
+        if let Target::Exact(size) | Target::AtMost(size) = target
+            && let Some(item) = (0..partition.nrows()).find(|item| partition.row_length(*item) > *size)
+        {
+            let row = super::row_of(&rows, item);
+            if found.is_none_or(|(first, ..)| row < first) {
+                found = Some((row, axis, partition.row_length(item), *size));
+            }
+        }
+        rows = rows.merge(partition);
+    }
+    Ok(found)
+}
+
+/// Sparse tensors as dense ones: `[n, (a), (b)]` with `ndims` axes of the sizes of each dense shape,
+/// or of the targets. O(values out).
+///
+/// # Errors
+/// Entries that are out of order or repeated; more values than memory should be taken for.
+pub fn dense_of_sparse(sparse: &Sparse, padding: &Padding, records: &RowPartition) -> Result<Tensor> {
+    let ndims = sparse.ndims();
+    let mut sizes = Vec::with_capacity(records.nrows() * ndims);
+    for record in 0..records.nrows() {
+        for axis in 0..ndims {
+            let longest = records.range(record).map(|row| sparse.shape_of(row)[axis]).max().unwrap_or(0);
+            sizes.push(padding.size(axis, usize::try_from(longest).map_err(|_| Error::data("a size beyond this machine"))?)?);
+        }
+    }
+    let axes = padding.axes(&sizes, records, 1, sparse.values())?;
+    let mut runs = Runs::new();
+    for (record, sizes) in sizes.chunks_exact(ndims).enumerate() {
+        for row in records.range(record) {
+            sparse_row(sparse, row, sizes, &mut runs)?;
+        }
+    }
+    let values = Tensor::Leaf(runs.apply(sparse.values(), &padding.filling)?);
+    below_axes(&axes, values, &Tensor::Sparse(sparse.clone()))
+}
+
+fn sparse_row(sparse: &Sparse, row: usize, sizes: &[usize], runs: &mut Runs) -> Result<()> {
+    let total: usize = sizes.iter().product();
+    let (mut next, mut last): (usize, Option<&[i64]>) = (0, None);
+    for entry in sparse.entries().range(row) {
+        let index = sparse.index_of(entry);
+        if last.is_some_and(|last| last >= index) {
+            let how = if last == Some(index) { "is there twice" } else { "is out of order" };
+            let error = Error::data(format!("the index {index:?} {how}")).at_row(row);
+            return Err(error.help("`validate` lists such entries; sparse.reorder in `map` sorts them"));
+        }
+        last = Some(index);
+        if index.iter().zip(sizes).any(|(i, size)| *i >= *size as i64) {
+            continue;
+        }
+        let place = index.iter().zip(sizes).fold(0, |place, (i, size)| place * size + *i as usize);
+        runs.fill(place - next);
+        runs.copy(entry, 1);
+        next = place + 1;
+    }
+    runs.fill(total - next);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ragged() -> Tensor {
+        // One record: [[1 2 3] [] [4]]
+        let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![1, 2, 3, 4])));
+        let rows = Tensor::list(RowPartition::from_row_lengths([3, 0, 1]).unwrap(), values, None).unwrap();
+        Tensor::list(RowPartition::uniform(3, 1).unwrap(), rows, None).unwrap()
+    }
+
+    fn padding(targets: Vec<Target>, side: Side) -> Padding {
+        Padding { targets, multiple_of: None, side, filling: Arc::new(Int64Array::from(vec![0])), max_nbytes: 1 << 30 }
+    }
+
+    fn flat(tensor: &Tensor, levels: usize) -> Vec<i64> {
+        let (_, leaf) = tensor.levels(levels).unwrap();
+        leaf.as_leaf().unwrap().as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec()
+    }
+
+    #[test]
+    fn rows_are_filled_and_cut() {
+        let one = RowPartition::uniform(1, 1).unwrap();
+        use Target::*;
+        for (targets, side, want, lengths) in [
+            (vec![Longest, Longest], Side::Right, vec![1, 2, 3, 0, 0, 0, 4, 0, 0], vec![3, 0, 1]),
+            (vec![Longest, Longest], Side::Left, vec![1, 2, 3, 0, 0, 0, 0, 0, 4], vec![3, 0, 1]),
+            (vec![Exact(4), AtMost(2)], Side::Right, vec![1, 2, 0, 0, 4, 0, 0, 0], vec![2, 0, 1, 0]),
+            (vec![Exact(4), AtMost(2)], Side::Left, vec![0, 0, 1, 2, 0, 0, 0, 4], vec![0, 2, 0, 1]),
+            (vec![Exact(1), Longest], Side::Right, vec![1, 2, 3], vec![3]),
+            (vec![Exact(0), Longest], Side::Right, vec![], vec![]),
+        ] {
+            let padded = padding(targets.clone(), side).apply(&ragged(), &one, true, true).unwrap();
+            assert_eq!(flat(&padded.tensor, 2), want, "{targets:?}");
+            assert_eq!(flat(&padded.lengths[1], 1), lengths, "{targets:?}");
+            assert_eq!(padded.mask.unwrap().levels(2).unwrap().1.nrows(), want.len());
+        }
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_but_the_number_of_rows_is_not() {
+        let one = RowPartition::uniform(1, 1).unwrap();
+        let rounded = Padding { multiple_of: Some(4), ..padding(vec![Target::Longest; 2], Side::Right) };
+        let padded = rounded.apply(&ragged(), &one, false, false).unwrap();
+        let (axes, _) = padded.tensor.levels(2).unwrap();
+        assert_eq!((axes[0].row_length(0), axes[1].row_length(0)), (3, 4));
+    }
+
+    #[test]
+    fn too_much_padding_is_an_error() {
+        let one = RowPartition::uniform(1, 1).unwrap();
+        let error = padding(vec![Target::Exact(usize::MAX), Target::Exact(usize::MAX)], Side::Right).apply(&ragged(), &one, false, false);
+        assert!(error.unwrap_err().message().starts_with("padding it to [18446744073709551615, "));
+    }
+}

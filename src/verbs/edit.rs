@@ -1,0 +1,214 @@
+//! Changing fields at any depth: what verbs that work on fields share.
+//!
+//! A verb says what becomes of a field's type and gives a kernel for its values. This file finds the
+//! structure that the field stands in, keeps everything around it, and turns the row that a kernel
+//! complains about into the record.
+
+use super::{Bound, Map, Step};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::path::FieldPath;
+use crate::schema::{Element, Field, Schema, Type};
+use crate::tensor::{RowPartition, Tensor, row_of};
+use arrow_array::Array;
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Where the rows of a field stand: in which record, in which structures.
+pub struct Scope {
+    /// The partition of the rows into records.
+    pub records: RowPartition,
+    /// Which of the structures around the rows are not null; `None` if all.
+    pub parents: Option<NullBuffer>,
+}
+
+impl Scope {
+    /// Refuses values of which one is null, though the structure around it is not.
+    ///
+    /// # Errors
+    /// The first such row, and that `fill-null` is the way out.
+    pub fn refuse_nulls(&self, tensor: &Tensor, path: &FieldPath) -> Result<()> {
+        let row = match &self.parents {
+            None => tensor.first_null_row(),
+            Some(parents) => tensor.first_null_row().and_then(|first| {
+                (first..tensor.nrows()).find(|row| parents.is_valid(*row) && tensor.slice(*row, 1).first_null_row().is_some())
+            }),
+        };
+        let Some(row) = row else { return Ok(()) };
+        let help = format!("fill it first: fill-null '{path}={}'", filling(tensor));
+        Err(Error::data("holds a null, which has no place in a tensor").at_row(row).help(help))
+    }
+}
+
+/// What to fill nulls with, as an example for a message.
+fn filling(tensor: &Tensor) -> &'static str {
+    match tensor {
+        Tensor::List(list) if list.values().first_null_row().is_none() => "[]",
+        Tensor::List(list) => filling(list.values()),
+        Tensor::Leaf(array) => match array.data_type() {
+            DataType::LargeUtf8 | DataType::LargeBinary => "\"\"",
+            DataType::Boolean => "False",
+            _ => "0",
+        },
+        _ => "0",
+    }
+}
+
+/// What makes new fields of the fields of a structure.
+pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send + Sync>;
+
+/// Changes of fields, one after the other; each sees the schema that the ones before have left.
+pub struct Edits {
+    schema: Schema,
+    edits: Vec<Edit>,
+}
+
+struct Edit {
+    path: FieldPath,
+    /// The positions of the structures around the field, outermost first.
+    parents: Vec<usize>,
+    kernel: Kernel,
+}
+
+impl Edits {
+    /// No changes yet.
+    pub fn new(schema: &Schema) -> Edits {
+        Edits { schema: schema.clone(), edits: Vec::new() }
+    }
+
+    /// The schema behind the changes so far.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Changes the fields beside `path`: `plan` gets the fields of the structure and the position of the
+    /// one that is meant; it changes the types and gives the kernel that does the same to the values.
+    ///
+    /// # Errors
+    /// There is no such field; `plan` fails; two fields would have one name.
+    pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
+        let (mut parents, _) = self.schema.find(path)?;
+        let position = parents.pop().unwrap_or(0);
+        let kernel = change_fields(&mut self.schema.fields, &parents, |fields| {
+            let kernel = plan(fields, position)?;
+            if let Some((_, twice)) = fields.iter().enumerate().find(|(i, f)| fields[..*i].iter().any(|other| other.name == f.name)) {
+                let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));
+                let error = Error::usage(format!("there is a field {name} already"));
+                return Err(error.help(format!("leave it out or rename it first: drop {name}")));
+            }
+            Ok(kernel)
+        });
+        let kernel = kernel.map_err(|e| e.in_field(path))?;
+        self.edits.push(Edit { path: path.clone(), parents, kernel });
+        Ok(())
+    }
+
+    /// Changes one field: `plan` gets its type and gives the new one, and the kernel of its values.
+    ///
+    /// # Errors
+    /// As [`Edits::beside`].
+    pub fn change<K>(&mut self, path: &FieldPath, plan: impl FnOnce(&Type) -> Result<(Type, K)>) -> Result<()>
+    where
+        K: Fn(&Tensor, &Scope) -> Result<Tensor> + Send + Sync + 'static,
+    {
+        self.beside(path, |fields, position| {
+            let (ty, kernel) = plan(&fields[position].ty)?;
+            fields[position].ty = ty;
+            Ok(Box::new(move |mut tensors, scope| {
+                tensors[position] = kernel(&tensors[position], scope)?;
+                Ok(tensors)
+            }))
+        })
+    }
+
+    /// The changes as a step of a chain.
+    pub fn bound(self) -> Bound {
+        Bound { schema: Arc::new(self.schema.clone()), step: Step::Map(Arc::new(self)) }
+    }
+}
+
+impl Map for Edits {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let Chunk { nrows, mut columns, origin } = chunk;
+        for edit in &self.edits {
+            let scope = Scope { records: RowPartition::uniform(1, nrows)?, parents: None };
+            columns = inside(columns, &edit.parents, scope, &edit.kernel).map_err(|e| e.in_field(&edit.path))?;
+        }
+        Chunk::try_new(nrows, columns, origin)
+    }
+}
+
+/// Changes the fields of the structure that `parents` lead to.
+fn change_fields<R>(fields: &mut Vec<Field>, parents: &[usize], change: impl FnOnce(&mut Vec<Field>) -> Result<R>) -> Result<R> {
+    let Some((first, rest)) = parents.split_first() else { return change(fields) };
+    match fields.get_mut(*first).map(|f| &mut f.ty.element) {
+        Some(Element::Struct(inner)) => change_fields(inner, rest, change),
+        _ => Err(Error::usage("is no structure")),
+    }
+}
+
+/// Applies a kernel to the fields of the structures that `parents` lead to.
+fn inside(mut tensors: Vec<Tensor>, parents: &[usize], scope: Scope, kernel: &Kernel) -> Result<Vec<Tensor>> {
+    let Some((first, rest)) = parents.split_first() else {
+        return kernel(tensors, &scope).map_err(|e| {
+            e.locate(|at| at.row = at.row.map(|row| if row < scope.records.nvals() { row_of(&scope.records, row) } else { row }))
+        });
+    };
+    let structure = std::mem::replace(&mut tensors[*first], Tensor::structure(0, Vec::new(), None)?);
+    tensors[*first] = below(structure, scope.records, rest, kernel)?;
+    Ok(tensors)
+}
+
+fn below(tensor: Tensor, records: RowPartition, rest: &[usize], kernel: &Kernel) -> Result<Tensor> {
+    let nrows = tensor.nrows();
+    match tensor {
+        Tensor::List(list) => {
+            let (partition, validity) = (list.partition().clone(), list.validity().cloned());
+            let records = records.merge(&partition);
+            Tensor::list(partition, below(list.into_values(), records, rest, kernel)?, validity)
+        }
+        Tensor::Struct(s) => {
+            let validity = s.validity().cloned();
+            let scope = Scope { records, parents: validity.clone() };
+            Tensor::structure(nrows, inside(s.into_fields(), rest, scope, kernel)?, validity)
+        }
+        _ => Err(Error::data("is no structure")),
+    }
+}
+
+/// Shows the values of a field and their scope to `see`.
+///
+/// # Errors
+/// As `see`.
+pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &Scope) -> Result<()>) -> Result<()> {
+    let Some((first, rest)) = positions.split_first() else { return Ok(()) };
+    let (mut tensor, mut rest) = (&chunk.columns[*first], rest);
+    let mut scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None };
+    while let Some((next, after)) = rest.split_first() {
+        match tensor {
+            Tensor::List(list) => {
+                scope.records = scope.records.merge(list.partition());
+                tensor = list.values();
+            }
+            Tensor::Struct(s) => {
+                scope.parents = s.validity().cloned();
+                tensor = &s.fields()[*next];
+                rest = after;
+            }
+            _ => return Err(Error::data("is no structure")),
+        }
+    }
+    see(tensor, &scope).map_err(|e| e.locate(|at| at.row = at.row.map(|row| row_of(&scope.records, row))))
+}
+
+/// The number of axes of the structures around a field: axis numbers of the field start behind them.
+pub fn outer_rank(schema: &Schema, path: &FieldPath) -> usize {
+    let mut at = path.parent();
+    let mut rank = 0;
+    while let Some(parent) = at {
+        rank += schema.find(&parent).map_or(0, |(_, field)| field.ty.rank());
+        at = parent.parent();
+    }
+    rank
+}

@@ -1,0 +1,142 @@
+//! What is padded, and how: the one way of `to-dense`, `padded-batch` and `bucket`.
+
+use super::edit::{Edits, Scope, outer_rank};
+use super::padding::AxisSize;
+use crate::error::Result;
+use crate::path::FieldPath;
+use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
+use crate::tensor::Tensor;
+use crate::tensor::pad::{Padding, Side, Target, dense_of_sparse};
+use arrow_array::ArrayRef;
+
+/// All that is padded, and how.
+pub struct Plan {
+    pub fields: Vec<Dense>,
+    pub side: Side,
+    pub multiple_of: Option<usize>,
+    pub lengths: bool,
+    pub mask: bool,
+    pub max_nbytes: u64,
+}
+
+/// A field to make dense.
+#[derive(Clone)]
+pub struct Dense {
+    pub path: FieldPath,
+    /// One for each own axis.
+    pub sizes: Vec<AxisSize>,
+    pub filling: ArrayRef,
+}
+
+impl Plan {
+    /// Whether a size is only known when all records have been seen.
+    pub fn needs_maxima(&self) -> bool {
+        self.fields.iter().any(|f| f.sizes.contains(&AxisSize::Max))
+    }
+
+    /// The changes of all fields. `max` is the number found, or `?` as long as there is none; in the
+    /// types it is `?` always.
+    ///
+    /// # Errors
+    /// A new field has a name that is there already.
+    pub fn edits(&self, schema: &Schema, maxima: Option<&[Vec<usize>]>) -> Result<Edits> {
+        let mut edits = Edits::new(schema);
+        for (number, field) in self.fields.iter().enumerate() {
+            let maxima = maxima.and_then(|m| m.get(number));
+            let targets = field.sizes.iter().enumerate().map(|(axis, size)| match size {
+                AxisSize::Longest => Target::Longest,
+                AxisSize::AtMost(n) => Target::AtMost(*n),
+                AxisSize::Exact(n) => Target::Exact(*n),
+                AxisSize::Max => maxima.and_then(|m| m.get(axis)).map_or(Target::Longest, |n| Target::Exact(*n)),
+            });
+            self.edit(&mut edits, field, targets.collect())?;
+        }
+        Ok(edits)
+    }
+
+    fn edit(&self, edits: &mut Edits, field: &Dense, mut targets: Vec<Target>) -> Result<()> {
+        let outer = outer_rank(edits.schema(), &field.path);
+        let path = field.path.clone();
+        edits.beside(&field.path, |fields, position| {
+            let ty = fields[position].ty.clone();
+            for (target, dim) in targets.iter_mut().zip(&ty.dims) {
+                if let Size::Known(size) = dim.size {
+                    *target = known_target(*target, usize::try_from(size).unwrap_or(usize::MAX));
+                }
+            }
+            let sized = |axis: usize| match targets[axis] {
+                // `max` is one number, but only known at the end.
+                _ if field.sizes[axis] == AxisSize::Max => Dim::UNIFORM,
+                Target::Exact(n) => Dim::known(n as u64),
+                _ => Dim { size: Size::Uniform, label: ty.dims[axis].label.clone() },
+            };
+            let dims: Vec<Dim> = (0..ty.rank()).map(sized).collect();
+            let is_same =
+                |axis: &usize| matches!((ty.dims[*axis].size, targets[*axis]), (Size::Known(n), Target::Exact(m)) if n == m as u64);
+            let mut padding = Padding {
+                targets: Vec::new(),
+                multiple_of: self.multiple_of,
+                side: self.side,
+                filling: field.filling.clone(),
+                max_nbytes: self.max_nbytes,
+            };
+            if ty.is_sparse() {
+                padding.targets = targets;
+                fields[position].ty = Type { element: Element::Value(ty.dtype().cloned().unwrap_or(DType::Null)), dims, ..ty };
+                return Ok(Box::new(move |mut tensors, scope: &Scope| {
+                    scope.refuse_nulls(&tensors[position], &path)?;
+                    if let Tensor::Sparse(sparse) = &tensors[position] {
+                        tensors[position] = dense_of_sparse(sparse, &padding, &scope.records)?;
+                    }
+                    Ok(tensors)
+                }));
+            }
+            let depth = (0..ty.rank()).rev().find(|axis| !is_same(axis)).map_or(0, |axis| axis + 1);
+            padding.targets = targets[..depth].to_vec();
+            let is_changed = |axis: &usize| match (ty.dims[*axis].size, targets[*axis]) {
+                (Size::Ragged, _) => true,
+                (Size::Known(_), _) => !is_same(axis),
+                (Size::Uniform, Target::Longest) => outer > 0 || (self.multiple_of.is_some() && (*axis > 0 || depth == 1)),
+                (Size::Uniform, _) => true,
+            };
+            let changed: Vec<usize> = (0..depth).filter(is_changed).collect();
+            let changed = if self.lengths { changed } else { Vec::new() };
+            let name = fields[position].name.clone();
+            let mut added = Vec::new();
+            for axis in &changed {
+                let name = if changed.len() == 1 { format!("{name}/lengths") } else { format!("{name}/lengths_{}", outer + axis) };
+                added.push(Field::new(name, Type { optional: ty.optional, ..Type::tensor(DType::Int64, dims[..*axis].to_vec()) }));
+            }
+            let with_mask = self.mask && depth > 0;
+            if with_mask {
+                added.push(Field::new(
+                    format!("{name}/mask"),
+                    Type { optional: ty.optional, ..Type::tensor(DType::Bool, dims[..depth].to_vec()) },
+                ));
+            }
+            fields[position].ty.dims = dims;
+            fields.splice(position + 1..position + 1, added);
+            Ok(Box::new(move |mut tensors, scope: &Scope| {
+                scope.refuse_nulls(&tensors[position], &path)?;
+                if depth == 0 {
+                    return Ok(tensors);
+                }
+                let padded = padding.apply(&tensors[position], &scope.records, !changed.is_empty(), with_mask)?;
+                let lengths = changed.iter().filter_map(|axis| padded.lengths.get(*axis).cloned());
+                let added: Vec<Tensor> = lengths.chain(padded.mask).collect();
+                tensors[position] = padded.tensor;
+                tensors.splice(position + 1..position + 1, added);
+                Ok(tensors)
+            }))
+        })
+    }
+}
+
+/// The target on an axis whose size is known.
+fn known_target(target: Target, size: usize) -> Target {
+    match target {
+        Target::Longest => Target::Exact(size),
+        Target::AtMost(most) => Target::Exact(size.min(most)),
+        exact => exact,
+    }
+}

@@ -1,0 +1,201 @@
+//! `--default` and `--shape`: what verbs that pad have in common.
+
+use crate::error::{Error, Result};
+use crate::path::{self, FieldPath};
+use crate::schema::literal::{parse_literal, parse_literal_for};
+use crate::schema::{DType, Literal, Schema};
+use crate::tensor::literal::{literal_array, zero};
+use arrow_array::ArrayRef;
+
+/// `--default` and `--shape`, each for one field or for all.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct PaddingArgs {
+    /// What to fill in, as x=-1, or -1 for all fields it fits [default: 0, "", False]
+    #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
+    defaults: Vec<Default>,
+    /// Sizes, as 'x=[?, 512]', of each axis: `?` longest, `<=512` longest but at most 512, 512 exactly
+    #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
+    shapes: Vec<Shape>,
+}
+
+#[derive(Clone, Debug)]
+struct Default {
+    /// `None`: all fields that the literal fits.
+    path: Option<FieldPath>,
+    text: String,
+}
+
+#[derive(Clone, Debug)]
+struct Shape {
+    /// `None`: all fields.
+    path: Option<FieldPath>,
+    sizes: Vec<AxisSize>,
+}
+
+/// What a shape says of one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisSize {
+    /// `?`: the longest within the record.
+    Longest,
+    /// `<=512`.
+    AtMost(usize),
+    /// `512`.
+    Exact(usize),
+    /// `max`: the longest over the whole input.
+    Max,
+}
+
+fn parse_default(text: &str) -> Result<Default, Error> {
+    let parts = path::split(text, '=')?;
+    let is_quoted = text.starts_with(['"', '\'']) || text.starts_with("b\"") || text.starts_with("b'");
+    match parts.as_slice() {
+        [name, _, ..] if !is_quoted => Ok(Default { path: Some(FieldPath::parse(name)?), text: text[name.len() + 1..].to_owned() }),
+        _ => Ok(Default { path: None, text: text.to_owned() }),
+    }
+}
+
+fn parse_shape(text: &str) -> Result<Shape, Error> {
+    let expected = || Error::usage(format!("expected a shape as 'x=[?, <=512, 4, max]', found `{text}`"));
+    let (name, sizes) = match text.trim_start().starts_with('[') {
+        true => (None, text),
+        false => {
+            let (name, sizes) = super::fields::split_assignment(text, "a shape as 'x=[?, 512]'")?;
+            (Some(FieldPath::parse(name)?), sizes)
+        }
+    };
+    let inner = sizes.trim().strip_prefix('[').and_then(|s| s.strip_suffix(']')).ok_or_else(expected)?;
+    let size = |part: &str| -> Result<AxisSize> {
+        let number = |digits: &str| digits.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
+        match part.trim() {
+            "?" => Ok(AxisSize::Longest),
+            "max" => Ok(AxisSize::Max),
+            limit if limit.starts_with("<=") => number(&limit[2..]).map(AxisSize::AtMost).ok_or_else(expected),
+            exact => number(exact).map(AxisSize::Exact).ok_or_else(expected),
+        }
+    };
+    let sizes = if inner.trim().is_empty() { Vec::new() } else { inner.split(',').map(size).collect::<Result<_>>()? };
+    Ok(Shape { path: name, sizes })
+}
+
+impl PaddingArgs {
+    /// Whether neither option was given.
+    pub fn is_empty(&self) -> bool {
+        self.defaults.is_empty() && self.shapes.is_empty()
+    }
+
+    /// Whether a shape asks for the longest rows of the whole input.
+    pub fn has_max(&self) -> bool {
+        self.shapes.iter().any(|s| s.sizes.contains(&AxisSize::Max))
+    }
+
+    /// Whether one of the options names this field.
+    pub fn names(&self, path: &FieldPath) -> bool {
+        self.defaults.iter().any(|d| d.path.as_ref() == Some(path)) || self.shapes.iter().any(|s| s.path.as_ref() == Some(path))
+    }
+
+    /// Checks that the fields named are there, and are among those that the verb works on.
+    ///
+    /// # Errors
+    /// An unknown field, a field that is not worked on, a field named twice.
+    pub fn check(&self, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
+        for (option, paths) in [
+            ("--default", self.defaults.iter().map(|d| &d.path).collect::<Vec<_>>()),
+            ("--shape", self.shapes.iter().map(|s| &s.path).collect()),
+        ] {
+            for (i, path) in paths.iter().enumerate() {
+                if paths[..i].contains(path) {
+                    let of = path.as_ref().map_or_else(|| "all fields".to_owned(), ToString::to_string);
+                    return Err(Error::usage(format!("{option} is given twice for {of}")));
+                }
+                let Some(path) = path else { continue };
+                let (_, field) = schema.find(path).map_err(|e| e.help(format!("as {option} asks")))?;
+                let is_scalar_default = option == "--default" && field.ty.dims.is_empty();
+                if !is_scalar_default && !worked.contains(path) {
+                    return Err(Error::usage(format!("{option} names a field that is not padded: it is {}", field.ty)).in_field(path));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The shape given for a field of `rank` axes of its own.
+    ///
+    /// # Errors
+    /// Another number of axes.
+    pub fn shape(&self, path: &FieldPath, rank: usize) -> Result<Option<&[AxisSize]>> {
+        let named = self.shapes.iter().find(|s| s.path.as_ref() == Some(path));
+        let Some(shape) = named.or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
+        if shape.sizes.len() != rank {
+            let question = vec!["?"; rank].join(", ");
+            let axes = if rank == 1 { "axis" } else { "axes" };
+            let error = Error::usage(format!("a --shape of {} for a field of {rank} {axes}", shape.sizes.len())).in_field(path);
+            return Err(error.help(format!("one size for each axis, as --shape '{path}=[{question}]'")));
+        }
+        Ok(Some(&shape.sizes))
+    }
+
+    /// `[1]`: what to fill a field with.
+    ///
+    /// # Errors
+    /// A default that does not fit the field's dtype; a dtype that no tensor has.
+    pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
+        let zero = zero(dtype).ok_or_else(|| Error::usage(format!("{dtype} values cannot be padded")).in_field(path))?;
+        if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
+            let literal = parse_literal_for(&default.text, Some(dtype)).map_err(|e| e.in_field(path))?;
+            return literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a default is never cast"));
+        }
+        let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else {
+            return literal_array(&zero, dtype);
+        };
+        let literal = match parse_literal(&default.text) {
+            Ok(literal) => literal,
+            Err(_) => Literal::String(default.text.clone()),
+        };
+        let fits = match literal {
+            Literal::Int(_) | Literal::Float(_) => dtype.is_number(),
+            Literal::Bool(_) => *dtype == DType::Bool,
+            Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
+            Literal::Bytes(_) => *dtype == DType::Bytes,
+            Literal::None | Literal::List(_) => {
+                return Err(Error::usage(format!("--default {literal}: expected a number, a string or a bool")));
+            }
+        };
+        literal_array(if fits { &literal } else { &zero }, dtype)
+            .map_err(|e| e.in_field(path).help(format!("a default is never cast; give this field its own: --default '{path}=..'")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read() {
+        use AxisSize::*;
+        for (text, path, want) in [
+            ("x=[?, <=512, 4, max]", Some("x"), vec![Longest, AtMost(512), Exact(4), Max]),
+            ("a.b=[]", Some("a.b"), vec![]),
+            ("[0]", None, vec![Exact(0)]),
+        ] {
+            let shape = parse_shape(text).expect(text);
+            assert_eq!((shape.path.map(|p| p.to_string()).as_deref(), shape.sizes), (path, want));
+        }
+        for text in ["x", "x=5", "x=[-1]", "x=[a]", "x=[1,]", "=[1]", "x=[<=]"] {
+            assert!(parse_shape(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_default_is_for_one_field_or_for_those_it_fits() {
+        let args = PaddingArgs { defaults: vec![parse_default("s=<pad>").unwrap(), parse_default("-1").unwrap()], shapes: Vec::new() };
+        let text = |name: &str, dtype: DType| {
+            let array = args.filling(&FieldPath::name(name), &dtype).map_err(|e| e.to_string())?;
+            arrow_cast::display::array_value_to_string(&array, 0).map_err(|e| e.to_string())
+        };
+        assert_eq!(text("s", DType::String), Ok("<pad>".to_owned()));
+        assert_eq!(text("t", DType::String), Ok(String::new()));
+        assert_eq!(text("i", DType::Int64), Ok("-1".to_owned()));
+        assert_eq!(text("f", DType::Float32), Ok("-1.0".to_owned()));
+        assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is outside the range of uint8"));
+    }
+}

@@ -1,0 +1,125 @@
+//! `promote PATH --as NAME`: a field moves up to the structure around its own.
+
+use super::edit::Edits;
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{Element, Field, Schema};
+use crate::tensor::Tensor;
+use crate::tensor::merge::{promote, promoted_type};
+use std::sync::Arc;
+
+/// A field moves up to the structure around its own.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Promote {
+    /// The field, as docs.tokens
+    #[arg(value_name = "PATH", value_parser = FieldPath::parse)]
+    path: FieldPath,
+    /// Its name there [default: its own]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Leave it out where it was
+    #[arg(long = "move")]
+    moves: bool,
+}
+
+impl Verb for Promote {
+    const NAME: &'static str = "promote";
+    const SUMMARY: &'static str = "Move a field of structures up a level";
+    const ABOUT: &'static str = "\
+`docs.tokens` becomes a field of the record: the axes of `docs` and the first axis of `tokens` are merged, so \
+that its values stay in their order. A scalar of every document becomes a vector. The source stays where it is; --move \
+takes it away. A null structure or value stays a null; a null list among the merged ones gives nothing. A field \
+of that name is replaced.";
+    const MEANING: &'static str = "tf.experimental.StructuredTensor.promote";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the tokens of all documents, in a row",
+            args: "promote docs.tokens --as toks --move",
+            input: "{\"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}, {\"title\": \"c\", \"tokens\": [3]}]}\n",
+            output: "{\"docs\":[{\"title\":\"a\"},{\"title\":\"b\"},{\"title\":\"c\"}],\"toks\":[1,2,3]}\n",
+        },
+        Example {
+            about: "a scalar of every document becomes a vector",
+            args: "promote docs.title --as titles then select titles",
+            input: "{\"docs\": [{\"title\": \"a\"}, {\"title\": \"b\"}]}\n{\"docs\": []}\n",
+            output: "{\"titles\":[\"a\",\"b\"]}\n{\"titles\":[]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let name = match &self.name {
+            Some(text) => match FieldPath::parse(text)?.names() {
+                [name] => name.clone(),
+                _ => {
+                    return Err(Error::usage(format!("--as {text}: expected one name, not a path"))
+                        .help(format!("a name with a dot in it is written `{text}` in backquotes")));
+                }
+            },
+            None => self.path.last().to_owned(),
+        };
+        let (_, field) = schema.find(&self.path)?;
+        let Some(parent) = self.path.parent() else {
+            let error = Error::usage("is a field of the record already: there is nothing above it").in_field(&self.path);
+            return Err(match field.ty.fields().and_then(|inner| inner.first()) {
+                Some(inner) => error.help(format!("to move its fields up, name one of them: promote {}", self.path.join(&inner.name))),
+                None => error,
+            });
+        };
+        let field_ty = field.ty.clone();
+        let mut edits = Edits::new(schema);
+        let (last, moves) = (self.path.last().to_owned(), self.moves);
+        edits.beside(&parent, |fields, position| {
+            let structure = fields[position].ty.clone();
+            let Some(number) = structure.fields().and_then(|inner| inner.iter().position(|f| f.name == last)) else {
+                return Err(Error::usage("is no structure"));
+            };
+            if field_ty.is_sparse() && structure.rank() > 0 {
+                let error = Error::usage("is sparse, and its axes cannot be merged with those of its structures").in_field(&self.path);
+                return Err(error.help(format!("make it dense first: to-dense -f {}", self.path)));
+            }
+            let promoted = Field::new(name.clone(), promoted_type(&structure, &field_ty));
+            if let (true, Element::Struct(inner)) = (moves, &mut fields[position].ty.element) {
+                inner.remove(number);
+            }
+            let replaced = fields.iter().position(|f| f.name == name);
+            if replaced == Some(position) && moves {
+                return Err(Error::usage(format!("{} would replace the structure it comes from", quoted(&name)))
+                    .help("give it another name with --as"));
+            }
+            match replaced {
+                Some(at) => fields[at] = promoted,
+                None => fields.push(promoted),
+            }
+            let (axes, has_axis) = (structure.rank(), field_ty.rank() > 0);
+            Ok(Box::new(move |mut tensors: Vec<Tensor>, _| {
+                let promoted = promote(&tensors[position], axes, number, has_axis)?;
+                if moves {
+                    tensors[position] = without(&tensors[position], axes, number)?;
+                }
+                match replaced {
+                    Some(at) => tensors[at] = promoted,
+                    None => tensors.push(promoted),
+                }
+                Ok(tensors)
+            }))
+        })?;
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let name = self.name.as_deref().and_then(|text| FieldPath::parse(text).ok()).map(|p| p.last().to_owned());
+        after.and_fields(self.path.names().first().cloned().into_iter().chain(name))
+    }
+}
+
+/// The structures without one of their fields.
+fn without(structure: &Tensor, axes: usize, number: usize) -> Result<Tensor> {
+    structure.map_below(axes, &mut |below| {
+        let s = below.as_struct()?;
+        let fields = s.fields().iter().enumerate().filter(|(i, _)| *i != number).map(|(_, f)| f.clone());
+        Tensor::structure(below.nrows(), fields.collect(), s.validity().cloned())
+    })
+}

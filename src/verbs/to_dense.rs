@@ -1,0 +1,229 @@
+//! `to-dense`: ragged axes become uniform, sparse tensors become dense.
+
+use super::edit::{Edits, outer_rank, visit};
+use super::fields::{FieldArgs, every_field};
+use super::memory::{Budget, Held};
+use super::pad_plan::{Dense, Plan};
+use super::padding::{AxisSize, PaddingArgs};
+use super::{Bound, Example, Flow, Fold, Map, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{Field, Schema, Size, Type};
+use crate::tensor::Tensor;
+use crate::tensor::pad::Side;
+use std::sync::Arc;
+
+/// Ragged and sparse fields become dense.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ToDense {
+    #[command(flatten)]
+    fields: FieldArgs,
+    #[command(flatten)]
+    padding: PaddingArgs,
+    /// On which side of an axis the filling stands
+    #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
+    side: String,
+    /// Round sizes that are not given up to a multiple of N
+    #[arg(long, value_name = "N", value_parser = positive)]
+    multiple_of: Option<usize>,
+    /// Keep the lengths of the rows, as FIELD/lengths
+    #[arg(long)]
+    lengths: bool,
+    /// Add a mask of what is no filling, as FIELD/mask
+    #[arg(long)]
+    mask: bool,
+}
+
+/// A number of at least 1.
+///
+/// # Errors
+/// Anything else.
+pub fn positive(text: &str) -> Result<usize, Error> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Error::usage("expected a number of at least 1"))
+}
+
+impl Verb for ToDense {
+    const NAME: &'static str = "to-dense";
+    const SUMMARY: &'static str = "Pad ragged fields, fill up sparse ones";
+    const ABOUT: &'static str = "\
+Every ragged axis gets one size in each record: that of its longest row, or what --shape says; shorter rows are \
+filled with --default, longer ones cut at their end. A vector is dense already and stays as it is unless a \
+shape or --multiple-of is given. In a shape `?` is the longest row of the record, `<=512` the longest but at \
+most 512, 512 exactly that, and `max` the longest of the whole input, which is held in memory for it (see \
+--max-memory).\n\n\
+--side left puts the filling in front. --multiple-of rounds up the sizes that no number gives, but not the number of \
+rows. --lengths keeps what was there as FIELD/lengths (FIELD/lengths_AXIS where several axes are padded), \
+which `from-dense --lengths` takes back; --mask adds a bool field FIELD/mask.\n\n\
+A field inside structures is padded to the longest of the record. Structures with ragged axes have no filling: \
+they are left out, and refused if they are named; promote their fields first. Nulls are refused.";
+    const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "a batch of sentences, padded to its longest",
+            args: "batch 2 then to-dense --default '<pad>' --lengths",
+            input: "{\"words\": [\"John\", \"likes\", \"the\", \"big\", \"dog\"]}\n{\"words\": [\"Mary\", \"sleeps\"]}\n",
+            output: "{\"words\":[[\"John\",\"likes\",\"the\",\"big\",\"dog\"],[\"Mary\",\"sleeps\",\"<pad>\",\"<pad>\",\"<pad>\"]],\"words/lengths\":[5,2]}\n",
+        },
+        Example {
+            about: "every record to exactly 4 tokens, with a mask",
+            args: "to-dense --shape 'tokens=[4]' --default tokens=-1 --mask",
+            input: "{\"tokens\": [5, 2]}\n{\"tokens\": [1, 2, 3, 4, 5]}\n",
+            output: "{\"tokens\":[5,2,-1,-1],\"tokens/mask\":[true,true,false,false]}\n\
+                     {\"tokens\":[1,2,3,4],\"tokens/mask\":[true,true,true,true]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let plan = self.plan(schema, options)?;
+        let edits = plan.edits(schema, None)?;
+        let dense = Arc::new(edits.schema().clone());
+        if !plan.needs_maxima() {
+            return Ok(edits.bound());
+        }
+        let positions = plan.fields.iter().map(|f| Ok(schema.find(&f.path)?.0)).collect::<Result<Vec<_>>>()?;
+        let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();
+        let held = Held::new("a shape with `max`", "give a number instead of `max`", options);
+        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, held, edits: None };
+        Ok(Bound { schema: dense, step: Step::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let records = if self.padding.has_max() { None } else { after.records };
+        self.fields.demand(Demand { records, ..after }, &["/lengths*", "/mask"])
+    }
+}
+
+impl ToDense {
+    fn plan(&self, schema: &Schema, options: &Options) -> Result<Plan> {
+        let named = self.fields.resolve(schema)?;
+        let mut paths = Vec::new();
+        match &named {
+            None => inner_fields(&schema.fields, None, &mut paths),
+            Some(named) => {
+                for path in named {
+                    let (_, field) = schema.find(path)?;
+                    check_named(schema, path, &field.ty)?;
+                    match field.ty.fields() {
+                        Some(inner) => inner_fields(inner, Some(path), &mut paths),
+                        None => paths.push(path.clone()),
+                    }
+                }
+            }
+        }
+        let mut fields: Vec<Dense> = Vec::new();
+        for path in paths {
+            let (_, field) = schema.find(&path)?;
+            let Some(dtype) = field.ty.dtype().filter(|d| d.is_tensor() && field.ty.rank() > 0) else { continue };
+            if fields.iter().any(|f| f.path == path) {
+                continue;
+            }
+            let sizes = self.padding.shape(&path, field.ty.rank())?;
+            let is_named = named.is_some() || self.padding.names(&path);
+            if sizes.is_none() && self.multiple_of.is_none() && !is_named && !needs_padding(schema, &path, &field.ty) {
+                continue;
+            }
+            let sizes = sizes.map_or_else(|| vec![AxisSize::Longest; field.ty.rank()], <[_]>::to_vec);
+            fields.push(Dense { filling: self.padding.filling(&path, dtype)?, sizes, path });
+        }
+        self.padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
+        Ok(Plan {
+            fields,
+            side: if self.side == "left" { Side::Left } else { Side::Right },
+            multiple_of: self.multiple_of,
+            lengths: self.lengths,
+            mask: self.mask,
+            max_nbytes: Budget::limit(options),
+        })
+    }
+}
+
+/// Fields that are no structures, of structures without ragged axes.
+fn inner_fields(fields: &[Field], parent: Option<&FieldPath>, paths: &mut Vec<FieldPath>) {
+    let mut ragged: Vec<FieldPath> = Vec::new();
+    every_field(fields, parent, &mut |path, field| {
+        let names = path.names();
+        if ragged.iter().any(|outer| names.starts_with(outer.names())) {
+            return;
+        }
+        match field.ty.fields() {
+            Some(_) if field.ty.is_ragged() => ragged.push(path),
+            Some(_) => {}
+            None => paths.push(path),
+        }
+    });
+}
+
+fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
+    let mut outer = Some(path.clone());
+    while let Some(at) = outer {
+        let (_, field) = schema.find(&at)?;
+        if let (Some(inner), Some(axis)) = (field.ty.fields(), field.ty.dims.iter().position(|d| d.size == Size::Ragged)) {
+            let name = if at == *path { inner.first().map(|f| at.join(&f.name)) } else { Some(path.clone()) };
+            let error = Error::usage("is a ragged arrangement of structures, and there is no filling for a structure");
+            let name = name.unwrap_or(at.clone());
+            return Err(error.in_field(&at).on_axis(axis).help(format!("move its fields up first: promote {name} --as {}", name.last())));
+        }
+        outer = at.parent();
+    }
+    match ty.dtype() {
+        Some(dtype) if !dtype.is_tensor() => Err(Error::usage(format!("{dtype} values cannot be padded")).in_field(path)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the field has axes whose sizes differ inside a record.
+fn needs_padding(schema: &Schema, path: &FieldPath, ty: &Type) -> bool {
+    let several = outer_rank(schema, path) > 0;
+    ty.is_sparse() || ty.dims.iter().any(|d| d.size == Size::Ragged || (several && d.size == Size::Uniform))
+}
+
+/// Holds all records until the longest rows are known.
+struct Maxima {
+    schema: Arc<Schema>,
+    plan: Plan,
+    positions: Vec<Vec<usize>>,
+    maxima: Vec<Vec<usize>>,
+    held: Held,
+    edits: Option<Edits>,
+}
+
+impl Fold for Maxima {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        for (positions, maxima) in self.positions.iter().zip(&mut self.maxima) {
+            visit(&chunk, positions, &mut |tensor, _| longest_rows(tensor, maxima))?;
+        }
+        self.held.push_back(chunk)?;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        let edits = match &self.edits {
+            Some(edits) => edits,
+            None => self.edits.insert(self.plan.edits(&self.schema, Some(&self.maxima))?),
+        };
+        let Some(chunk) = self.held.pop_front() else { return Ok(None) };
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        edits.apply(chunk).map(Some).map_err(|e| origin.resolve(e, nrows))
+    }
+}
+
+fn longest_rows(tensor: &Tensor, maxima: &mut [usize]) -> Result<()> {
+    if let Tensor::Sparse(sparse) = tensor {
+        for row in 0..sparse.nrows() {
+            for (longest, size) in maxima.iter_mut().zip(sparse.shape_of(row)) {
+                *longest = (*longest).max(usize::try_from(*size).map_err(|_| Error::data("a size beyond this machine").at_row(row))?);
+            }
+        }
+        return Ok(());
+    }
+    let mut at = tensor;
+    for longest in maxima {
+        let list = at.as_list()?;
+        *longest = (*longest).max(list.partition().max_row_length());
+        at = list.values();
+    }
+    Ok(())
+}

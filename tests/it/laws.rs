@@ -1,0 +1,151 @@
+//! What holds for all data: property tests over random schemas, nesting, sizes and nulls.
+
+use crate::random::{Dataset, dataset};
+use crate::tatter::{Outcome, parallel, shell, tatter};
+use proptest::prelude::*;
+use serde_json::Value;
+use tatter::verbs::VERBS;
+
+/// Runs a line of verbs over the dataset, under its schema.
+fn under(schema: &str, verbs: &str, options: &[&str], input: &[u8]) -> Outcome {
+    let mut words: Vec<&str> = verbs.split_whitespace().collect();
+    words.extend(["--from", "jsonl", "--schema", schema]);
+    words.extend(options);
+    tatter(&words, input)
+}
+
+fn run(data: &Dataset, verbs: &str) -> Outcome {
+    under(&data.schema, verbs, &[], &data.jsonl())
+}
+
+/// The records that a run which must succeed prints.
+fn records(outcome: &Outcome) -> Vec<Value> {
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Chains that work on any schema, whether or not they like its data.
+const CHAINS: &[&str] = &[
+    "convert",
+    "head 2",
+    "tail 3",
+    "skip 2",
+    "select a",
+    "drop a",
+    "rename a=z",
+    "batch 2",
+    "batch 3 --drop-remainder",
+    "batch all",
+    "unbatch",
+    "padded-batch 2",
+    "to-dense",
+    "merge-dims a 0 1",
+    "promote a.a --as z",
+    "count",
+    "show",
+    "schema",
+];
+
+/// Two verbs of which the second works on what the first gives.
+const PAIRS: &[(&str, &str)] = &[
+    ("batch 2", "unbatch"),
+    ("batch 2", "batch 2"),
+    ("batch 3", "merge-dims a 0 1"),
+    ("batch 2", "to-dense"),
+    ("batch 2", "count"),
+    ("batch 2", "schema"),
+    ("skip 1", "head 2"),
+    ("tail 3", "batch all"),
+    ("rename a=z", "select z"),
+    ("promote a.a --as z", "batch 2"),
+    ("to-dense", "batch 2"),
+    ("unbatch", "batch 2"),
+    ("padded-batch 2", "unbatch"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is read is what is written, and written again it is the same bytes.
+    #[test]
+    fn json_lines_come_out_as_they_went_in(data in dataset(true)) {
+        let outcome = run(&data, "convert");
+        prop_assert_eq!(&records(&outcome), &data.records, "{}", data.schema);
+        let again = under(&data.schema, "convert", &[], &outcome.stdout);
+        prop_assert_eq!(again.text(), outcome.text());
+    }
+
+    /// The printed schema reads the same records, and prints itself.
+    #[test]
+    fn the_printed_schema_reads_its_records(data in dataset(true)) {
+        let printed = run(&data, "schema");
+        prop_assert_eq!(printed.status, 0, "{}: {}", data.schema, printed.stderr);
+        let printed = printed.text();
+        let again = under(&printed, "schema", &[], &data.jsonl());
+        prop_assert_eq!(again.text(), printed.clone());
+        prop_assert_eq!(&records(&under(&printed, "convert", &[], &data.jsonl())), &data.records);
+    }
+
+    /// Without `--schema` the same values come out, whatever types are inferred.
+    #[test]
+    fn inference_loses_nothing(data in dataset(true)) {
+        let outcome = tatter(&["convert", "--from", "jsonl"], &data.jsonl());
+        let found = records(&outcome);
+        prop_assert_eq!(found.len(), data.records.len());
+        let written = under(&data.schema, "convert", &[], &outcome.stdout);
+        prop_assert_eq!(&records(&written), &data.records);
+    }
+
+    #[test]
+    fn unbatch_takes_batch_back(data in dataset(true), n in 1usize..5) {
+        let outcome = run(&data, &format!("batch {n} then unbatch"));
+        prop_assert_eq!(&records(&outcome), &data.records, "{}", data.schema);
+    }
+
+    /// A chain gives what the pipe of its verbs gives.
+    #[test]
+    fn a_chain_is_the_pipe_of_its_verbs(data in dataset(true), pair in prop::sample::select(PAIRS)) {
+        let (first, second) = pair;
+        let chain = run(&data, &format!("{first} then {second}"));
+        let front = run(&data, first);
+        if front.status != 0 {
+            prop_assert_ne!(chain.status, 0, "{} fails alone: {}", first, front.stderr);
+            return Ok(());
+        }
+        let schema = run(&data, &format!("{first} then schema"));
+        prop_assert_eq!(schema.status, 0, "{}", schema.stderr);
+        let back = under(&schema.text(), second, &[], &front.stdout);
+        prop_assert_eq!(chain.status, back.status, "{} | {}: chain {} pipe {}", first, second, chain.stderr, back.stderr);
+        if chain.status == 0 {
+            prop_assert_eq!(chain.text(), back.text());
+        }
+    }
+
+    /// Threads and chunk sizes change no byte of the output, and nothing of a message.
+    #[test]
+    fn threads_and_chunks_change_nothing(data in dataset(true), verbs in prop::sample::select(CHAINS)) {
+        let one = under(&data.schema, verbs, &["--threads", "1", "--chunk-rows", "1000"], &data.jsonl());
+        for (threads, rows) in [("8", "1"), ("1", "1"), ("3", "2")] {
+            let other = under(&data.schema, verbs, &["--threads", threads, "--chunk-rows", rows], &data.jsonl());
+            prop_assert_eq!(&other.stdout, &one.stdout, "{} with {} threads, chunks of {}", verbs, threads, rows);
+            prop_assert_eq!(other.status, one.status);
+            prop_assert_eq!(&other.stderr, &one.stderr);
+        }
+    }
+}
+
+/// The same for every verb there is, through its examples.
+#[test]
+fn threads_and_chunks_change_no_example() {
+    let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter()).collect();
+    let wrong: Vec<String> = parallel(&examples, |example| {
+        let directory = tempfile::tempdir().unwrap();
+        let run = |options: &str| shell(&format!("tatter {options} {}", example.args), directory.path(), example.input.as_bytes()).text();
+        let same = run("--threads 1 --chunk-rows 1000") == run("--threads 8 --chunk-rows 1");
+        (!same).then(|| example.args.to_owned())
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
