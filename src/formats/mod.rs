@@ -4,6 +4,7 @@
 //! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
 //! no threads, locks or channels and never see verbs.
 
+mod jsonl;
 mod none;
 mod text;
 
@@ -19,7 +20,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// All formats. Adding one is one file, its `mod` line and its line here.
-pub static FORMATS: &[&dyn Format] = &[&text::Text, &none::Nothing];
+pub static FORMATS: &[&dyn Format] = &[&jsonl::Jsonl, &jsonl::Json, &text::Text, &none::Nothing];
 
 /// A file format.
 pub trait Format: Sync {

@@ -1,0 +1,221 @@
+//! A block into a chunk, and a block into what is seen of its types.
+
+use super::block::{Block, Layout, Piece};
+use super::column::Manner;
+use super::cursor::Cursor;
+use super::object::Object;
+use super::observe::Observation;
+use super::trouble::{Class, Fix, Parse, Trouble};
+use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
+use crate::error::Result;
+use crate::formats::Request;
+use crate::schema::Schema;
+
+/// Decodes what a cutter has cut off.
+///
+/// # Errors
+/// A wider schema is needed; or, in an array, a bad record.
+pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decoded> {
+    let skip = request.options.on_error != "fail";
+    let block = match piece {
+        Piece::Block(block) => block,
+        Piece::TooLong { error, nbytes } => {
+            let columns = Object::record(&schema.fields, &request.wanted, manner(request))?.finish_fields(&mut Vec::new())?;
+            let chunk = Chunk::try_new(0, columns, Origin::default())?;
+            return Ok(Decoded { chunk, faults: vec![Fault { error, length: nbytes, raw: None }], nbytes });
+        }
+    };
+    let nbytes = block.bytes.len() as u64;
+    if !schema.fields.iter().any(|f| request.wanted.includes(&f.name)) {
+        let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
+        return Ok(Decoded { chunk, faults: Vec::new(), nbytes });
+    }
+    let mut left_out: Vec<(usize, String)> = Vec::new();
+    loop {
+        let (chunk, faults, late) = decode_once(&block, schema, request, skip, &left_out)?;
+        if late.is_empty() || (!skip && !left_out.is_empty()) {
+            return Ok(Decoded { chunk, faults, nbytes });
+        }
+        // Values that only the array as a whole could judge: the block once more, without their records.
+        left_out.extend(late);
+        left_out.sort_unstable_by_key(|(index, _)| *index);
+    }
+}
+
+fn manner(request: &Request) -> Manner<'_> {
+    Manner { declared: &request.declared.fields, first_wins: request.options.on_error != "fail" }
+}
+
+type Once = (Chunk, Vec<Fault>, Vec<(usize, String)>);
+
+fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, left_out: &[(usize, String)]) -> Result<Once> {
+    let mut record = Object::record(&schema.fields, &request.wanted, manner(request))?;
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut left_out = left_out.iter().peekable();
+    // Of each row its record, once a record has been left out.
+    let mut rows: Option<Vec<usize>> = None;
+    let mut records = Records::new(block);
+    while let Some((index, start)) = records.next_start() {
+        let before = record.nrows();
+        let read = match left_out.next_if(|(out, _)| *out == index) {
+            Some((_, message)) => Err(Trouble::new(start, Class::Bad, message.clone(), Fix::None)),
+            None => records.read(start, index, |cursor| record.read(cursor)),
+        };
+        match read {
+            Ok(end) => {
+                records.go_on(end);
+                if let Some(rows) = &mut rows {
+                    rows.push(index);
+                }
+            }
+            Err(trouble) => {
+                record.truncate(before);
+                if trouble.class != Class::Bad {
+                    return Err(block.error(&trouble, start, index, Some(schema)));
+                }
+                if let Layout::Values { array: true, .. } = block.layout {
+                    return Err(block.error(&trouble, start, index, Some(schema)).help("a bad record spoils the whole array"));
+                }
+                faults.push(block.fault(&trouble, start, index, Some(schema)));
+                rows.get_or_insert_with(|| (0..before).collect());
+                if !skip {
+                    break;
+                }
+                records.go_on(block.record_end(start, index));
+            }
+        }
+    }
+    let nrows = record.nrows();
+    let origin = Origin {
+        input: Some(block.input.clone()),
+        rows: match &rows {
+            None => Rows::From(block.first_record),
+            Some(rows) => Rows::Listed(rows.iter().map(|index| block.first_record + *index as u64).collect()),
+        },
+    };
+    let mut late = Vec::new();
+    let columns = record.finish_fields(&mut late)?;
+    if let Some(rows) = &rows {
+        late.iter_mut().for_each(|(row, _)| *row = rows.get(*row).copied().unwrap_or(*row));
+    }
+    late.sort_unstable();
+    late.dedup_by_key(|(row, _)| *row);
+    Ok((Chunk::try_new(nrows, columns, origin)?, faults, late))
+}
+
+/// Sees what a cutter has cut off.
+///
+/// # Errors
+/// A bad record, unless they are to be skipped.
+pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
+    let fail = request.options.on_error == "fail";
+    let block = match piece {
+        Piece::Block(block) => block,
+        Piece::TooLong { error, .. } if fail => return Err(error),
+        Piece::TooLong { .. } => return Ok(Observation::default()),
+    };
+    let mut left_out: Vec<usize> = Vec::new();
+    loop {
+        let mut seen = Observation::new(block.input.clone());
+        let mut records = Records::new(&block);
+        let mut bad = Vec::new();
+        let mut line = LineCount { block: &block, pos: 0, line: block.first_line };
+        while let Some((index, start)) = records.next_start() {
+            if left_out.binary_search(&index).is_ok() {
+                records.go_on(block.record_end(start, index));
+                continue;
+            }
+            let here = line.at(start);
+            match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, here)) {
+                Ok(end) => records.go_on(end),
+                Err(trouble) if fail || matches!(block.layout, Layout::Values { array: true, .. }) => {
+                    return Err(block.fault(&trouble, start, index, None).error);
+                }
+                Err(_) => {
+                    bad.push(index);
+                    records.go_on(block.record_end(start, index));
+                }
+            }
+        }
+        if bad.is_empty() {
+            return Ok(seen);
+        }
+        // Half of a bad record has been seen: once more, without it.
+        left_out.extend(bad);
+        left_out.sort_unstable();
+    }
+}
+
+/// The line of each record in turn.
+struct LineCount<'a> {
+    block: &'a Block,
+    pos: usize,
+    line: u64,
+}
+
+impl LineCount<'_> {
+    #[inline]
+    fn at(&mut self, pos: usize) -> u64 {
+        let between = self.block.bytes.get(self.pos..pos).unwrap_or(&[]);
+        self.line += memchr::memchr_iter(b'\n', between).count() as u64;
+        self.pos = pos;
+        self.line
+    }
+}
+
+/// The records of a block, one after the other.
+struct Records<'a> {
+    block: &'a Block,
+    lines: bool,
+    /// The block is UTF-8 as a whole; otherwise each record is looked at by itself.
+    utf8: bool,
+    pos: usize,
+    index: usize,
+}
+
+impl<'a> Records<'a> {
+    fn new(block: &'a Block) -> Records<'a> {
+        Records { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
+    }
+
+    /// Number in the block, and place, of the next record.
+    #[inline]
+    fn next_start(&mut self) -> Option<(usize, usize)> {
+        let start = self.block.next_record(self.pos, self.index)?;
+        self.index += 1;
+        Some((self.index - 1, start))
+    }
+
+    fn go_on(&mut self, pos: usize) {
+        self.pos = pos;
+    }
+
+    /// Reads the record, and checks that nothing stands behind it; gives its end.
+    #[inline]
+    fn read(&self, start: usize, index: usize, one: impl FnOnce(&mut Cursor) -> Parse<()>) -> Parse<usize> {
+        if !self.utf8 {
+            self.check_utf8(start, index)?;
+        }
+        let mut cursor = Cursor::new(&self.block.bytes, start, self.lines);
+        one(&mut cursor)?;
+        if self.lines {
+            cursor.space();
+            if !cursor.at_end() {
+                return Err(cursor.unexpected("the end of the line behind the record"));
+            }
+        } else if cursor.pos() != self.block.record_end(start, index) {
+            return Err(cursor.unexpected("the end of the record"));
+        }
+        Ok(cursor.pos())
+    }
+
+    #[cold]
+    fn check_utf8(&self, start: usize, index: usize) -> Parse<()> {
+        let end = self.block.record_end(start, index);
+        match simdutf8::compat::from_utf8(&self.block.bytes[start..end]) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Trouble::syntax(start + error.valid_up_to(), "the text is not UTF-8")
+                .help("bytes that are no text are written as {\"b64\": \"...\"}; text in another encoding goes through iconv first")),
+        }
+    }
+}

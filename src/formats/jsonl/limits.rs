@@ -1,0 +1,43 @@
+//! How much of an input is read, and how it is cut.
+
+use crate::error::Error;
+use crate::formats::Request;
+
+/// Bounds for a cutter.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Records that are still to come, at most.
+    pub records: Option<u64>,
+    /// Records in a block, at most.
+    pub rows: usize,
+    /// Bytes of a record, at most.
+    pub record_bytes: u64,
+}
+
+impl Limits {
+    pub fn of(request: &Request) -> Limits {
+        Limits {
+            records: request.records,
+            rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
+            record_bytes: request.options.max_record_bytes,
+        }
+    }
+
+    /// Records in the block at hand, at most.
+    pub fn rows_now(&self) -> usize {
+        self.records.map_or(self.rows, |left| self.rows.min(usize::try_from(left).unwrap_or(usize::MAX)))
+    }
+
+    /// So many records have been cut off.
+    pub fn took(&mut self, nrecords: usize) {
+        if let Some(left) = &mut self.records {
+            *left = left.saturating_sub(nrecords as u64);
+        }
+    }
+}
+
+/// A record beyond `--max-record-bytes`.
+pub fn too_long(what: &str, limit: u64) -> Error {
+    Error::data(format!("{what} is longer than {limit} bytes"))
+        .help("raise the limit with --max-record-bytes, or leave such records out with --on-error skip")
+}

@@ -1,0 +1,267 @@
+//! Inference, second half: the one type that holds everything seen, or all the clashes at once.
+//!
+//! - integers are int64, or uint64 if they need it; any fraction or exponent makes float64;
+//! - what 64 bits, or a float64 beside them, would change is no number any more: a clash;
+//! - string beside number, list beside single value, and the like: a clash;
+//! - `{"b64": ...}` and sparse objects are such only if all values of the field are.
+//!
+//! A clash is settled by `json`: with `--mixed json` at once, else by the `--schema` that the error
+//! shows. With `--on-error skip` the type seen first holds, and records of another are left out.
+
+use super::observe::{Look, Mark, Member, Members, Node, Observation};
+use crate::error::{Error, Result};
+use crate::formats::Request;
+use crate::schema::{DType, Dim, Element, Field, Schema, Type};
+use std::sync::Arc;
+
+/// How clashes are settled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// They are kept as text, and remembered.
+    Json,
+    /// The first type holds.
+    FirstWins,
+}
+
+/// Values of two kinds in one field.
+struct Clash {
+    names: Vec<String>,
+    sentence: String,
+}
+
+struct Settling<'a> {
+    rule: Rule,
+    inputs: &'a [Arc<str>],
+    names: Vec<String>,
+    clashes: Vec<Clash>,
+}
+
+/// The schema of everything seen.
+///
+/// # Errors
+/// Clashes, unless `--mixed json` or `--on-error` settles them.
+pub fn schema(seen: &Observation, request: &Request) -> Result<Schema> {
+    if let Some(mark) = seen.too_many_fields {
+        return Err(Error::data("the records have more than 10,000 different fields")
+            .locate(|at| {
+                at.input = seen.inputs.get(mark.input()).cloned();
+                at.line = mark.is_set().then(|| mark.line());
+            })
+            .help("objects whose keys are values are kept as json: as the field of another object, or whole with --from text"));
+    }
+    let rule = if request.options.on_error == "fail" || request.options.mixed.is_some() { Rule::Json } else { Rule::FirstWins };
+    let mut settling = Settling { rule, inputs: &seen.inputs, names: Vec::new(), clashes: Vec::new() };
+    let mut schema = Schema::new(settling.fields(&seen.record));
+    for field in &request.declared.fields {
+        if schema.index_of(&field.name).is_none() {
+            schema.fields.push(field.clone());
+        }
+    }
+    if settling.clashes.is_empty() || request.options.mixed.is_some() {
+        return Ok(schema);
+    }
+    Err(error(&settling.clashes, &schema, &seen.inputs))
+}
+
+/// The type of what was seen at one position, clashes kept as text.
+pub fn type_alone(node: &Node) -> Type {
+    Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new() }.field(node, &Look::All, false)
+}
+
+fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
+    let paths: Vec<&[String]> = clashes.iter().map(|c| c.names.as_slice()).collect();
+    let suggestion = Schema::new(only(&schema.fields, &paths));
+    let mut error = match clashes {
+        [one] => Error::data(one.sentence.clone()).in_field(path_text(&one.names)),
+        many => {
+            let mut error = Error::data(format!("{} fields hold values of several types", many.len()));
+            for clash in many {
+                error = error.help(format!("{}: {}", path_text(&clash.names), clash.sentence));
+            }
+            error
+        }
+    };
+    if let [one] = inputs {
+        error = error.in_input(one.clone());
+    }
+    error
+        .help(format!("a field has one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
+        .help("or with --mixed json, or leave the records that differ from the first out with --on-error skip")
+}
+
+/// `--schema '...'`, as it can be pasted into a shell.
+pub fn schema_option(schema: &Schema) -> String {
+    let text = schema.to_string();
+    let text = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    format!("--schema '{}'", text.replace('\'', r"'\''"))
+}
+
+/// The fields that lead to one of the paths, and nothing else.
+fn only(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
+    let mut kept = Vec::new();
+    for field in fields {
+        let below: Vec<&[String]> = paths.iter().filter(|p| p.first() == Some(&field.name)).map(|p| &p[1..]).collect();
+        if below.is_empty() {
+            continue;
+        }
+        let mut field = field.clone();
+        if let Element::Struct(inner) = &mut field.ty.element {
+            *inner = only(inner, &below);
+        }
+        kept.push(field);
+    }
+    kept
+}
+
+fn path_text(names: &[String]) -> String {
+    names.iter().map(|n| crate::path::quoted(n)).collect::<Vec<_>>().join(".")
+}
+
+impl Settling<'_> {
+    fn fields(&mut self, members: &Members) -> Vec<Field> {
+        let mut list: Vec<&Member> = members.list.iter().collect();
+        list.sort_by_key(|m| m.first);
+        let mut fields = Vec::with_capacity(list.len());
+        for member in list {
+            match &member.look {
+                Look::Not => {}
+                Look::Declared(field) => fields.push(Field::clone(field)),
+                look => {
+                    let name = if let Look::Inside(field) = look { &field.name } else { &member.name };
+                    self.names.push(name.clone());
+                    let ty = self.field(&member.node, look, member.count < members.objects);
+                    self.names.pop();
+                    fields.push(match look {
+                        Look::Inside(declared) => Field { ty: laid_over(&declared.ty, ty), ..Field::clone(declared) },
+                        _ => Field::new(name.clone(), ty),
+                    });
+                }
+            }
+        }
+        fields
+    }
+
+    fn field(&mut self, node: &Node, look: &Look, absent: bool) -> Type {
+        let mut ty = self.value(node, look, false);
+        if let Some(outermost) = ty.dims.first_mut()
+            && !matches!(ty.element, Element::Sparse(_))
+        {
+            *outermost = Dim::UNIFORM;
+        }
+        ty.with_optional(absent || node.null.is_set())
+    }
+
+    /// The type without what is said of the outermost nulls.
+    fn value(&mut self, node: &Node, look: &Look, item: bool) -> Type {
+        let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
+        let as_number = node.number.is_set() && !node.string.is_set();
+        let texts = [node.string, if as_number { Mark::NEVER } else { node.non_finite }, if as_bytes { node.base64 } else { Mark::NEVER }];
+        let objects = if as_bytes { Mark::NEVER } else { node.object };
+        let kinds = [
+            ("booleans", node.boolean),
+            ("numbers", node.number),
+            ("strings", texts.into_iter().min().unwrap_or(Mark::NEVER)),
+            ("lists", node.list),
+            ("objects", objects),
+        ];
+        let mut kinds: Vec<(&str, Mark)> = kinds.into_iter().filter(|(_, mark)| mark.is_set()).collect();
+        kinds.sort_by_key(|(_, mark)| *mark);
+        if kinds.len() > 1 && self.rule == Rule::Json {
+            return self.clash(&kinds);
+        }
+        match kinds.first() {
+            None => Type::tensor(DType::Null, Vec::new()),
+            Some(("booleans", _)) => Type::tensor(DType::Bool, Vec::new()),
+            Some(("numbers", _)) => self.number(node),
+            Some(("strings", _)) => Type::tensor(if as_bytes { DType::Bytes } else { DType::String }, Vec::new()),
+            Some(("lists", _)) => self.list(node, look),
+            Some(_) => self.structure(node, look, item),
+        }
+    }
+
+    fn number(&mut self, node: &Node) -> Type {
+        let float = node.float.min(node.non_finite);
+        let dtype = if float.is_set() {
+            if node.beyond_float.is_set() && self.rule == Rule::Json {
+                return self.clash(&[
+                    ("fractions or non-finite numbers", float),
+                    ("integers beyond 2^53, which a float64 would change,", node.beyond_float),
+                ]);
+            }
+            DType::Float64
+        } else if self.rule == Rule::FirstWins {
+            if node.beyond_int64 < node.negative { DType::UInt64 } else { DType::Int64 }
+        } else if node.beyond_64_bits.is_set() {
+            return self.clash(&[("integers that no 64 bits hold", node.beyond_64_bits)]);
+        } else if node.beyond_int64.is_set() {
+            if node.negative.is_set() {
+                return self.clash(&[("negative integers", node.negative), ("integers above the largest int64", node.beyond_int64)]);
+            }
+            DType::UInt64
+        } else {
+            DType::Int64
+        };
+        Type::tensor(dtype, Vec::new())
+    }
+
+    fn list(&mut self, node: &Node, look: &Look) -> Type {
+        let Some(item) = &node.item else {
+            return Type::tensor(DType::Null, vec![Dim::RAGGED]);
+        };
+        let mut ty = self.value(item, look, true);
+        ty.dims.insert(0, Dim::RAGGED);
+        ty.with_nulls |= item.null.is_set();
+        ty
+    }
+
+    fn structure(&mut self, node: &Node, look: &Look, item: bool) -> Type {
+        if node.too_many_fields.is_set() && self.rule == Rule::Json {
+            return self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
+        }
+        let Some(members) = &node.members else {
+            return Type::structure(Vec::new(), Vec::new());
+        };
+        if let (Some(rank), false, false) = (node.sparse, node.not_sparse.is_set(), item) {
+            let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.item.as_deref());
+            let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Look::All, true));
+            let dtype = ty.dtype().cloned().unwrap_or(DType::Json);
+            let mut sparse = Type::sparse(dtype, vec![Dim::UNIFORM; rank]);
+            sparse.with_nulls = values.is_some_and(|v| v.null.is_set());
+            return sparse;
+        }
+        let mut fields = self.fields(members);
+        for declared in look.fields() {
+            if !fields.iter().any(|f| f.name == declared.name) {
+                fields.push(declared.clone());
+            }
+        }
+        Type::structure(fields, Vec::new())
+    }
+
+    /// Values of several kinds: text.
+    fn clash(&mut self, kinds: &[(&str, Mark)]) -> Type {
+        let places: Vec<String> = kinds.iter().map(|(kind, mark)| format!("{kind} ({})", self.place(*mark))).collect();
+        let sentence = match places.split_last() {
+            Some((last, [])) => format!("holds {last}"),
+            Some((last, before)) => format!("holds {} and {last}", before.join(", ")),
+            None => String::new(),
+        };
+        self.clashes.push(Clash { names: self.names.clone(), sentence });
+        Type::tensor(DType::Json, Vec::new())
+    }
+
+    fn place(&self, mark: Mark) -> String {
+        match self.inputs {
+            [_] | [] => format!("line {}", mark.line()),
+            many => format!("{} line {}", many.get(mark.input()).map_or("", |i| i), mark.line()),
+        }
+    }
+}
+
+/// The declared structure with the fields that it leaves to inference.
+fn laid_over(declared: &Type, inferred: Type) -> Type {
+    match inferred.element {
+        Element::Struct(fields) => Type { element: Element::Struct(fields), ..declared.clone() },
+        _ => declared.clone(),
+    }
+}

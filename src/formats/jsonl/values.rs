@@ -1,0 +1,303 @@
+//! Cuts a stream of JSON values, or one array of them, into blocks of whole values. Only brackets and
+//! strings are looked at; what is between them is the decoder's.
+
+use super::block::{Block, Layout, Piece};
+use super::limits::{Limits, too_long};
+use crate::error::{Error, Result};
+use std::io::Read;
+use std::sync::Arc;
+
+const BLOCK_BYTES: usize = 1 << 20;
+const READ_BYTES: usize = 256 << 10;
+
+/// An iterator over the blocks of an input.
+pub struct Values {
+    source: Box<dyn Read + Send>,
+    input: Arc<str>,
+    limits: Limits,
+    /// Bytes read and not cut off yet.
+    buffer: Vec<u8>,
+    /// Where the scan stands in it.
+    at: usize,
+    state: State,
+    /// The value that has begun, and how deep the scan is inside it.
+    began: Option<usize>,
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+    places: Vec<(usize, usize)>,
+    ended: bool,
+    over: bool,
+    record: u64,
+    line: u64,
+    column: u64,
+    offset: u64,
+}
+
+/// What may come next outside of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// At the very beginning.
+    Start,
+    /// Values, with white space between them.
+    Values,
+    /// In the array, before its first value.
+    First,
+    /// In the array, behind a value.
+    Behind,
+    /// In the array, behind a comma.
+    Next,
+    /// Behind the array.
+    Done,
+}
+
+impl Values {
+    pub fn new(source: Box<dyn Read + Send>, input: Arc<str>, limits: Limits) -> Values {
+        Values {
+            source,
+            input,
+            limits,
+            buffer: Vec::new(),
+            at: 0,
+            state: State::Start,
+            began: None,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            places: Vec::new(),
+            ended: false,
+            over: false,
+            record: 1,
+            line: 1,
+            column: 0,
+            offset: 0,
+        }
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let before = self.buffer.len();
+        self.buffer.resize(before + READ_BYTES, 0);
+        let read = loop {
+            match self.source.read(&mut self.buffer[before..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        self.buffer.truncate(before + read.as_ref().map_or(0, |n| *n));
+        self.ended = read.map_err(|error| Error::io(&self.input, "reading failed", &error))? == 0;
+        if before == 0 && self.offset == 0 && self.buffer.starts_with(b"\xEF\xBB\xBF") {
+            self.buffer.drain(..3);
+            self.offset = 3;
+        }
+        Ok(())
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Piece>> {
+        loop {
+            if self.places.len() >= self.limits.rows_now() || (self.began.is_none() && !self.places.is_empty() && self.at >= BLOCK_BYTES) {
+                return Ok((!self.places.is_empty()).then(|| Piece::Block(self.cut())));
+            }
+            if self.at < self.buffer.len() {
+                self.scan()?;
+                if let Some(began) = self.began
+                    && (self.at - began) as u64 > self.limits.record_bytes
+                {
+                    return Err(self.locate(too_long("the record", self.limits.record_bytes), began));
+                }
+                continue;
+            }
+            if self.ended {
+                self.end_of_input()?;
+                return Ok((!self.places.is_empty()).then(|| Piece::Block(self.cut())));
+            }
+            if !self.places.is_empty() && self.at >= BLOCK_BYTES {
+                return Ok(Some(Piece::Block(self.cut())));
+            }
+            self.read()?;
+        }
+    }
+
+    /// Goes on until a value has ended, or the buffer.
+    fn scan(&mut self) -> Result<()> {
+        while self.at < self.buffer.len() {
+            let byte = self.buffer[self.at];
+            if self.in_string {
+                self.scan_string();
+                continue;
+            }
+            if self.began.is_none() {
+                self.at += 1;
+                self.between(byte)?;
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' if self.depth > 0 => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        self.at += 1;
+                        self.end_value();
+                        return Ok(());
+                    }
+                }
+                b'}' | b']' | b',' | b' ' | b'\t' | b'\r' | b'\n' if self.depth == 0 => {
+                    self.end_value();
+                    return Ok(());
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn scan_string(&mut self) {
+        if self.escaped {
+            self.escaped = false;
+            self.at += 1;
+            return;
+        }
+        match memchr::memchr2(b'"', b'\\', &self.buffer[self.at..]) {
+            None => self.at = self.buffer.len(),
+            Some(n) => {
+                self.at += n + 1;
+                if self.buffer[self.at - 1] == b'\\' {
+                    self.escaped = true;
+                } else {
+                    self.in_string = false;
+                    if self.depth == 0 {
+                        self.end_value();
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_value(&mut self) {
+        if let Some(began) = self.began.take() {
+            self.places.push((began, self.at));
+            self.state = if self.state == State::Values { State::Values } else { State::Behind };
+        }
+    }
+
+    /// A byte between values.
+    fn between(&mut self, byte: u8) -> Result<()> {
+        let here = self.at - 1;
+        match (self.state, byte) {
+            (_, b' ' | b'\t' | b'\r' | b'\n') => {}
+            (State::Start, b'[') => self.state = State::First,
+            (State::First | State::Behind, b']') => self.state = State::Done,
+            (State::Behind, b',') => self.state = State::Next,
+            (State::Start | State::Values | State::First | State::Next, b'{' | b'[' | b'"') => {
+                self.begin(here);
+                self.depth = u64::from(byte != b'"');
+                self.in_string = byte == b'"';
+            }
+            (State::Start | State::Values | State::First | State::Next, byte) if byte.is_ascii_alphanumeric() || byte == b'-' => {
+                self.begin(here);
+                self.depth = 0;
+            }
+            (state, _) => {
+                let expected = match state {
+                    State::Start | State::Values => "an object",
+                    State::First => "an object or the end of the array",
+                    State::Next => "an object",
+                    State::Behind => "a comma or the end of the array",
+                    State::Done => "the end of the input behind the array",
+                };
+                let text = String::from_utf8_lossy(&self.buffer[here..(here + 4).min(self.buffer.len())]).into_owned();
+                let found = text.chars().next().unwrap_or(' ');
+                let mut error = Error::data(format!("expected {expected}, found `{found}`"));
+                if state == State::Values && byte == b',' {
+                    error = error.help("values with commas between them stand in an array: [ ... ]");
+                }
+                return Err(self.locate(error, here));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, here: usize) {
+        self.began = Some(here);
+        if self.state == State::Start {
+            self.state = State::Values;
+        }
+    }
+
+    fn end_of_input(&mut self) -> Result<()> {
+        if let Some(began) = self.began {
+            if self.depth == 0 && !self.in_string {
+                self.end_value();
+                return Ok(());
+            }
+            let error = Error::data("the input ends inside this record").help("it has been cut off, or a bracket or quote is missing");
+            return Err(self.locate(error, began));
+        }
+        if matches!(self.state, State::First | State::Behind | State::Next) {
+            return Err(self.locate(Error::data("the input ends inside the array: expected `]`"), self.buffer.len()));
+        }
+        Ok(())
+    }
+
+    /// The values found so far.
+    fn cut(&mut self) -> Block {
+        let nrecords = self.places.len().min(self.limits.rows_now());
+        let later = self.places.split_off(nrecords);
+        let places = std::mem::replace(&mut self.places, later);
+        let end = places.last().map_or(0, |p| p.1);
+        let rest = self.buffer[end..].to_vec();
+        let mut bytes = std::mem::replace(&mut self.buffer, rest);
+        bytes.truncate(end);
+        self.at -= end;
+        self.began = self.began.map(|b| b - end);
+        self.places.iter_mut().for_each(|p| *p = (p.0 - end, p.1 - end));
+        let block = Block {
+            input: self.input.clone(),
+            layout: Layout::Values { places, array: self.state != State::Values },
+            nrecords,
+            first_record: self.record,
+            first_line: self.line,
+            first_column: self.column,
+            offset: self.offset,
+            bytes,
+        };
+        self.record += nrecords as u64;
+        self.line = block.line_at(end);
+        self.column = match memchr::memrchr(b'\n', &block.bytes) {
+            Some(at) => (end - at - 1) as u64,
+            None => self.column + end as u64,
+        };
+        self.offset += end as u64;
+        self.limits.took(nrecords);
+        block
+    }
+
+    fn locate(&self, error: Error, pos: usize) -> Error {
+        let before = &self.buffer[..pos];
+        let line = self.line + memchr::memchr_iter(b'\n', before).count() as u64;
+        let column = memchr::memrchr(b'\n', before).map_or(self.column + pos as u64, |at| (pos - at - 1) as u64) + 1;
+        let record = self.record + self.places.len() as u64;
+        error.in_input(self.input.clone()).locate(|at| {
+            at.records = Some((record, record));
+            at.line = Some(line);
+            at.column = Some(column);
+            at.byte = Some(self.offset + pos as u64);
+        })
+    }
+}
+
+impl Iterator for Values {
+    type Item = Result<Piece>;
+
+    fn next(&mut self) -> Option<Result<Piece>> {
+        if self.over || self.limits.records == Some(0) {
+            return None;
+        }
+        let piece = self.next_piece().transpose();
+        if matches!(piece, Some(Err(_)) | None) {
+            self.over = true;
+        }
+        piece
+    }
+}

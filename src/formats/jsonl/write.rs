@@ -1,0 +1,458 @@
+//! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
+
+use super::cursor::{Cursor, specials};
+use super::sparse;
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Element, Field, Literal, Schema, Type};
+use crate::tensor::{List, Sparse, Struct, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use half::f16;
+use std::ops::Range;
+
+/// Checks that JSON can hold the records of a schema, so that they read back as what they are.
+///
+/// # Errors
+/// A foreign type without a text form; a structure that would read back as a sparse tensor.
+pub fn check(schema: &Schema) -> Result<()> {
+    schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name)))
+}
+
+fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
+    match &field.ty.element {
+        Element::Value(DType::Arrow(foreign)) if !arrow_cast::can_cast_types(foreign, &DataType::LargeUtf8) => {
+            Err(Error::usage(format!("{} cannot be written as JSON", field.ty)).in_field(path).help(format!("leave it out: drop {path}")))
+        }
+        Element::Struct(fields) => {
+            if field.ty.dims.is_empty() && reads_as_sparse(fields) {
+                return Err(Error::usage("a structure of indices, values and dense_shape would read back as a sparse tensor")
+                    .in_field(path)
+                    .help(format!("rename one of them; or declare it: --schema '{}: sparse<int64>[?, ?]'", quoted(&field.name))));
+            }
+            fields.iter().try_for_each(|f| check_field(f, &path.join(&f.name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn reads_as_sparse(fields: &[Field]) -> bool {
+    fields.len() == 3
+        && sparse::KEYS.iter().all(|key| {
+            fields.iter().any(|f| {
+                let rank = if *key == "indices" { 2 } else { 1 };
+                let dtype = f.ty.dtype().is_some_and(|d| *key == "values" || matches!(d, DType::Int64 | DType::Null));
+                f.name == *key && f.ty.rank() == rank && dtype && !f.ty.is_sparse()
+            })
+        })
+}
+
+/// Writes the records of a chunk, each with `separator` behind it.
+///
+/// # Errors
+/// A value that JSON cannot hold: names the row and the field.
+pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let mut fields = Vec::with_capacity(schema.fields.len());
+    for (field, column) in schema.fields.iter().zip(&chunk.columns) {
+        fields.push(Member::of(field, column, &FieldPath::name(&field.name), omit_null)?);
+    }
+    let record = Object { fields, omit_null };
+    for row in 0..chunk.nrows {
+        record.write(row, out).map_err(|e| e.at_row(row))?;
+        out.extend_from_slice(separator);
+    }
+    Ok(())
+}
+
+/// A level of a tensor, ready to be written.
+enum View<'a> {
+    Null,
+    Bool(&'a BooleanArray),
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    UInt8(&'a [u8]),
+    UInt16(&'a [u16]),
+    UInt32(&'a [u32]),
+    UInt64(&'a [u64]),
+    Float16(&'a [f16]),
+    Float32(&'a [f32]),
+    Float64(&'a [f64]),
+    String(&'a LargeStringArray),
+    Bytes(&'a LargeBinaryArray),
+    Json(&'a LargeStringArray, FieldPath),
+    Foreign(LargeStringArray),
+    List(&'a List, Box<Values<'a>>),
+    Object(Object<'a>, FieldPath),
+    Sparse(&'a Sparse, Box<Values<'a>>),
+}
+
+/// A level with its nulls.
+struct Values<'a> {
+    nulls: Option<NullBuffer>,
+    view: View<'a>,
+}
+
+struct Object<'a> {
+    fields: Vec<Member<'a>>,
+    omit_null: bool,
+}
+
+struct Member<'a> {
+    /// The key with its colon.
+    key: Vec<u8>,
+    values: Values<'a>,
+}
+
+impl<'a> Member<'a> {
+    fn of(field: &Field, tensor: &'a Tensor, path: &FieldPath, omit_null: bool) -> Result<Member<'a>> {
+        let mut key = Vec::new();
+        write_string(field.name.as_bytes(), &mut key);
+        key.push(b':');
+        Ok(Member { key, values: Values::of(tensor, &field.ty, path, omit_null)? })
+    }
+}
+
+impl<'a> Values<'a> {
+    fn of(tensor: &'a Tensor, ty: &Type, path: &FieldPath, omit_null: bool) -> Result<Values<'a>> {
+        let nulls = match tensor {
+            Tensor::Leaf(array) => array.nulls().cloned(),
+            other => other.validity(),
+        };
+        let view = match (tensor, &ty.element) {
+            (Tensor::List(list), _) => View::List(list, Box::new(Values::of(list.values(), ty, path, omit_null)?)),
+            (Tensor::Struct(structure), Element::Struct(fields)) => {
+                View::Object(Object::of(structure, fields, path, omit_null)?, path.clone())
+            }
+            (Tensor::Sparse(sparse), Element::Sparse(dtype)) => {
+                let values = Values { nulls: sparse.values().nulls().cloned(), view: leaf(sparse.values(), dtype, path)? };
+                View::Sparse(sparse, Box::new(values))
+            }
+            (Tensor::Leaf(array), Element::Value(dtype)) => leaf(array, dtype, path)?,
+            _ => return Err(Error::data("internal: the tensor is not of its type").in_field(path)),
+        };
+        Ok(Values { nulls: nulls.filter(|n| n.null_count() > 0), view })
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        matches!(self.view, View::Null) || self.nulls.as_ref().is_some_and(|n| n.is_null(row))
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        if self.is_null(row) {
+            out.extend_from_slice(b"null");
+            return Ok(());
+        }
+        match &self.view {
+            View::Null => out.extend_from_slice(b"null"),
+            View::Bool(values) => out.extend_from_slice(if values.value(row) { b"true" } else { b"false" }),
+            View::Int8(values) => integer(values[row], out),
+            View::Int16(values) => integer(values[row], out),
+            View::Int32(values) => integer(values[row], out),
+            View::Int64(values) => integer(values[row], out),
+            View::UInt8(values) => integer(values[row], out),
+            View::UInt16(values) => integer(values[row], out),
+            View::UInt32(values) => integer(values[row], out),
+            View::UInt64(values) => integer(values[row], out),
+            View::Float16(values) => short_float(values[row], out),
+            View::Float32(values) => float(values[row], out),
+            View::Float64(values) => float(values[row], out),
+            View::String(values) => write_string(values.value(row).as_bytes(), out),
+            View::Foreign(values) => write_string(values.value(row).as_bytes(), out),
+            View::Bytes(values) => write_bytes(values.value(row), out),
+            View::Json(values, path) => write_json(values.value(row), path, out)?,
+            View::List(list, values) => values.write_list(list.partition().range(row), out)?,
+            View::Object(object, path) => {
+                object.check_form(row).map_err(|e| e.in_field(path))?;
+                object.write(row, out)?;
+            }
+            View::Sparse(sparse, values) => write_sparse(sparse, values, row, out)?,
+        }
+        Ok(())
+    }
+
+    fn write_list(&self, items: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'[');
+        let before = out.len();
+        match &self.view {
+            View::Int64(values) if self.nulls.is_none() => {
+                for value in &values[items] {
+                    integer(*value, out);
+                    out.push(b',');
+                }
+            }
+            View::Float64(values) if self.nulls.is_none() => {
+                for value in &values[items] {
+                    float(*value, out);
+                    out.push(b',');
+                }
+            }
+            View::Float32(values) if self.nulls.is_none() => {
+                for value in &values[items] {
+                    float(*value, out);
+                    out.push(b',');
+                }
+            }
+            _ => {
+                for item in items {
+                    self.write(item, out)?;
+                    out.push(b',');
+                }
+            }
+        }
+        if out.len() > before {
+            out.pop();
+        }
+        out.push(b']');
+        Ok(())
+    }
+}
+
+fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View<'a>> {
+    Ok(match dtype {
+        DType::Null => View::Null,
+        DType::Bool => View::Bool(array.as_boolean()),
+        DType::Int8 => View::Int8(array.as_primitive::<Int8Type>().values()),
+        DType::Int16 => View::Int16(array.as_primitive::<Int16Type>().values()),
+        DType::Int32 => View::Int32(array.as_primitive::<Int32Type>().values()),
+        DType::Int64 => View::Int64(array.as_primitive::<Int64Type>().values()),
+        DType::UInt8 => View::UInt8(array.as_primitive::<UInt8Type>().values()),
+        DType::UInt16 => View::UInt16(array.as_primitive::<UInt16Type>().values()),
+        DType::UInt32 => View::UInt32(array.as_primitive::<UInt32Type>().values()),
+        DType::UInt64 => View::UInt64(array.as_primitive::<UInt64Type>().values()),
+        DType::Float16 => View::Float16(array.as_primitive::<Float16Type>().values()),
+        DType::Float32 => View::Float32(array.as_primitive::<Float32Type>().values()),
+        DType::Float64 => View::Float64(array.as_primitive::<Float64Type>().values()),
+        DType::String => View::String(array.as_string::<i64>()),
+        DType::Bytes => View::Bytes(array.as_binary::<i64>()),
+        DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
+        DType::Arrow(_) => {
+            let texts = arrow_cast::cast(array, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()).in_field(path))?;
+            View::Foreign(texts.as_string::<i64>().clone())
+        }
+    })
+}
+
+impl<'a> Object<'a> {
+    fn of(structure: &'a Struct, fields: &[Field], path: &FieldPath, omit_null: bool) -> Result<Object<'a>> {
+        let members = structure.fields().iter().zip(fields);
+        let fields = members.map(|(t, f)| Member::of(f, t, &path.join(&f.name), omit_null)).collect::<Result<_>>()?;
+        Ok(Object { fields, omit_null })
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'{');
+        let before = out.len();
+        for member in &self.fields {
+            if self.omit_null && member.values.is_null(row) {
+                continue;
+            }
+            out.extend_from_slice(&member.key);
+            member.values.write(row, out)?;
+            out.push(b',');
+        }
+        if out.len() > before {
+            out.pop();
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// A structure that would read back as bytes is none that can be written.
+    fn check_form(&self, row: usize) -> Result<()> {
+        if let [Member { key, values }] = self.fields.as_slice()
+            && key == b"\"b64\":"
+            && let View::String(texts) = &values.view
+            && !values.is_null(row)
+            && STANDARD.decode(texts.value(row)).is_ok()
+        {
+            return Err(Error::data("a structure {\"b64\": ...} would read back as bytes").help("rename its field"));
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Floats whose shortest text can be found.
+trait Finite: zmij::Float + Copy {
+    fn finite(self) -> bool;
+    fn special(self) -> &'static [u8];
+}
+
+macro_rules! finite {
+    ($($native:ty),*) => {
+        $(impl Finite for $native {
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+            fn special(self) -> &'static [u8] {
+                if self.is_nan() {
+                    b"\"NaN\""
+                } else if self > 0.0 {
+                    b"\"Infinity\""
+                } else {
+                    b"\"-Infinity\""
+                }
+            }
+        })*
+    };
+}
+finite!(f32, f64);
+
+/// The shortest text that reads back as the same float, with a point or an exponent.
+#[inline(always)]
+fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
+    if value.finite() {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        out.extend_from_slice(value.special());
+    }
+}
+
+fn short_float(value: f16, out: &mut Vec<u8>) {
+    if !value.is_finite() {
+        return float(f32::from(value), out);
+    }
+    let exact = f64::from(value);
+    // Five digits tell any two float16 apart.
+    let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
+    float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);
+}
+
+/// A JSON string.
+pub fn write_string(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text;
+    loop {
+        let plain = plain_prefix(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some((byte, behind)) = rest[plain..].split_first() else { break };
+        let short = match byte {
+            b'"' | b'\\' => Some(*byte),
+            b'\n' => Some(b'n'),
+            b'\r' => Some(b'r'),
+            b'\t' => Some(b't'),
+            8 => Some(b'b'),
+            12 => Some(b'f'),
+            _ => None,
+        };
+        match short {
+            Some(letter) => out.extend_from_slice(&[b'\\', letter]),
+            None => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        }
+        rest = behind;
+    }
+    out.push(b'"');
+}
+
+/// How many first bytes need no escape.
+#[inline(always)]
+fn plain_prefix(text: &[u8]) -> usize {
+    let mut plain = 0;
+    let mut chunks = text.chunks_exact(8);
+    for chunk in chunks.by_ref() {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        let found = specials(word);
+        if found != 0 {
+            return plain + (found.trailing_zeros() / 8) as usize;
+        }
+        plain += 8;
+    }
+    let rest = chunks.remainder();
+    plain + rest.iter().position(|b| *b < b' ' || *b == b'"' || *b == b'\\').unwrap_or(rest.len())
+}
+
+/// Bytes: a string where they are UTF-8, else `{"b64": ...}`.
+pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return write_string(bytes, out);
+    }
+    out.extend_from_slice(b"{\"b64\":\"");
+    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+    out.extend_from_slice(b"\"}");
+}
+
+/// A value kept as text: as it is, but on one line.
+fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
+    let mut cursor = Cursor::new(text.as_bytes(), 0, false);
+    cursor.space();
+    let start = cursor.pos();
+    let whole = cursor.skip_value().and_then(|()| {
+        let end = cursor.pos();
+        cursor.space();
+        if cursor.rest().is_empty() { Ok(end) } else { Err(cursor.unexpected("the end of the value")) }
+    });
+    let end = whole.map_err(|t| Error::data(format!("the text is no JSON: {}", t.message)).in_field(path))?;
+    let value = &text.as_bytes()[start..end];
+    // Inside strings a new line is an escape: a bare one is white space.
+    out.extend(value.iter().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b }));
+    Ok(())
+}
+
+fn write_sparse(sparse: &Sparse, values: &Values, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    let entries = sparse.entries().range(row);
+    out.extend_from_slice(b"{\"indices\":[");
+    for (i, entry) in entries.clone().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_integers(sparse.index_of(entry), out);
+    }
+    out.extend_from_slice(b"],\"values\":");
+    values.write_list(entries, out)?;
+    out.extend_from_slice(b",\"dense_shape\":");
+    write_integers(sparse.shape_of(row), out);
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_integers(values: &[i64], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        integer(*value, out);
+    }
+    out.push(b']');
+}
+
+/// A literal as JSON.
+pub fn literal_text(literal: &Literal) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_literal(literal, &mut out);
+    out
+}
+
+fn write_literal(literal: &Literal, out: &mut Vec<u8>) {
+    match literal {
+        Literal::None => out.extend_from_slice(b"null"),
+        Literal::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+        Literal::Int(value) => integer(*value, out),
+        Literal::Float(value) => float(*value, out),
+        Literal::String(text) => write_string(text.as_bytes(), out),
+        Literal::Bytes(bytes) => write_bytes(bytes, out),
+        Literal::List(items) => {
+            out.push(b'[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                write_literal(item, out);
+            }
+            out.push(b']');
+        }
+    }
+}
