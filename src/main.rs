@@ -11,9 +11,16 @@ use tatter::verbs::Verdict;
 /// The exit code of a fault of our own: EX_SOFTWARE of sysexits.h.
 const INTERNAL: u8 = 70;
 
+/// Whether a fault of our own has been reported: it is the one message of the run.
+static REPORTED: AtomicBool = AtomicBool::new(false);
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
-    let status = match catch_unwind(AssertUnwindSafe(run)) {
+    let result = catch_unwind(AssertUnwindSafe(run));
+    if REPORTED.load(Ordering::SeqCst) {
+        return ExitCode::from(INTERNAL);
+    }
+    let status = match result {
         Ok(Ok(Verdict::Good)) => 0,
         Ok(Ok(Verdict::Bad)) => 1,
         Ok(Err(error)) => {
@@ -86,7 +93,6 @@ fn in_colour() -> bool {
 
 /// One line for a fault of our own, whichever thread it is on, and however many there are.
 fn report_panic(info: &PanicHookInfo) {
-    static REPORTED: AtomicBool = AtomicBool::new(false);
     if REPORTED.swap(true, Ordering::SeqCst) {
         return;
     }

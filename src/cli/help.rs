@@ -165,12 +165,37 @@ pub fn of_alone(alone: &Alone) -> String {
 }
 
 fn of(name: &str, summary: &str, about: &str, command: Command) -> String {
-    let mut text = format!("tatter {name}: {summary}\n\nUsage: {}\n\n{}\n", usage_line(name, &command), about.trim_end());
+    let mut text = format!("tatter {name}: {summary}\n\nUsage: {}\n\n{}\n", usage_line(name, &command), wrapped(about.trim_end()));
     let arguments = arguments(command);
     if !arguments.trim().is_empty() {
         let _ = write!(text, "\n{}\n", arguments.trim_end());
     }
     text
+}
+
+/// Lines longer than a help text should be, broken at spaces.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut out = String::with_capacity(text.len() + 16);
+    for (i, line) in text.lines().enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        let mut column = 0;
+        for (j, word) in line.split(' ').enumerate() {
+            let width = word.chars().count();
+            if j > 0 && column + 1 + width > WIDTH {
+                out.push('\n');
+                column = 0;
+            } else if j > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += width;
+        }
+    }
+    out
 }
 
 fn examples(text: &mut String, examples: &[Example]) {

@@ -252,4 +252,21 @@ mod tests {
             assert_eq!(refused(line), expected);
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+        /// Whatever is typed, it is parsed or refused with a usage error of one line and its help.
+        #[test]
+        fn any_words_are_parsed_or_refused(
+            words in proptest::collection::vec(proptest::sample::select(vec![
+                "head", "batch", "select", "then", "--", "-", "-o", "--output=", "-q", "-qo", "-h", "--from", "jsonl", "3", "-1", "all",
+                "--schema", "", "x", "--=", "-é", "é", "--max-values", "x=1", "help", "man", "completions", "bash", "--drop-remainder", "=",
+            ]), 0..8)
+        ) {
+            if let Err(error) = parse(words.iter().map(OsString::from)) {
+                proptest::prop_assert_eq!(error.exit_code(), 2);
+                proptest::prop_assert!(!error.message().contains('\n') && !error.message().is_empty(), "{}", error);
+            }
+        }
+    }
 }

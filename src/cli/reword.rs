@@ -50,7 +50,10 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
         ErrorKind::ValueValidation => {
             let value = value.unwrap_or_default();
             let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(&reason, &value)));
+            // The help lines of an error of ours stand behind its first line.
+            let mut lines = reason.lines();
+            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value)));
+            let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));
             if std::path::Path::new(&value).exists() { wrong.help(see) } else { wrong }
         }
         ErrorKind::ArgumentConflict => {
