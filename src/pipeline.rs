@@ -93,21 +93,38 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
     work
 }
 
-/// Applies the steps one after the other. An error that names its row lets the records in front of it pass.
+/// Applies the steps one after the other. On an error the records in front of it still pass.
 fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
     for (map, schema) in maps {
-        let (given, origin, nrows) = (chunk.clone(), chunk.origin.clone(), chunk.nrows);
+        let given = chunk.clone();
         chunk = match apply(map.as_ref(), chunk, skip, &mut work.faults) {
             Ok(chunk) => chunk,
             Err(error) => {
-                let before = error.location().row.filter(|row| *row < nrows && map.keeps_rows());
-                work.error = Some(origin.resolve(error, nrows));
-                map.apply(given.slice(0, before.unwrap_or(0)))?
+                let (before, error) = first_bad(map.as_ref(), &given, error);
+                work.error = Some(error);
+                map.apply(given.slice(0, before))?
             }
         };
         chunk.check(schema)?;
     }
     Ok(chunk)
+}
+
+/// How many records stand in front of the first that a step refuses, and why it does. A step looks at a chunk field
+/// by field; which record is named must not depend on where the chunk was cut.
+fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
+    let (mut start, mut end) = (0, chunk.nrows);
+    while error.kind() == Kind::Data && end - start > 1 {
+        let middle = start + (end - start) / 2;
+        if let Err(earlier) = map.apply(chunk.slice(start, middle - start)) {
+            (end, error) = (middle, earlier);
+        } else if let Err(later) = map.apply(chunk.slice(middle, end - middle)) {
+            (start, error) = (middle, later);
+        } else {
+            break;
+        }
+    }
+    (start, chunk.slice(start, end - start).origin.resolve(error, end - start))
 }
 
 /// Applies one step. Where bad records may be left out, they are found by halving the chunk: few are bad.

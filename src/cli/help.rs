@@ -223,7 +223,7 @@ pub fn verb_table() -> String {
     for verb in VERBS {
         let words = usage_line(verb.name, &verb.command());
         let words = words.trim_start_matches("tatter ").trim_end_matches(" [FILE]...").replace(" [OPTIONS]", "");
-        let _ = writeln!(text, "| `{words}` | {} | {} |", verb.summary.replace('|', "\\|"), verb.meaning);
+        let _ = writeln!(text, "| `{}` | {} | {} |", words.replace('|', "\\|"), verb.summary.replace('|', "\\|"), verb.meaning);
     }
     text
 }

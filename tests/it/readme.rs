@@ -28,29 +28,27 @@ fn the_readme_is_true() {
 fn replay(readme: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root().join("fixtures"), directory.path().join("fixtures")).unwrap();
+    let lines: Vec<&str> = readme.lines().collect();
+    let is_fence = |at: usize, sh: bool| lines.get(at).is_some_and(|l| l.starts_with("```") && *l != "```" && (*l == "```sh") == sh);
+    // The line that closes the block which starts at `at`.
+    let close = |at: usize| at + lines[at..].iter().position(|l| *l == "```").unwrap();
     let mut text = String::new();
-    let mut lines = readme.lines().peekable();
-    while let Some(line) = lines.next() {
-        let _ = writeln!(text, "{line}");
-        if line != "```sh" {
+    let mut at = 0;
+    while at < lines.len() {
+        if !is_fence(at, true) {
+            let _ = writeln!(text, "{}", lines[at]);
+            at += 1;
             continue;
         }
-        let mut commands = String::new();
-        for line in lines.by_ref().take_while(|line| *line != "```") {
-            let _ = writeln!(text, "{line}");
-            let _ = writeln!(commands, "{}", runnable(line));
-        }
-        text.push_str("```\n");
+        let end = close(at);
+        let commands: String = lines[at + 1..end].iter().map(|line| format!("{}\n", runnable(line))).collect();
         let outcome = shell(&format!("set -e\n{commands}"), directory.path(), b"");
         assert_eq!(outcome.status, 0, "{commands}{}", outcome.stderr);
-        // Straight behind it, the output.
-        if let Some(fence) = lines.next_if(|l| l.starts_with("```") && *l != "```sh") {
-            let _ = write!(text, "{fence}\n{}```\n", outcome.text());
-            for line in lines.by_ref() {
-                if line == "```" {
-                    break;
-                }
-            }
+        let _ = writeln!(text, "{}", lines[at..=end].join("\n"));
+        at = end + 1;
+        if lines.get(at) == Some(&"") && is_fence(at + 1, false) {
+            let _ = write!(text, "\n{}\n{}```\n", lines[at + 1], outcome.text());
+            at = close(at + 1) + 1;
         }
     }
     text
