@@ -1,0 +1,434 @@
+//! Names, functions and types: from the syntax tree to a tree that can be evaluated.
+
+use super::call::{Call, as_node, dtype_named, fold, strict};
+use super::eval::{Node, NodeKind};
+use super::functions;
+use super::item::{Item, ItemKind, describe};
+use super::problem::{Bind, Problem};
+use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Span, Unary};
+use crate::error::nearest;
+use crate::schema::{DType, Element, Field, Literal, Type};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the names of an expression stand for.
+pub struct Scope {
+    /// Fields of the record and what has been assigned: name, type, slot.
+    pub names: Vec<(String, Type, usize)>,
+    /// Values of `--arg` and `--with`.
+    pub constants: Arc<BTreeMap<String, Item>>,
+}
+
+impl Scope {
+    /// A scope with the fields of a record in slots 0, 1 ...
+    pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Item>>) -> Scope {
+        let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
+        Scope { names, constants }
+    }
+
+    fn find(&self, name: &str) -> Option<(&Type, usize)> {
+        self.names.iter().find(|(n, ..)| n == name).map(|(_, ty, slot)| (ty, *slot))
+    }
+}
+
+/// Binds expressions of one text.
+pub struct Binder<'a> {
+    pub scope: &'a Scope,
+    pub text: Arc<str>,
+}
+
+/// Names that are found before functions: the namespaces of TensorFlow.
+const NAMESPACES: [&str; 18] = [
+    "math", "ragged", "RaggedTensor", "strings", "sparse", "nn", "bitwise", "linalg", "StructuredTensor", "SparseTensor", "RowPartition",
+    "experimental", "dtypes", "random", "io", "np", "debugging", "compat",
+];
+
+impl Binder<'_> {
+    /// The item that an expression is.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it before the first record.
+    pub fn bind(&self, expr: &Expr) -> Bind<Item> {
+        let kind = self.kind(expr).map_err(|e| e.or_at(expr.span.clone()))?;
+        Ok(match kind {
+            // A result is known by the place of the whole expression.
+            ItemKind::Tensor(node) => Item { kind: ItemKind::Tensor(Node { span: expr.span.clone(), ..node }), span: expr.span.clone() },
+            kind => Item { kind, span: expr.span.clone() },
+        })
+    }
+
+    /// The tensor that an expression is; a literal becomes a constant.
+    ///
+    /// # Errors
+    /// As [`Binder::bind`].
+    pub fn tensor(&self, expr: &Expr) -> Bind<Node> {
+        let item = self.bind(expr)?;
+        as_node(&item, None).map_err(|e| e.or_at(expr.span.clone()))
+    }
+
+    fn kind(&self, expr: &Expr) -> Bind<ItemKind> {
+        Ok(match &expr.kind {
+            ExprKind::None => ItemKind::Literal(Literal::None),
+            ExprKind::Bool(b) => ItemKind::Literal(Literal::Bool(*b)),
+            ExprKind::Int(n) => ItemKind::Literal(Literal::Int(*n)),
+            ExprKind::Float(x) => ItemKind::Literal(Literal::Float(*x)),
+            ExprKind::Str(s) => ItemKind::Literal(Literal::String(s.clone())),
+            ExprKind::Bytes(b) => ItemKind::Literal(Literal::Bytes(b.clone())),
+            ExprKind::Ellipsis => ItemKind::Ellipsis,
+            ExprKind::List(items) => ItemKind::List(self.all(items)?),
+            ExprKind::Tuple(items) => ItemKind::Tuple(self.all(items)?),
+            ExprKind::Dict(items) => {
+                ItemKind::Dict(items.iter().map(|(k, v)| Ok((self.bind(k)?, self.bind(v)?))).collect::<Bind<_>>()?)
+            }
+            ExprKind::Slice { start, stop, step } => {
+                let part = |e: &Option<Box<Expr>>| e.as_ref().map(|e| self.bind(e)).transpose();
+                ItemKind::Slice(Box::new([part(start)?, part(stop)?, part(step)?]))
+            }
+            ExprKind::Name { name, quoted } => self.name(name, *quoted, &expr.span)?,
+            ExprKind::Attribute { of, name } => self.attribute(expr, of, name)?,
+            ExprKind::Call { callee, args } => self.call(expr, callee, args)?,
+            ExprKind::Subscript { of, keys } => {
+                let of = self.bind(of)?;
+                let keys = self.all(keys)?;
+                functions::subscript(&of, &keys, &self.text, &expr.span)?
+            }
+            ExprKind::Unary(op, operand) => self.unary(expr, *op, operand)?,
+            ExprKind::Binary(op, left, right) => self.binary(expr, *op, left, right)?,
+            ExprKind::Compare(first, rest) => self.compare(expr, first, rest)?,
+            ExprKind::And(left, right) => self.logic(expr, true, left, right)?,
+            ExprKind::Or(left, right) => self.logic(expr, false, left, right)?,
+        })
+    }
+
+    fn all(&self, exprs: &[Expr]) -> Bind<Vec<Item>> {
+        exprs.iter().map(|e| self.bind(e)).collect()
+    }
+
+    fn name(&self, name: &str, quoted: bool, span: &Span) -> Bind<ItemKind> {
+        if let Some((ty, slot)) = self.scope.find(name) {
+            let kind = NodeKind::Slot { slot, name: crate::path::quoted(name).into() };
+            return Ok(ItemKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
+        }
+        if quoted {
+            return Err(self.unknown(name, span));
+        }
+        if let Some(constant) = self.scope.constants.get(name) {
+            return Ok(constant.kind.clone());
+        }
+        if let Some(dtype) = dtype_named(name) {
+            return Ok(ItemKind::DType(dtype));
+        }
+        match name {
+            "newaxis" => Ok(ItemKind::Literal(Literal::None)),
+            _ => Err(self.unknown(name, span)),
+        }
+    }
+
+    fn unknown(&self, name: &str, span: &Span) -> Problem {
+        let problem = Problem::at(span.clone(), format!("there is no field `{name}`"));
+        match name {
+            "true" | "false" | "none" | "null" => return problem.help("Python writes True, False and None"),
+            "nan" | "NaN" | "inf" | "Infinity" => return problem.help("write math.nan, math.inf, -math.inf"),
+            _ => {}
+        }
+        let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
+        if let Some(near) = nearest(name, names) {
+            return problem.help(format!("did you mean {}?", crate::path::quoted(near)));
+        }
+        if functions::find(name).is_some() {
+            return problem.help(format!("{name} is a function: write {name}(...)"));
+        }
+        let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| crate::path::quoted(n)).collect();
+        if shown.is_empty() {
+            return problem.help("the records have no fields; --arg NAME=VALUE gives a value a name");
+        }
+        let more = self.scope.names.len().saturating_sub(shown.len());
+        let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
+        problem.help(format!("the fields are: {}{tail}", shown.join(", ")))
+    }
+
+    /// `a.b`: a field of a structure, else an attribute, which is a function of one argument.
+    fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> Bind<ItemKind> {
+        if let Some((names, quoted)) = expr.dotted()
+            && !quoted
+            && self.scope.find(names[0]).is_none()
+            && !self.scope.constants.contains_key(names[0])
+        {
+            let names = without_tf(&names);
+            match names {
+                [name] => return self.name(name, false, &expr.span),
+                ["math" | "np", "inf"] => return Ok(ItemKind::Literal(Literal::Float(f64::INFINITY))),
+                ["math" | "np", "nan"] => return Ok(ItemKind::Literal(Literal::Float(f64::NAN))),
+                ["math" | "np", "pi"] => return Ok(ItemKind::Literal(Literal::Float(std::f64::consts::PI))),
+                ["math" | "np", "e"] => return Ok(ItemKind::Literal(Literal::Float(std::f64::consts::E))),
+                ["dtypes" | "np", dtype] if dtype_named(dtype).is_some() => {
+                    return dtype_named(dtype).map(ItemKind::DType).ok_or_else(|| Problem::new("no dtype"));
+                }
+                [first, ..] if NAMESPACES.contains(first) => {
+                    let dotted = names.join(".");
+                    let problem = Problem::new(format!("{dotted} is no value"));
+                    return Err(if functions::find(&dotted).is_some() { problem.help(format!("it is a function: write {dotted}(...)")) } else { problem });
+                }
+                _ => {}
+            }
+        }
+        let item = self.bind(of)?;
+        if let ItemKind::Tensor(node) = &item.kind {
+            if let Some(found) = field_of(node, name) {
+                return Ok(ItemKind::Tensor(Node { span: expr.span.clone(), ..found }));
+            }
+            if let Element::Struct(fields) = &node.ty.element
+                && functions::attribute(name).is_none()
+            {
+                return Err(unknown_in(fields, name, &written_path(of)));
+            }
+        }
+        let Some(function) = functions::attribute(name) else {
+            let problem = Problem::new(format!("{} has no field and no attribute `{name}`", item.describe()));
+            return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
+                Some(near) => problem.help(format!("did you mean .{near}?")),
+                None if functions::find(name).is_some() => problem.help(format!("write {name}(...), or .{name}(...)")),
+                None => problem,
+            });
+        };
+        self.apply(function, name, expr.span.clone(), vec![item], Vec::new())
+    }
+
+    fn call(&self, expr: &Expr, callee: &Expr, args: &[Argument]) -> Bind<ItemKind> {
+        let bound_args = |first: Option<Item>| -> Bind<(Vec<Item>, Vec<(String, Span, Item)>)> {
+            let (mut positional, mut keywords) = (first.into_iter().collect::<Vec<_>>(), Vec::new());
+            for arg in args {
+                let item = self.bind(&arg.value)?;
+                match &arg.keyword {
+                    None => positional.push(item),
+                    Some((name, at)) => keywords.push((name.clone(), at.clone(), item)),
+                }
+            }
+            Ok((positional, keywords))
+        };
+        if let Some((names, quoted)) = callee.dotted()
+            && !quoted
+        {
+            let known_field = self.scope.find(names[0]).is_some();
+            let plain = without_tf(&names);
+            let dotted = plain.join(".");
+            if let Some(function) = functions::find(&dotted)
+                && (plain.len() == 1 || !known_field)
+            {
+                let (positional, keywords) = bound_args(None)?;
+                return self.apply(function, &dotted, expr.span.clone(), positional, keywords);
+            }
+            if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
+                return Err(Problem::at(callee.span.clone(), format!("{dotted} is a dtype")).help(format!("cast(x, {dotted}) converts")));
+            }
+            if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || names[0] == "tf")) {
+                return Err(unknown_function(&dotted, callee.span.clone()));
+            }
+        }
+        let ExprKind::Attribute { of, name } = &callee.kind else {
+            return Err(Problem::at(callee.span.clone(), "only functions can be called"));
+        };
+        let receiver = self.bind(of)?;
+        let Some(function) = functions::find(name) else {
+            return Err(unknown_function(name, callee.span.start.max(callee.span.end.saturating_sub(name.len()))..callee.span.end));
+        };
+        let (positional, keywords) = bound_args(Some(receiver))?;
+        self.apply(function, name, expr.span.clone(), positional, keywords)
+    }
+
+    fn apply(
+        &self,
+        function: &super::call::Function,
+        name: &str,
+        span: Span,
+        positional: Vec<Item>,
+        keywords: Vec<(String, Span, Item)>,
+    ) -> Bind<ItemKind> {
+        let mut call = Call::new(function, name, span, self.text.clone(), positional, keywords)?;
+        (function.bind)(&mut call)
+    }
+
+    fn operator(&self, expr: &Expr, function: &str, items: Vec<Item>) -> Bind<ItemKind> {
+        let Some(function) = functions::find(function) else {
+            return Err(Problem::new(format!("internal: there is no function {function}")));
+        };
+        let name = match &expr.kind {
+            ExprKind::Unary(op, _) => match op {
+                Unary::Minus => "-x",
+                Unary::Plus => "+x",
+                Unary::Invert => "~x",
+                Unary::Not => "not",
+            },
+            ExprKind::Binary(op, ..) => match op {
+                Binary::Add => "+",
+                Binary::Subtract => "-",
+                Binary::Multiply => "*",
+                Binary::Divide => "/",
+                Binary::FloorDivide => "//",
+                Binary::Modulo => "%",
+                Binary::Power => "**",
+                Binary::And => "&",
+                Binary::Or => "|",
+                Binary::Xor => "^",
+                Binary::MatMul => "@",
+            },
+            _ => function.names[0],
+        };
+        self.apply(function, name, expr.span.clone(), items, Vec::new())
+    }
+
+    fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> Bind<ItemKind> {
+        let item = self.bind(operand)?;
+        match (op, &item.kind) {
+            (Unary::Minus, ItemKind::Literal(Literal::Int(n))) => Ok(ItemKind::Literal(Literal::Int(-n))),
+            (Unary::Minus, ItemKind::Literal(Literal::Float(x))) => Ok(ItemKind::Literal(Literal::Float(-x))),
+            (Unary::Plus, ItemKind::Literal(Literal::Int(_) | Literal::Float(_))) => Ok(item.kind),
+            (Unary::Not, ItemKind::Literal(Literal::Bool(b))) => Ok(ItemKind::Literal(Literal::Bool(!b))),
+            (Unary::Not, ItemKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
+                Err(Problem::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe())).help("compare: x == 0"))
+            }
+            _ => self.operator(expr, op.function(), vec![item]),
+        }
+    }
+
+    fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> Bind<ItemKind> {
+        let (a, b) = (self.bind(left)?, self.bind(right)?);
+        if let (ItemKind::List(x), ItemKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
+            // Lists of literals are joined as in Python only where a list is wanted; as tensors they are added.
+            if !a.is_literal() || !b.is_literal() {
+                return Ok(ItemKind::List(x.iter().chain(y).cloned().collect()));
+            }
+        }
+        self.operator(expr, op.function(), vec![a, b])
+    }
+
+    /// `a < b <= c` is `a < b and b <= c`.
+    fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> Bind<ItemKind> {
+        let mut left = self.bind(first)?;
+        let mut all: Option<Item> = None;
+        for (op, right) in rest {
+            let right = self.bind(right)?;
+            let span = left.span.start..right.span.end;
+            let kind = self.operator_at(op.function(), symbol(*op), span.clone(), vec![left, right.clone()])?;
+            let one = Item { kind, span };
+            all = Some(match all {
+                None => one,
+                Some(before) => {
+                    let kind = self.operator_at("logical_and", "and", expr.span.clone(), vec![before, one])?;
+                    Item { kind, span: expr.span.clone() }
+                }
+            });
+            left = right;
+        }
+        all.map(|item| item.kind).ok_or_else(|| Problem::new("internal: a comparison of nothing"))
+    }
+
+    fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Item>) -> Bind<ItemKind> {
+        let Some(function) = functions::find(function) else {
+            return Err(Problem::new(format!("internal: there is no function {function}")));
+        };
+        self.apply(function, name, span, items, Vec::new())
+    }
+
+    fn logic(&self, expr: &Expr, and: bool, left: &Expr, right: &Expr) -> Bind<ItemKind> {
+        let (a, b) = (self.bind(left)?, self.bind(right)?);
+        let word = if and { "and" } else { "or" };
+        let mut nodes = Vec::with_capacity(2);
+        for item in [&a, &b] {
+            let node = strict(as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?)?;
+            if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
+                return Err(Problem::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty))).help("compare: x != 0"));
+            }
+            nodes.push(node);
+        }
+        if nodes.iter().any(|n| n.ty.rank() > 0) {
+            return self.operator_at(if and { "logical_and" } else { "logical_or" }, word, expr.span.clone(), vec![a, b]);
+        }
+        let ty = Type::tensor(DType::Bool, Vec::new());
+        let (Some(right), Some(left)) = (nodes.pop(), nodes.pop()) else {
+            return Err(Problem::new("internal: `and` of nothing"));
+        };
+        let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
+        Ok(ItemKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
+    }
+}
+
+fn symbol(op: Compare) -> &'static str {
+    match op {
+        Compare::Equal => "==",
+        Compare::NotEqual => "!=",
+        Compare::Less => "<",
+        Compare::LessEqual => "<=",
+        Compare::Greater => ">",
+        Compare::GreaterEqual => ">=",
+    }
+}
+
+fn without_tf<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
+    match names {
+        ["tf", rest @ ..] if !rest.is_empty() => match rest {
+            ["experimental", inner @ ..] if !inner.is_empty() => inner,
+            _ => rest,
+        },
+        other => other,
+    }
+}
+
+fn unknown_function(name: &str, span: Span) -> Problem {
+    let problem = Problem::at(span, format!("there is no function {name}"));
+    match name {
+        "print" | "input" | "open" | "exec" | "eval" => return problem.help("expressions only compute"),
+        "map_fn" | "vectorized_map" => return problem.help("write the expression itself: functions work on all values at once"),
+        "ragged.map_flat_values" | "map_flat_values" => return problem.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself"),
+        "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return problem.help(format!("reduce_{name}(x, axis) reduces")),
+        _ => {}
+    }
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let all = functions::all().flat_map(|f| f.names.iter().copied());
+    let near = nearest(name, all.clone()).or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last)));
+    match near {
+        Some(near) => problem.help(format!("did you mean {near}?")),
+        None => problem.help("tatter help functions lists them"),
+    }
+}
+
+/// The field of that name of a structure, if it has one.
+pub fn field_of(node: &Node, name: &str) -> Option<Node> {
+    let Element::Struct(fields) = &node.ty.element else {
+        return None;
+    };
+    let position = fields.iter().position(|f| f.name == name)?;
+    let field = &fields[position];
+    let levels = node.ty.rank();
+    let mut dims = node.ty.dims.clone();
+    dims.extend(functions::below_structure(&field.ty.dims, levels > 0));
+    let inner_nulls = field.ty.optional || field.ty.with_nulls;
+    let (optional, with_nulls) = if levels == 0 {
+        (node.ty.optional || field.ty.optional, field.ty.with_nulls)
+    } else {
+        (node.ty.optional, node.ty.with_nulls || inner_nulls)
+    };
+    let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
+    let path: Arc<str> = match &node.kind {
+        NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", crate::path::quoted(name)).into(),
+        _ => crate::path::quoted(name).into(),
+    };
+    let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };
+    Some(Node { ty, span: node.span.clone(), kind })
+}
+
+/// An error about a field that a structure does not have.
+pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> Problem {
+    let problem = Problem::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
+    match nearest(name, fields.iter().map(|f| f.name.as_str())) {
+        Some(near) => problem.help(format!("did you mean {}?", crate::path::quoted(near))),
+        None => {
+            let names: Vec<String> = fields.iter().take(20).map(|f| crate::path::quoted(&f.name)).collect();
+            problem.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
+        }
+    }
+}
+
+fn written_path(expr: &Expr) -> String {
+    expr.dotted().map(|(names, _)| names.iter().map(|n| crate::path::quoted(n)).collect::<Vec<_>>().join(".")).unwrap_or_default()
+}

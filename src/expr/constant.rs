@@ -1,0 +1,316 @@
+//! Literals to constant tensors: one row that stands for all records.
+//!
+//! Source of the meaning: `tf.constant`, `tf.ragged.constant`.
+
+use super::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::types::*;
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, new_empty_array};
+use half::f16;
+use std::sync::Arc;
+
+/// The dtype of literals that stand alone: int32 (int64 beyond its range), float32 with a fraction.
+///
+/// # Errors
+/// Numbers beside strings, None.
+pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> Bind<DType> {
+    let mut found: Option<DType> = None;
+    for value in values {
+        let dtype = match value {
+            Literal::Bool(_) => DType::Bool,
+            Literal::Int(n) if i32::try_from(*n).is_ok() => DType::Int32,
+            Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
+            Literal::Int(_) => DType::UInt64,
+            Literal::Float(_) => DType::Float32,
+            Literal::String(_) => DType::String,
+            Literal::Bytes(_) => DType::Bytes,
+            Literal::None => return Err(Problem::new("None is no value of a tensor")),
+            Literal::List(_) => return Err(Problem::new("all values must have the same nesting depth")),
+        };
+        found = Some(match found {
+            None => dtype,
+            Some(before) if before == dtype => before,
+            Some(before) => mixed(&before, &dtype).ok_or_else(|| Problem::new(format!("a list with {before} and {dtype} in it has no dtype")))?,
+        });
+    }
+    Ok(found.unwrap_or(DType::Float32))
+}
+
+fn mixed(a: &DType, b: &DType) -> Option<DType> {
+    use DType::*;
+    let rank = |d: &DType| match d {
+        Bool => Some(0),
+        Int32 => Some(1),
+        Int64 => Some(2),
+        UInt64 => Some(3),
+        Float32 => Some(4),
+        _ => None,
+    };
+    match (a, b) {
+        (String, Bytes) | (Bytes, String) => Some(Bytes),
+        // Python's True beside 1 is 1, but a list that starts with True holds bools.
+        (Bool, _) if *b != Float32 => None,
+        _ => Some(if rank(a)? > rank(b)? { a.clone() } else { b.clone() }),
+    }
+}
+
+/// Whether the dtype holds the literal exactly; a fraction counts as held by every float dtype whose range it is in.
+pub fn holds(dtype: &DType, value: &Literal) -> bool {
+    match (dtype, value) {
+        (DType::Bool, Literal::Bool(_)) | (DType::String | DType::Bytes, Literal::String(_)) | (DType::Bytes, Literal::Bytes(_)) => true,
+        (DType::Float16, Literal::Int(n)) => n.unsigned_abs() <= 1 << 11,
+        (DType::Float32, Literal::Int(n)) => *n == *n as f32 as i128,
+        (DType::Float64, Literal::Int(n)) => *n == *n as f64 as i128,
+        (DType::Float16, Literal::Float(x)) => x.is_nan() || x.is_infinite() || f16::from_f64(*x).is_finite(),
+        (DType::Float32, Literal::Float(x)) => x.is_nan() || x.is_infinite() || (*x as f32).is_finite(),
+        (DType::Float64, Literal::Float(_)) => true,
+        (_, Literal::Int(n)) => integer_range(dtype).is_some_and(|(low, high)| (low..=high).contains(n)),
+        (_, Literal::List(items)) => items.iter().all(|item| holds(dtype, item)),
+        _ => false,
+    }
+}
+
+/// The least and the greatest integer of the dtype.
+pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
+    Some(match dtype {
+        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        DType::UInt8 => (0, u8::MAX.into()),
+        DType::UInt16 => (0, u16::MAX.into()),
+        DType::UInt32 => (0, u32::MAX.into()),
+        DType::UInt64 => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}
+
+/// The values as one array of the dtype. Integers wrap where a dtype is given that is too narrow for them.
+///
+/// # Errors
+/// A value of another kind.
+pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
+    fn ints<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(i128) -> T::Native) -> Bind<ArrayRef> {
+        let values = values
+            .iter()
+            .map(|v| match v {
+                Literal::Int(n) => Ok(convert(*n)),
+                Literal::Bool(b) => Ok(convert(i128::from(*b))),
+                other => Err(not_a(other, name)),
+            })
+            .collect::<Bind<Vec<_>>>()?;
+        Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
+    }
+    fn floats<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(f64) -> T::Native) -> Bind<ArrayRef> {
+        let values = values
+            .iter()
+            .map(|v| match v {
+                Literal::Int(n) => Ok(convert(*n as f64)),
+                Literal::Float(x) => Ok(convert(*x)),
+                Literal::Bool(b) => Ok(convert(f64::from(u8::from(*b)))),
+                other => Err(not_a(other, name)),
+            })
+            .collect::<Bind<Vec<_>>>()?;
+        Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
+    }
+    match dtype {
+        DType::Bool => {
+            let values = values.iter().map(|v| if let Literal::Bool(b) = v { Ok(*b) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
+            Ok(Arc::new(BooleanArray::from(values)))
+        }
+        DType::Int8 => ints::<Int8Type>(values, dtype, |n| n as i8),
+        DType::Int16 => ints::<Int16Type>(values, dtype, |n| n as i16),
+        DType::Int32 => ints::<Int32Type>(values, dtype, |n| n as i32),
+        DType::Int64 => ints::<Int64Type>(values, dtype, |n| n as i64),
+        DType::UInt8 => ints::<UInt8Type>(values, dtype, |n| n as u8),
+        DType::UInt16 => ints::<UInt16Type>(values, dtype, |n| n as u16),
+        DType::UInt32 => ints::<UInt32Type>(values, dtype, |n| n as u32),
+        DType::UInt64 => ints::<UInt64Type>(values, dtype, |n| n as u64),
+        DType::Float16 => floats::<Float16Type>(values, dtype, f16::from_f64),
+        DType::Float32 => floats::<Float32Type>(values, dtype, |x| x as f32),
+        DType::Float64 => floats::<Float64Type>(values, dtype, |x| x),
+        DType::String => {
+            let values = values.iter().map(|v| if let Literal::String(s) = v { Ok(s.as_str()) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
+            Ok(Arc::new(LargeStringArray::from(values)))
+        }
+        DType::Bytes => {
+            let values = values
+                .iter()
+                .map(|v| match v {
+                    Literal::String(s) => Ok(s.as_bytes()),
+                    Literal::Bytes(b) => Ok(b.as_slice()),
+                    other => Err(not_a(other, dtype)),
+                })
+                .collect::<Bind<Vec<_>>>()?;
+            Ok(Arc::new(LargeBinaryArray::from_vec(values)))
+        }
+        DType::Null | DType::Json | DType::Arrow(_) => Err(Problem::new(format!("there are no constants of dtype {dtype}"))),
+    }
+}
+
+fn not_a(value: &Literal, dtype: &DType) -> Problem {
+    let text = match value {
+        Literal::None => "None".to_owned(),
+        Literal::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
+        Literal::Int(n) => n.to_string(),
+        Literal::Float(x) => format!("{x:?}"),
+        Literal::String(s) => format!("{:?}", s.chars().take(40).collect::<String>()),
+        Literal::Bytes(_) => "bytes".to_owned(),
+        Literal::List(_) => "a list".to_owned(),
+    };
+    Problem::new(format!("{text} is no {dtype}"))
+}
+
+/// A literal as a constant, axes with rows of one length uniform, others ragged.
+///
+/// # Errors
+/// Values of different depths or kinds.
+pub fn plain(literal: &Literal, dtype: Option<&DType>) -> Bind<(Type, Tensor)> {
+    let depth = depths(literal)?;
+    let (lengths, values) = flatten(literal, depth.max)?;
+    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
+    let mut dims = Vec::new();
+    for (axis, level) in lengths.iter().enumerate().rev() {
+        let (partition, size) = match level.first() {
+            Some(first) if level.iter().all(|l| l == first) => (RowPartition::uniform(*first, level.len()), Size::Known(*first as u64)),
+            None if axis > 0 => (RowPartition::uniform(0, 0), Size::Known(0)),
+            _ => (RowPartition::from_row_lengths(level.iter().map(|l| *l as i64)), Size::Ragged),
+        };
+        tensor = Tensor::list(partition?, tensor, None)?;
+        dims.insert(0, Dim::of(size));
+    }
+    Ok((Type::tensor(dtype, dims), tensor))
+}
+
+/// `ragged.constant`: axis 0 uniform, then `ragged_rank` ragged axes, then those of `inner_shape`.
+///
+/// # Errors
+/// As TensorFlow's.
+pub fn ragged(literal: &Literal, dtype: Option<&DType>, ragged_rank: Option<i64>, inner_shape: Option<&[u64]>) -> Bind<(Type, Tensor)> {
+    let Literal::List(_) = literal else {
+        if ragged_rank.is_some_and(|r| r != 0) || inner_shape.is_some_and(|s| !s.is_empty()) {
+            return Err(Problem::new("a single value has no ragged_rank and no inner_shape"));
+        }
+        return plain(literal, dtype);
+    };
+    let given_rank = match ragged_rank {
+        None => None,
+        Some(rank) => Some(usize::try_from(rank).map_err(|_| Problem::new(format!("ragged_rank {rank} is negative")))?),
+    };
+    let depth = depths(literal)?;
+    if let (Some(scalars), Some(rank)) = (depth.scalars, given_rank)
+        && (depth.max < rank || scalars <= rank)
+    {
+        return Err(Problem::new(format!("the values lie {scalars} lists deep, but ragged_rank={rank} needs more than {rank}")));
+    }
+    if let (Some(inner), Some(rank)) = (inner_shape, given_rank) {
+        let expected = rank + inner.len() + 1;
+        if depth.scalars.is_some_and(|s| s != expected) || (depth.scalars.is_none() && expected < depth.max) {
+            return Err(Problem::new(format!("ragged_rank={rank} with {} inner axes needs values {expected} lists deep", inner.len())));
+        }
+    }
+    let dense = given_rank == Some(0)
+        || (given_rank.is_none() && (depth.max < 2 || inner_shape.is_some_and(|s| depth.max.saturating_sub(s.len()) < 2)));
+    let rank = match (given_rank, depth.scalars) {
+        _ if dense => 0,
+        (Some(rank), _) => rank,
+        (None, None) => depth.max.saturating_sub(1).max(1),
+        (None, Some(scalars)) => scalars.saturating_sub(1 + inner_shape.map_or(0, <[u64]>::len)).max(1),
+    };
+    let total = if dense { depth.max } else { (rank + 1 + inner_shape.map_or(0, <[u64]>::len)).max(depth.scalars.unwrap_or(depth.max)) };
+    let (lengths, values) = flatten(literal, total)?;
+    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
+    let mut dims = Vec::new();
+    for (axis, level) in lengths.iter().enumerate().rev() {
+        let inner = if axis > rank { inner_shape.map(|s| s.get(axis - rank - 1).copied()) } else { None };
+        let first = level.first().copied();
+        let (partition, size) = if axis > 0 && axis <= rank {
+            (RowPartition::from_row_lengths(level.iter().map(|l| *l as i64)), Size::Ragged)
+        } else {
+            let size = match inner {
+                Some(Some(size)) => size as usize,
+                Some(None) => return Err(Problem::new(format!("the values lie {total} lists deep, deeper than inner_shape says"))),
+                None => first.unwrap_or(0),
+            };
+            if level.iter().any(|l| *l != size) {
+                return Err(Problem::new(format!("the inner lists do not all have {size} values; they are ragged")));
+            }
+            (RowPartition::uniform(size, level.len()), Size::Known(size as u64))
+        };
+        tensor = Tensor::list(partition?, tensor, None)?;
+        dims.insert(0, Dim::of(size));
+    }
+    Ok((Type::tensor(dtype, dims), tensor))
+}
+
+struct Depths {
+    /// How many lists the single values are inside of; `None` without values.
+    scalars: Option<usize>,
+    max: usize,
+}
+
+fn depths(literal: &Literal) -> Bind<Depths> {
+    let Literal::List(items) = literal else {
+        return Ok(Depths { scalars: Some(0), max: 0 });
+    };
+    let mut out = Depths { scalars: None, max: 1 };
+    for item in items {
+        let below = depths(item)?;
+        if let Some(depth) = below.scalars {
+            if out.scalars.is_some_and(|s| s != depth + 1) {
+                return Err(Problem::new("all values must have the same nesting depth"));
+            }
+            out.scalars = Some(depth + 1);
+        }
+        out.max = out.max.max(below.max + 1);
+    }
+    if out.scalars.is_some_and(|s| out.max > s) {
+        return Err(Problem::new("an empty list lies deeper than the values"));
+    }
+    Ok(out)
+}
+
+/// The row lengths of `depth` levels of lists, outermost first, and the values below.
+fn flatten(literal: &Literal, depth: usize) -> Bind<(Vec<Vec<usize>>, Vec<&Literal>)> {
+    let mut rows = vec![literal];
+    let mut lengths = Vec::with_capacity(depth);
+    for _ in 0..depth {
+        let mut below = Vec::new();
+        let mut level = Vec::with_capacity(rows.len());
+        for row in rows {
+            let Literal::List(items) = row else {
+                return Err(Problem::new("all values must have the same nesting depth"));
+            };
+            level.push(items.len());
+            below.extend(items);
+        }
+        lengths.push(level);
+        rows = below;
+    }
+    if rows.iter().any(|r| matches!(r, Literal::List(_))) {
+        return Err(Problem::new("all values must have the same nesting depth"));
+    }
+    Ok((lengths, rows))
+}
+
+/// The zero of a dtype: 0, False, "".
+///
+/// # Errors
+/// No tensor dtype.
+pub fn zero(dtype: &DType) -> Bind<Literal> {
+    Ok(match dtype {
+        DType::Bool => Literal::Bool(false),
+        DType::String => Literal::String(String::new()),
+        DType::Bytes => Literal::Bytes(Vec::new()),
+        d if d.is_number() => Literal::Int(0),
+        other => return Err(Problem::new(format!("there are no constants of dtype {other}"))),
+    })
+}
+
+/// No values of a dtype.
+pub fn empty_leaf(dtype: &DType) -> ArrayRef {
+    new_empty_array(&dtype.arrow())
+}

@@ -1,0 +1,291 @@
+//! Arithmetic, comparisons and logic: value by value, with broadcasting.
+//!
+//! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
+
+use super::apply::{binary, unary};
+use super::function;
+use crate::expr::call::{Call, Function};
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::elementwise::{self as kernel, Binary, Compare, Float, Logic, Test, Unary};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Literal};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["add", "math.add"], "x, y", "Sum; strings are joined; `x + y`.", [("[[1], [2, 3]] + 10", "[[11], [12, 13]]"), ("\"a\" + [\"b\", \"c\"]", "[\"ab\", \"ac\"]")], |c| {
+        arithmetic(c, Binary::Add)
+    }),
+    function!(["subtract", "math.subtract"], "x, y", "Difference; `x - y`.", [("[5, 7] - [1, 2]", "[4, 5]")], |c| arithmetic(c, Binary::Subtract)),
+    function!(["multiply", "math.multiply"], "x, y", "Product; `x * y`.", [("[1, 2] * 0.5", "[0.5, 1.0]")], |c| arithmetic(c, Binary::Multiply)),
+    function!(
+        ["truediv", "divide", "math.truediv", "math.divide", "realdiv"],
+        "x, y",
+        "Quotient; integers give float64, those of 16 bits and fewer float32; `x / y`.",
+        [("[1, 2] / 4", "[0.25, 0.5]")],
+        true_divide
+    ),
+    function!(["floordiv", "math.floordiv"], "x, y", "Quotient rounded down; `x // y`.", [("[7, -7] // 2", "[3, -4]")], |c| arithmetic(c, Binary::FloorDivide)),
+    function!(
+        ["floormod", "math.floormod", "math.mod", "mod"],
+        "x, y",
+        "Remainder with the sign of the divisor; `x % y`.",
+        [("[7, -7] % 3", "[1, 2]")],
+        |c| arithmetic(c, Binary::FloorModulo)
+    ),
+    function!(["truncatediv"], "x, y", "Quotient rounded towards zero.", [("truncatediv([7, -7], 2)", "[3, -3]")], truncate_divide),
+    function!(["truncatemod"], "x, y", "Remainder with the sign of the dividend.", [("truncatemod([7, -7], 3)", "[1, -1]")], |c| {
+        arithmetic(c, Binary::TruncateModulo)
+    }),
+    function!(["pow", "math.pow"], "x, y", "Power; integers wrap; `x ** y`.", [("[2, 3] ** 3", "[8, 27]")], |c| arithmetic(c, Binary::Power)),
+    function!(["minimum", "math.minimum"], "x, y", "The lesser of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(c, Binary::Minimum)),
+    function!(["maximum", "math.maximum"], "x, y", "The greater of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(c, Binary::Maximum)),
+    function!(["math.squared_difference", "squared_difference"], "x, y", "(x - y) squared.", [("math.squared_difference([1, 5], 3)", "[4, 4]")], |c| {
+        arithmetic(c, Binary::SquaredDifference)
+    }),
+    function!(
+        ["math.divide_no_nan", "divide_no_nan"],
+        "x, y",
+        "Quotient; 0 where the divisor is 0.",
+        [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
+        |c| of_floats(c, Binary::DivideNoNan)
+    ),
+    function!(["math.atan2", "atan2"], "y, x", "The angle of the point (x, y).", [("math.atan2(0.0, 1.0)", "0.0")], |c| of_floats(c, Binary::Atan2)),
+    function!(["bitwise.left_shift"], "x, y", "Bits shifted left.", [("bitwise.left_shift([1, 3], 2)", "[4, 12]")], |c| bitwise(c, Binary::LeftShift)),
+    function!(["bitwise.right_shift"], "x, y", "Bits shifted right; the sign stays.", [("bitwise.right_shift([-8, 5], 1)", "[-4, 2]")], |c| bitwise(c, Binary::RightShift)),
+    function!(["bitwise.bitwise_and"], "x, y", "Bits that both have.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(c, Binary::BitAnd)),
+    function!(["bitwise.bitwise_or"], "x, y", "Bits that either has.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
+    function!(["bitwise.bitwise_xor"], "x, y", "Bits that one of both has.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(c, Binary::BitXor)),
+    function!(["bitwise.invert"], "x", "All bits turned.", [("bitwise.invert([0, 5])", "[-1, -6]")], |c| {
+        let x = c.tensor(0)?;
+        c.check_dtype(&x, "integers", DType::is_integer)?;
+        let dtype = x.dtype()?.clone();
+        unary(c, x, dtype, |a| kernel::unary(Unary::Invert, a))
+    }),
+    function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| compare(c, Compare::Equal)),
+    function!(["not_equal", "math.not_equal"], "x, y", "Whether values differ; `x != y`.", [("[1, 2] != 2", "[true, false]")], |c| compare(c, Compare::NotEqual)),
+    function!(["less", "math.less"], "x, y", "`x < y`.", [("[1, 2] < 2", "[true, false]")], |c| compare(c, Compare::Less)),
+    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| compare(c, Compare::LessEqual)),
+    function!(["greater", "math.greater"], "x, y", "`x > y`.", [("[1, 2] > 1", "[false, true]")], |c| compare(c, Compare::Greater)),
+    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| compare(c, Compare::GreaterEqual)),
+    function!(["logical_and", "math.logical_and"], "x, y", "Both; `x & y`.", [("[True, False] & True", "[true, false]")], |c| logical(c, Logic::And)),
+    function!(["logical_or", "math.logical_or"], "x, y", "Either; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(c, Logic::Or)),
+    function!(["logical_xor", "math.logical_xor"], "x, y", "One of both; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| logical(c, Logic::Xor)),
+    function!(["logical_not", "math.logical_not", "invert"], "x", "The opposite; `~x`, `not x`.", [("~[True, False]", "[false, true]")], |c| {
+        let x = c.tensor(0)?;
+        bools(c, &x)?;
+        unary(c, x, DType::Bool, |a| kernel::unary(Unary::Invert, a))
+    }),
+    function!(["identity"], "x|input", "The tensor itself; `+x`.", [("+[1, 2]", "[1, 2]")], |c| {
+        let node = crate::expr::call::as_node(c.item(0)?, None)?;
+        Ok(ItemKind::Tensor(node))
+    }),
+    function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
+        let x = c.tensor(0)?;
+        c.check_dtype(&x, "floats and signed integers", |d| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed))?;
+        let dtype = x.dtype()?.clone();
+        unary(c, x, dtype, |a| kernel::unary(Unary::Negative, a))
+    }),
+    function!(["abs", "math.abs"], "x", "Without the sign.", [("abs([-1.5, 2.0])", "[1.5, 2.0]")], |c| keeps(c, Unary::Absolute)),
+    function!(["sign", "math.sign"], "x", "-1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
+    function!(["square", "math.square"], "x", "x times x.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
+    function!(["round", "math.round"], "x", "The nearest integer, halves to the even one.", [("round([0.5, 1.5, 2.6])", "[0.0, 2.0, 3.0]")], |c| keeps(c, Unary::Round)),
+    function!(["nn.relu"], "features|x", "Negative values become 0.", [("nn.relu([-1.0, 2.0])", "[0.0, 2.0]")], |c| keeps(c, Unary::Relu)),
+    function!(["nn.relu6"], "features|x", "Cut to 0 ... 6.", [("nn.relu6([-1.0, 8.0])", "[0.0, 6.0]")], |c| keeps(c, Unary::Relu6)),
+    function!(
+        ["clip_by_value"],
+        "t|x, clip_value_min|min, clip_value_max|max",
+        "Values cut to a range.",
+        [("clip_by_value([1, 5, 9], 2, 7)", "[2, 5, 7]")],
+        clip
+    ),
+    function!(["math.is_finite"], "x", "Neither infinite nor NaN.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(c, Test::Finite)),
+    function!(["math.is_inf"], "x", "Infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| test(c, Test::Infinite)),
+    function!(["math.is_nan"], "x", "Not a number.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
+    function!(["floor", "math.floor"], "x", "Rounded down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
+    function!(["math.ceil", "ceil"], "x", "Rounded up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
+    function!(["math.rint", "rint"], "x", "The nearest integer, halves to the even one.", [("math.rint([2.5, 3.5])", "[2.0, 4.0]")], |c| float(c, Float::Rint)),
+    function!(["exp", "math.exp"], "x", "e to the power of x.", [("exp(0.0)", "1.0")], |c| float(c, Float::Exp)),
+    function!(["math.expm1", "expm1"], "x", "exp(x) - 1.", [("math.expm1(0.0)", "0.0")], |c| float(c, Float::Expm1)),
+    function!(["math.log", "log"], "x", "Natural logarithm.", [("math.log(1.0)", "0.0")], |c| float(c, Float::Log)),
+    function!(["math.log1p", "log1p"], "x", "log(1 + x).", [("math.log1p(0.0)", "0.0")], |c| float(c, Float::Log1p)),
+    function!(["sqrt", "math.sqrt"], "x", "Square root.", [("sqrt([4.0, 9.0])", "[2.0, 3.0]")], |c| float(c, Float::Sqrt)),
+    function!(["math.rsqrt", "rsqrt"], "x", "1 / sqrt(x).", [("math.rsqrt(4.0)", "0.5")], |c| float(c, Float::Rsqrt)),
+    function!(["math.reciprocal", "reciprocal"], "x", "1 / x.", [("math.reciprocal(4.0)", "0.25")], |c| float(c, Float::Reciprocal)),
+    function!(["sin", "math.sin"], "x", "Sine.", [("sin(0.0)", "0.0")], |c| float(c, Float::Sin)),
+    function!(["cos", "math.cos"], "x", "Cosine.", [("cos(0.0)", "1.0")], |c| float(c, Float::Cos)),
+    function!(["tan", "math.tan"], "x", "Tangent.", [("tan(0.0)", "0.0")], |c| float(c, Float::Tan)),
+    function!(["asin", "math.asin"], "x", "Inverse sine.", [("asin(0.0)", "0.0")], |c| float(c, Float::Asin)),
+    function!(["acos", "math.acos"], "x", "Inverse cosine.", [("acos(1.0)", "0.0")], |c| float(c, Float::Acos)),
+    function!(["atan", "math.atan"], "x", "Inverse tangent.", [("atan(0.0)", "0.0")], |c| float(c, Float::Atan)),
+    function!(["sinh", "math.sinh"], "x", "Hyperbolic sine.", [("sinh(0.0)", "0.0")], |c| float(c, Float::Sinh)),
+    function!(["cosh", "math.cosh"], "x", "Hyperbolic cosine.", [("cosh(0.0)", "1.0")], |c| float(c, Float::Cosh)),
+    function!(["tanh", "math.tanh", "nn.tanh"], "x", "Hyperbolic tangent.", [("tanh(0.0)", "0.0")], |c| float(c, Float::Tanh)),
+    function!(["asinh", "math.asinh"], "x", "Inverse hyperbolic sine.", [("asinh(0.0)", "0.0")], |c| float(c, Float::Asinh)),
+    function!(["acosh", "math.acosh"], "x", "Inverse hyperbolic cosine.", [("acosh(1.0)", "0.0")], |c| float(c, Float::Acosh)),
+    function!(["atanh", "math.atanh"], "x", "Inverse hyperbolic tangent.", [("atanh(0.0)", "0.0")], |c| float(c, Float::Atanh)),
+    function!(["sigmoid", "math.sigmoid", "nn.sigmoid"], "x", "1 / (1 + exp(-x)).", [("sigmoid(0.0)", "0.5")], |c| float(c, Float::Sigmoid)),
+    function!(["math.log_sigmoid", "log_sigmoid"], "x", "log(sigmoid(x)).", [("math.log_sigmoid(100.0)", "-0.0")], |c| float(c, Float::LogSigmoid)),
+    function!(["math.softplus", "nn.softplus"], "features|x", "log(1 + exp(x)).", [("math.softplus(100.0)", "100.0")], |c| float(c, Float::Softplus)),
+    function!(["math.softsign", "nn.softsign"], "features|x", "x / (1 + |x|).", [("nn.softsign(1.0)", "0.5")], |c| float(c, Float::Softsign)),
+    function!(["nn.elu"], "features|x", "exp(x) - 1 where x is negative.", [("nn.elu([0.0, 2.0])", "[0.0, 2.0]")], |c| float(c, Float::Elu)),
+    function!(["math.erf", "erf"], "x", "The error function.", [("math.erf(0.0)", "0.0")], |c| float(c, Float::Erf)),
+    function!(["math.erfc", "erfc"], "x", "1 - erf(x).", [("math.erfc(0.0)", "1.0")], |c| float(c, Float::Erfc)),
+    function!(["math.lgamma", "lgamma"], "x", "Logarithm of the gamma function.", [("math.lgamma(1.0)", "0.0")], |c| float(c, Float::Lgamma)),
+];
+
+/// The operands as one dtype; refuses what arithmetic has no meaning for.
+fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+    let mut args = call.promoted(&[0, 1])?.into_iter();
+    let (Some(a), Some(b)) = (args.next(), args.next()) else {
+        return Err(call.problem("internal: two operands"));
+    };
+    let dtype = a.dtype()?.clone();
+    let fits = dtype.is_number() || (op == Binary::Add && matches!(dtype, DType::String | DType::Bytes));
+    if !fits {
+        let problem = Problem::at(a.span.start.min(b.span.start)..a.span.end.max(b.span.end), format!("{} works on numbers; these are {dtype}", call.name));
+        return Err(match dtype {
+            DType::Bool => problem.help("cast(x, int64) makes numbers of bools"),
+            _ => problem,
+        });
+    }
+    binary(call, a, b, dtype, move |x, y| kernel::binary(op, x, y))
+}
+
+/// The width in which integers are divided.
+fn quotient(dtype: &DType) -> DType {
+    match dtype {
+        DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
+        d if d.is_float() => d.clone(),
+        _ => DType::Float64,
+    }
+}
+
+fn true_divide(call: &mut Call) -> Bind<ItemKind> {
+    let args = call.promoted(&[0, 1])?;
+    let dtype = args[0].dtype()?.clone();
+    if !dtype.is_number() {
+        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+    }
+    let wide = quotient(&dtype);
+    let (a, b) = (args[0].clone(), args[1].clone());
+    let to = wide.clone();
+    binary(call, a, b, wide, move |x, y| {
+        use crate::expr::kernels::cast::cast;
+        let (p, q) = (cast(x.array, &to).map_err(|e| (0, e))?, cast(y.array, &to).map_err(|e| (0, e))?);
+        kernel::binary(Binary::Divide, kernel::Operand { array: &p, scalar: x.scalar }, kernel::Operand { array: &q, scalar: y.scalar })
+    })
+}
+
+fn truncate_divide(call: &mut Call) -> Bind<ItemKind> {
+    arithmetic(call, Binary::TruncateDivide)
+}
+
+fn of_floats(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+    let mut items: Vec<Item> = vec![call.item(0)?.clone(), call.item(1)?.clone()];
+    // Literals that are whole numbers are floats here.
+    for item in &mut items {
+        if let ItemKind::Literal(Literal::Int(n)) = item.kind {
+            item.kind = ItemKind::Literal(Literal::Float(n as f64));
+        }
+    }
+    let args = call.promoted_items(&items)?;
+    let dtype = args[0].dtype()?.clone();
+    if !dtype.is_float() {
+        return Err(call.problem(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
+    }
+    binary(call, args[0].clone(), args[1].clone(), dtype, move |x, y| kernel::binary(op, x, y))
+}
+
+fn bitwise(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+    let args = call.promoted(&[0, 1])?;
+    let dtype = args[0].dtype()?.clone();
+    if !dtype.is_integer() {
+        return Err(call.problem(format!("{} works on integers; these are {dtype}", call.name)));
+    }
+    binary(call, args[0].clone(), args[1].clone(), dtype, move |x, y| kernel::binary(op, x, y))
+}
+
+fn compare(call: &mut Call, op: Compare) -> Bind<ItemKind> {
+    let args = call.promoted(&[0, 1])?;
+    let dtype = args[0].dtype()?;
+    let ordered = !matches!(op, Compare::Equal | Compare::NotEqual);
+    if ordered && !dtype.is_number() {
+        return Err(call.problem(format!("{} compares numbers; these are {dtype}", call.name)));
+    }
+    binary(call, args[0].clone(), args[1].clone(), DType::Bool, move |x, y| kernel::compare(op, x, y).map_err(|e| (0, e)))
+}
+
+fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
+    let dtype = x.dtype()?;
+    if *dtype == DType::Bool {
+        return Ok(());
+    }
+    let problem = Problem::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
+    let function = match call.name.as_str() {
+        "&" => "bitwise_and",
+        "|" => "bitwise_or",
+        "^" => "bitwise_xor",
+        "~x" => "invert",
+        _ => return Err(problem.help("compare: x != 0")),
+    };
+    Err(if dtype.is_integer() { problem.help(format!("bitwise.{function} works on the bits of integers")) } else { problem.help("compare: x != 0") })
+}
+
+fn logical(call: &mut Call, op: Logic) -> Bind<ItemKind> {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    bools(call, &a)?;
+    bools(call, &b)?;
+    binary(call, a, b, DType::Bool, move |x, y| kernel::logic(op, x, y).map_err(|e| (0, e)))
+}
+
+fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let dtype = x.dtype()?.clone();
+    unary(call, x, dtype, move |a| kernel::unary(op, a))
+}
+
+fn float(call: &mut Call, op: Float) -> Bind<ItemKind> {
+    let x = floats(call)?;
+    let dtype = x.dtype()?.clone();
+    unary(call, x, dtype, move |a| kernel::float(op, a))
+}
+
+/// The first argument, of a float dtype; a whole literal is a float.
+pub fn floats(call: &mut Call) -> Bind<crate::expr::call::Arg> {
+    let item = call.item(0)?.clone();
+    if item.is_literal()
+        && let ItemKind::Literal(Literal::Int(n)) = item.kind
+    {
+        let item = Item { kind: ItemKind::Literal(Literal::Float(n as f64)), span: item.span };
+        return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.problem("internal: one operand"));
+    }
+    let x = call.tensor(0)?;
+    let dtype = x.dtype()?;
+    if !dtype.is_float() {
+        let problem = Problem::at(x.span.clone(), format!("{} works on floats; this is {dtype}", call.name));
+        return Err(if dtype.is_number() { problem.help("cast(x, float32) converts") } else { problem });
+    }
+    Ok(x)
+}
+
+fn test(call: &mut Call, op: Test) -> Bind<ItemKind> {
+    let x = floats(call)?;
+    unary(call, x, DType::Bool, move |a| kernel::test(op, a))
+}
+
+/// Cut above first, then below: where the range is empty, its lower end.
+fn clip(call: &mut Call) -> Bind<ItemKind> {
+    let args = call.promoted(&[0, 1, 2])?;
+    let dtype = args[0].dtype()?.clone();
+    if !dtype.is_number() {
+        return Err(call.problem(format!("clip_by_value works on numbers; these are {dtype}")));
+    }
+    let [x, low, high] = args.as_slice() else {
+        return Err(call.problem("internal: three operands"));
+    };
+    super::apply::ternary(call, [x.clone(), low.clone(), high.clone()], dtype, |x, low, high| {
+        let plain = |array| kernel::Operand { array, scalar: false };
+        let below = kernel::binary(Binary::Minimum, plain(x), plain(high)).map_err(|(_, e)| e)?;
+        kernel::binary(Binary::Maximum, plain(&below), plain(low)).map_err(|(_, e)| e)
+    })
+}

@@ -1,0 +1,59 @@
+//! The functions: a file per family, a table row per function.
+//!
+//! A row has the names, the signature with TensorFlow's keywords and defaults, one line, examples
+//! that are run as tests, and `bind`: it checks the arguments' types and gives the type of the result
+//! with the kernel that computes it. Adding a function is one row.
+
+/// A row of a family's table.
+macro_rules! function {
+    ($names:expr, $signature:literal, $summary:literal, $examples:expr, $bind:expr) => {
+        Function { names: &$names, signature: $signature, summary: $summary, examples: &$examples, bind: $bind }
+    };
+}
+pub(crate) use function;
+
+mod apply;
+mod index;
+mod math;
+mod reduce;
+
+use super::call::Function;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub use index::{below_structure, pack_items as pack, subscript};
+
+/// The families, in the order of the manual.
+pub static FAMILIES: &[Family] = &[
+    Family { title: "Arithmetic", functions: math::FUNCTIONS },
+    Family { title: "Reductions", functions: reduce::FUNCTIONS },
+];
+
+/// Functions that belong together.
+pub struct Family {
+    pub title: &'static str,
+    pub functions: &'static [Function],
+}
+
+/// Functions that may be written as attributes: `x.row_splits`.
+pub const ATTRIBUTES: &[&str] = &[
+    "row_splits", "flat_values", "values", "nested_row_splits", "ragged_rank", "uniform_row_length", "shape", "indices", "dense_shape", "ndim",
+];
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
+    LazyLock::new(|| all().flat_map(|f| f.names.iter().map(move |n| (*n, f))).collect());
+
+/// All functions.
+pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
+    FAMILIES.iter().flat_map(|family| family.functions)
+}
+
+/// The function of that name, with or without `tf.`.
+pub fn find(name: &str) -> Option<&'static Function> {
+    BY_NAME.get(name.strip_prefix("tf.").unwrap_or(name)).copied()
+}
+
+/// The function behind an attribute.
+pub fn attribute(name: &str) -> Option<&'static Function> {
+    ATTRIBUTES.contains(&name).then(|| find(name)).flatten()
+}

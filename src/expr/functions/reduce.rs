@@ -1,0 +1,299 @@
+//! Reductions along axes.
+//!
+//! Source of the meaning: `tf.math.reduce_*` on tf.RaggedTensor. Axes are reduced one after the
+//! other, the innermost first. Dense tensors and ragged ones differ where TensorFlow's do: an empty
+//! maximum is minus infinity or the lowest finite value, a mean of integers is an integer or a float.
+
+use super::apply::with_dtype;
+use super::function;
+use crate::error::Result;
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::broadcast::align;
+use crate::expr::kernels::cast::cast;
+use crate::expr::kernels::elementwise::{self, Binary, Float, Operand, Unary};
+use crate::expr::kernels::level::merged;
+use crate::expr::kernels::segment::{self, Reduce};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["reduce_sum", "math.reduce_sum"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Sums along axes.",
+        [("reduce_sum([[3, 1], [], [2, 4, 5]], axis=1)", "[4, 0, 11]"), ("reduce_sum([[3, 1], [], [2, 4, 5]], axis=0)", "[5, 5, 5]")],
+        |c| simple(c, "numbers", DType::is_number, |_| Reduce::Sum)
+    ),
+    function!(
+        ["reduce_prod", "math.reduce_prod"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Products along axes.",
+        [("reduce_prod([[3, 1], [], [2, 4, 5]], axis=1)", "[3, 1, 40]")],
+        |c| simple(c, "numbers", DType::is_number, |_| Reduce::Product)
+    ),
+    function!(
+        ["reduce_min", "math.reduce_min"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Least values along axes.",
+        [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
+        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite })
+    ),
+    function!(
+        ["reduce_max", "math.reduce_max"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Greatest values along axes.",
+        [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
+        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite })
+    ),
+    function!(
+        ["reduce_any", "math.reduce_any"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Whether any value is true.",
+        [("reduce_any([[True, False], []], axis=1)", "[true, false]")],
+        |c| truth(c, Reduce::Any)
+    ),
+    function!(
+        ["reduce_all", "math.reduce_all"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Whether all values are true.",
+        [("reduce_all([[True, False], []], axis=1)", "[false, true]")],
+        |c| truth(c, Reduce::All)
+    ),
+    function!(
+        ["reduce_mean", "math.reduce_mean"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Means along axes; of integers in a dense tensor an integer, as TensorFlow has it.",
+        [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
+        mean
+    ),
+    function!(
+        ["math.reduce_variance", "reduce_variance"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Variances along axes.",
+        [("math.reduce_variance([[3.0, 1.0], [2.0]], axis=1)", "[1.0, 0.0]")],
+        |c| variance(c, false)
+    ),
+    function!(
+        ["math.reduce_std", "reduce_std"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "Standard deviations along axes.",
+        [("math.reduce_std([[5.0, 1.0], [2.0]], axis=1)", "[2.0, 0.0]")],
+        |c| variance(c, true)
+    ),
+];
+
+/// Which axes are reduced, in which order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Outermost last; `None`: all at once.
+    axes: Option<Vec<usize>>,
+    keepdims: bool,
+}
+
+fn plan(call: &Call, x: &Arg) -> Bind<Plan> {
+    let keepdims = call.flag(2, false)?;
+    let axes = match call.ints(1)? {
+        None => None,
+        Some(axes) => {
+            let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?;
+            axes.sort_unstable_by(|a, b| b.cmp(a));
+            Some(axes)
+        }
+    };
+    Ok(Plan { axes, keepdims })
+}
+
+impl Plan {
+    /// The axes of the result.
+    ///
+    /// # Errors
+    /// An axis that is named twice is gone the second time.
+    pub fn dims(&self, dims: &[Dim]) -> Bind<Vec<Dim>> {
+        match &self.axes {
+            None if self.keepdims => Ok(vec![Dim::known(1); dims.len()]),
+            None => Ok(Vec::new()),
+            Some(axes) => {
+                let mut out = dims.to_vec();
+                for axis in axes {
+                    if *axis >= out.len() {
+                        return Err(Problem::new("an axis is named twice"));
+                    }
+                    out = reduced(&out, *axis, self.keepdims);
+                }
+                Ok(out)
+            }
+        }
+    }
+
+    /// Reduces a tensor with these axes; `op` is told whether the tensor is dense at that step.
+    ///
+    /// # Errors
+    /// A fault of ours.
+    pub fn run(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(bool) -> Reduce) -> Result<Tensor> {
+        let Some(axes) = &self.axes else {
+            let partition = merged(tensor, 0, dims.len())?;
+            let (_, below) = tensor.levels(dims.len())?;
+            let mut out = Tensor::Leaf(segment::rows(op(true), below.as_leaf()?, &partition)?);
+            if self.keepdims {
+                for _ in dims {
+                    out = Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None)?;
+                }
+            }
+            return Ok(out);
+        };
+        let (mut tensor, mut dims) = (tensor.clone(), dims.to_vec());
+        for axis in axes {
+            let op = op(last_ragged(&dims).is_none());
+            let without = reduced(&dims, *axis, false);
+            let keep = self.keepdims;
+            // Rows of level `axis` lose their items: what is left of them are slices of one item less.
+            let owners = merged(&tensor, 0, *axis)?;
+            tensor = tensor.map_below(*axis, &mut |t| {
+                let out = one_axis(op, t, &without[*axis..], &owners)?;
+                if keep { Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None) } else { Ok(out) }
+            })?;
+            dims = reduced(&dims, *axis, keep);
+        }
+        Ok(tensor)
+    }
+}
+
+/// Reduces the items of each row; `dims` are the axes of the result below that row, `owners` cuts the rows into records.
+fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) -> Result<Tensor> {
+    let list = tensor.as_list()?;
+    if dims.is_empty() {
+        return Ok(Tensor::Leaf(segment::rows(op, list.values().as_leaf()?, list.partition())?));
+    }
+    let partition = list.partition();
+    let mut ids = Vec::with_capacity(partition.nvals());
+    for row in 0..partition.nrows() {
+        ids.extend(std::iter::repeat_n(row, partition.row_length(row)));
+    }
+    segment::aggregate(op, list.values(), dims, &ids, owners)
+}
+
+/// The axes that are left when one is reduced.
+pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
+    let mut out = dims.to_vec();
+    let gone = out.remove(axis);
+    let never_empty = matches!(gone.size, Size::Known(n) if n > 0);
+    let ragged_below = last_ragged(dims).is_some_and(|last| last > axis + 1);
+    if let Some(next) = out.get_mut(axis) {
+        let uniform = next.size != Size::Ragged;
+        if axis == 0 {
+            // The first axis has one slice in each record: the length of the longest row.
+            if !uniform || (ragged_below && !never_empty) {
+                *next = Dim::UNIFORM;
+            }
+        } else if uniform && ragged_below && !never_empty {
+            // A row without items gives a slice without items.
+            *next = Dim::RAGGED;
+        }
+    }
+    if keepdims {
+        let mut kept = dims.to_vec();
+        kept[axis] = Dim::known(1);
+        for (i, dim) in out.iter().enumerate().skip(axis) {
+            kept[i + 1] = dim.clone();
+        }
+        // Behind the kept axis 0 the next one is an inner axis again, of one row.
+        return kept;
+    }
+    out
+}
+
+fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, expected, fits)?;
+    let plan = plan(call, &x)?;
+    let ty = Type::tensor(x.dtype()?.clone(), plan.dims(&x.ty.dims)?);
+    call.one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &op))
+}
+
+fn truth(call: &mut Call, op: Reduce) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "bools and numbers", |d| d.is_number() || *d == DType::Bool)?;
+    let plan = plan(call, &x)?;
+    let ty = Type::tensor(DType::Bool, plan.dims(&x.ty.dims)?);
+    call.one(ty, move |args| {
+        let bools = x.of(args)?.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(cast(t.as_leaf()?, &DType::Bool)?)))?;
+        plan.run(&bools, &x.ty.dims, &|_| op)
+    })
+}
+
+/// The dtype in which TensorFlow divides the sums.
+fn mean_dtype(x: &Arg) -> Bind<DType> {
+    let dtype = x.dtype()?;
+    let dense = last_ragged(&x.ty.dims).is_none();
+    Ok(match dtype {
+        d if d.is_float() || dense => d.clone(),
+        DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
+        _ => DType::Float64,
+    })
+}
+
+/// Sums in the tensor's own dtype, then divided by the counts.
+fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<Tensor> {
+    let rank = dims.len();
+    let sums = plan.run(tensor, dims, &|_| Reduce::Sum)?;
+    let ones = tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?;
+    let counts = plan.run(&ones, dims, &|_| Reduce::Sum)?;
+    let levels = plan.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?.len();
+    let (_, counts) = counts.levels(levels)?;
+    sums.map_below(levels, &mut |t| Ok(Tensor::Leaf(segment::divide(&cast(t.as_leaf()?, dtype)?, counts.as_leaf()?)?)))
+}
+
+fn mean(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let plan = plan(call, &x)?;
+    let dtype = mean_dtype(&x)?;
+    let ty = Type::tensor(dtype.clone(), plan.dims(&x.ty.dims)?);
+    call.one(ty, move |args| mean_of(&*x.of(args)?, &x.ty.dims, &plan, &dtype))
+}
+
+/// Ragged: E[x^2] - E[x]^2 in the tensor's precision. Dense: the mean of the squared distances.
+fn variance(call: &mut Call, root: bool) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let plan = plan(call, &x)?;
+    let dtype = if x.dtype()?.is_float() { x.dtype()?.clone() } else { DType::Float64 };
+    let result = plan.dims(&x.ty.dims)?;
+    let ty = with_dtype(&Type::tensor(dtype.clone(), result.clone()), dtype.clone());
+    call.one(ty, move |args| {
+        let dims = &x.ty.dims;
+        let leaf = |t: &Tensor, f: &dyn Fn(&arrow_array::ArrayRef) -> Result<arrow_array::ArrayRef>, levels: usize| {
+            t.map_below(levels, &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?)))
+        };
+        let tensor = leaf(&*x.of(args)?, &|a| cast(a, &dtype), dims.len())?;
+        let out = if last_ragged(dims).is_none() {
+            let kept = Plan { keepdims: true, ..plan.clone() };
+            let mean = mean_of(&tensor, dims, &kept, &dtype)?;
+            let mean_dims = kept.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?;
+            let aligned = align(&[(&tensor, dims.as_slice()), (&mean, mean_dims.as_slice())])?;
+            let (a, b) = (aligned.flat(0, &tensor, dims.len())?, aligned.flat(1, &mean, dims.len())?);
+            let (a, b) = (Operand { array: a.as_leaf()?, scalar: false }, Operand { array: b.as_leaf()?, scalar: false });
+            let distances = elementwise::binary(Binary::SquaredDifference, a, b).map_err(|(_, e)| e)?;
+            mean_of(&aligned.wrap(Tensor::Leaf(distances))?, dims, &plan, &dtype)?
+        } else {
+            let squares = leaf(&tensor, &|a| elementwise::unary(Unary::Square, a), dims.len())?;
+            let (mean_square, mean) = (mean_of(&squares, dims, &plan, &dtype)?, mean_of(&tensor, dims, &plan, &dtype)?);
+            let (_, mean) = mean.levels(result.len())?;
+            let square = elementwise::unary(Unary::Square, mean.as_leaf()?)?;
+            leaf(
+                &mean_square,
+                &|a| {
+                    let plain = |array| Operand { array, scalar: false };
+                    let difference = elementwise::binary(Binary::Subtract, plain(a), plain(&square)).map_err(|(_, e)| e)?;
+                    // Rounding may leave it below 0.
+                    elementwise::unary(Unary::Relu, &difference)
+                },
+                result.len(),
+            )?
+        };
+        if root { leaf(&out, &|a| elementwise::float(Float::Sqrt, a), result.len()) } else { Ok(out) }
+    })
+}

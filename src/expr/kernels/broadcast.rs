@@ -1,0 +1,179 @@
+//! Broadcasting of any number of tensors, ragged ones included.
+//!
+//! ```text
+//! x  [[1 2] [3]]       [2, (?)]
+//! y  [[10] [20]]       [2, 1]          every row has one value: repeated along the ragged row
+//!    [[11 12] [23]]
+//! ```
+//!
+//! Source of the meaning: `tf.ragged` broadcasting. A uniform axis of one item is repeated; a ragged
+//! axis never is; a uniform row of several items does not meet the ragged rows of an axis outside of
+//! which it has been repeated. The record axis is never broadcast.
+
+use super::level::record_below;
+use crate::error::{Error, Result};
+use crate::expr::types::{at, is_repeated, shapes};
+use crate::schema::{Dim, Size};
+use crate::tensor::{RowPartition, Tensor};
+
+/// Tensors brought to one shape.
+pub struct Aligned {
+    /// The axes of the result, outermost first.
+    pub partitions: Vec<RowPartition>,
+    /// For each operand the item that stands at each place of the result; `None`: its items as they are.
+    pub places: Vec<Option<Vec<usize>>>,
+}
+
+/// Brings tensors with one row per record to one shape: `operands` are the tensors and their axes.
+///
+/// # Errors
+/// Sizes that do not fit; the row is named.
+pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
+    let all_dims: Vec<&[Dim]> = operands.iter().map(|(_, dims)| *dims).collect();
+    let rank = all_dims.iter().map(|d| d.len()).max().unwrap_or(0);
+    let nrows = operands.first().map_or(0, |(t, _)| t.nrows());
+    let mut below: Vec<&Tensor> = operands.iter().map(|(t, _)| *t).collect();
+    let mut places: Vec<Option<Vec<usize>>> = vec![None; operands.len()];
+    let mut partitions: Vec<RowPartition> = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let rows = partitions.last().map_or(nrows, RowPartition::nvals);
+        // The partition of this axis, `None` where the operand lacks it: one item in each row.
+        let mut levels: Vec<Option<&RowPartition>> = Vec::with_capacity(operands.len());
+        for (i, dims) in all_dims.iter().enumerate() {
+            if axis + dims.len() >= rank {
+                let list = below[i].as_list()?;
+                levels.push(Some(list.partition()));
+                below[i] = list.values();
+            } else {
+                levels.push(None);
+            }
+        }
+        let sizes: Vec<Size> = all_dims.iter().map(|d| at(d, rank, axis)).collect();
+        let partition = match quick(&levels, &places, &sizes) {
+            Some(partition) => partition,
+            None => slow(&levels, &places, &sizes, &all_dims, axis, rows)
+                .map_err(|(row, e)| e.at_row(record_below(partitions.iter(), row)))?,
+        };
+        for (place, level) in places.iter_mut().zip(&levels) {
+            descend(place, *level, &partition);
+        }
+        partitions.push(partition);
+    }
+    Ok(Aligned { partitions, places })
+}
+
+/// The partition of the result where all operands have it, or one item in each row.
+fn quick(levels: &[Option<&RowPartition>], places: &[Option<Vec<usize>>], sizes: &[Size]) -> Option<RowPartition> {
+    let single = |i: usize| match levels[i] {
+        None => true,
+        Some(p) => sizes[i] != Size::Ragged && p.uniform_row_length() == Some(1),
+    };
+    let leader = (0..levels.len()).find(|i| !single(*i));
+    let Some(leader) = leader else {
+        // One item everywhere.
+        let whole = (0..levels.len()).find(|i| places[*i].is_none())?;
+        return match levels[whole] {
+            Some(p) => Some(p.clone()),
+            None => levels.iter().zip(places).find_map(|(p, place)| p.filter(|_| place.is_none()).cloned()),
+        };
+    };
+    if places[leader].is_some() {
+        return None;
+    }
+    let partition = levels[leader]?;
+    let fits = |i: usize| single(i) || (places[i].is_none() && levels[i].is_some_and(|p| p == partition));
+    (0..levels.len()).all(fits).then(|| partition.clone())
+}
+
+fn slow(
+    levels: &[Option<&RowPartition>],
+    places: &[Option<Vec<usize>>],
+    sizes: &[Size],
+    dims: &[&[Dim]],
+    axis: usize,
+    rows: usize,
+) -> Result<RowPartition, (usize, Error)> {
+    let rank = dims.iter().map(|d| d.len()).max().unwrap_or(0);
+    let repeated: Vec<bool> = dims.iter().map(|d| is_repeated(d, dims, rank, axis)).collect();
+    let ragged = sizes.contains(&Size::Ragged);
+    let mut splits = Vec::with_capacity(rows + 1);
+    let mut end = 0i64;
+    splits.push(0);
+    for row in 0..rows {
+        let length_of = |i: usize| match levels[i] {
+            None => 1,
+            Some(p) => p.row_length(places[i].as_ref().map_or(row, |place| place[row])),
+        };
+        let mut length = None;
+        let mut fits = true;
+        for i in 0..levels.len() {
+            let own = length_of(i);
+            if own == 1 && sizes[i] != Size::Ragged {
+                continue;
+            }
+            fits &= *length.get_or_insert(own) == own;
+            fits &= !(ragged && sizes[i] != Size::Ragged && repeated[i]);
+        }
+        if !fits {
+            let lengths: Vec<String> = (0..levels.len()).map(|i| length_of(i).to_string()).collect();
+            let error = Error::data(format!("the shapes {} do not broadcast here: rows of {} items on axis {axis}", shapes(dims), lengths.join(" and ")));
+            let error = if ragged { error.help("a ragged axis takes rows of its own lengths, or a uniform axis of one item") } else { error };
+            return Err((row, error));
+        }
+        end += length.unwrap_or(1) as i64;
+        splits.push(end);
+    }
+    RowPartition::from_row_splits(splits).map_err(|e| (0, e))
+}
+
+/// The places of an operand's items one level further down, `partition` being the result's.
+fn descend(place: &mut Option<Vec<usize>>, level: Option<&RowPartition>, partition: &RowPartition) {
+    if let (None, Some(level)) = (&place, level)
+        && level == partition
+    {
+        return;
+    }
+    if let (None, None) = (&place, level)
+        && partition.uniform_row_length() == Some(1)
+    {
+        return;
+    }
+    let mut next = Vec::with_capacity(partition.nvals());
+    for row in 0..partition.nrows() {
+        let own = place.as_ref().map_or(row, |p| p[row]);
+        let length = partition.row_length(row);
+        match level {
+            None => next.extend(std::iter::repeat_n(own, length)),
+            Some(level) if level.row_length(own) == length => next.extend(level.range(own)),
+            Some(level) => next.extend(std::iter::repeat_n(level.start(own), length)),
+        }
+    }
+    *place = Some(next);
+}
+
+impl Aligned {
+    /// The flat values of operand `i` at the places of the result.
+    ///
+    /// # Errors
+    /// A failure of memory only.
+    pub fn flat(&self, i: usize, tensor: &Tensor, levels: usize) -> Result<Tensor> {
+        let (_, below) = tensor.levels(levels)?;
+        match &self.places[i] {
+            None => Ok(below.clone()),
+            Some(places) => below.gather(places),
+        }
+    }
+
+    /// The record of a flat value of the result.
+    pub fn record_of(&self, value: usize) -> usize {
+        record_below(self.partitions.iter(), value)
+    }
+
+    /// The result: these flat values under the common axes.
+    ///
+    /// # Errors
+    /// Another number of values.
+    pub fn wrap(self, values: Tensor) -> Result<Tensor> {
+        super::level::wrap(self.partitions.into_iter(), values)
+    }
+}

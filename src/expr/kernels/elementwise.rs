@@ -1,0 +1,480 @@
+//! Arithmetic on flat values: one loop per operation and dtype.
+//!
+//! Source of the meaning: `tf.math`. Integers wrap, `//` floors, `%` has the sign of the divisor,
+//! NaN propagates through minimum and maximum.
+
+use super::cast::{bools, dtype_of, native};
+use super::number::{Number, floats, integers, numbers};
+use crate::error::{Error, Result};
+use crate::schema::DType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use half::f16;
+use std::sync::Arc;
+
+/// Operations on two operands of one dtype that keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    /// Of floats only.
+    Divide,
+    DivideNoNan,
+    FloorDivide,
+    FloorModulo,
+    TruncateDivide,
+    TruncateModulo,
+    Power,
+    Minimum,
+    Maximum,
+    SquaredDifference,
+    Atan2,
+    LeftShift,
+    RightShift,
+    BitAnd,
+    BitOr,
+    BitXor,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// Operations on bools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+/// Flat values, or one value that stands everywhere.
+#[derive(Clone, Copy)]
+pub struct Operand<'a> {
+    pub array: &'a ArrayRef,
+    pub scalar: bool,
+}
+
+/// An error about one flat value.
+pub type Flaw = (usize, Error);
+
+fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
+    match (a, b) {
+        (([x], true), (b, _)) => b.iter().map(|y| f(*x, *y)).collect(),
+        ((a, _), ([y], true)) => a.iter().map(|x| f(*x, *y)).collect(),
+        ((a, _), (b, _)) => a.iter().zip(b).map(|(x, y)| f(*x, *y)).collect(),
+    }
+}
+
+fn whole(e: Error) -> Flaw {
+    (0, e)
+}
+
+/// `a op b`, value by value.
+///
+/// # Errors
+/// An integer division by zero, a negative exponent of an integer, a shift beyond the width.
+pub fn binary(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
+    let dtype = dtype_of(a.array).map_err(whole)?;
+    if matches!(dtype, DType::String | DType::Bytes) {
+        return join(op, a, b, &dtype);
+    }
+    if matches!(op, Binary::LeftShift | Binary::RightShift | Binary::BitAnd | Binary::BitOr | Binary::BitXor) {
+        return integers!(&dtype, T => bitwise::<T>(op, a, b), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))));
+    }
+    if matches!(op, Binary::Divide | Binary::DivideNoNan | Binary::Atan2) {
+        return floats!(&dtype, T => of_floats::<T>(op, a, b), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))));
+    }
+    numbers!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))))
+}
+
+fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> Result<ArrayRef, Flaw> {
+    let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
+    let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
+    if integer && matches!(op, Binary::FloorDivide | Binary::FloorModulo | Binary::TruncateDivide | Binary::TruncateModulo) {
+        let divides = !x.0.is_empty() && !y.0.is_empty();
+        if divides && let Some(at) = y.0.iter().position(|v| *v == T::ZERO) {
+            return Err((if y.1 { 0 } else { at }, Error::data("integer division by zero")));
+        }
+    }
+    if integer && op == Binary::Power && !x.0.is_empty()
+        && let Some(at) = y.0.iter().position(|v| *v < T::ZERO)
+    {
+        return Err((
+            if y.1 { 0 } else { at },
+            Error::data("an integer to a negative power").help("cast(x, float64) makes it a fraction"),
+        ));
+    }
+    let out = match op {
+        Binary::Add => zip(x, y, T::add),
+        Binary::Subtract => zip(x, y, T::subtract),
+        Binary::Multiply => zip(x, y, T::multiply),
+        Binary::FloorDivide => zip(x, y, T::floor_divide),
+        Binary::FloorModulo => zip(x, y, T::floor_modulo),
+        Binary::TruncateDivide => zip(x, y, T::divide),
+        Binary::TruncateModulo => zip(x, y, T::remainder),
+        Binary::Power => zip(x, y, T::power),
+        Binary::Minimum => zip(x, y, T::minimum),
+        Binary::Maximum => zip(x, y, T::maximum),
+        Binary::SquaredDifference => zip(x, y, |a, b| {
+            let d = T::subtract(a, b);
+            T::multiply(d, d)
+        }),
+        other => return Err(whole(Error::data(format!("internal: {other:?} of numbers")))),
+    };
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+fn of_floats<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
+    let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
+    let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
+    let out = match op {
+        Binary::DivideNoNan => zip(x, y, |a, b| if b == T::ZERO { T::ZERO } else { T::divide(a, b) }),
+        Binary::Atan2 => zip(x, y, |a, b| T::of_f64(T::to_f64(a).atan2(T::to_f64(b)))),
+        _ => zip(x, y, T::divide),
+    };
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+fn bitwise<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw>
+where
+    T: super::cast::Convert,
+{
+    let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
+    let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
+    let bits = 8 * size_of::<T::Native>() as i64;
+    // As TensorFlow: a shift is held within the width.
+    let shift = |b: T::Native| T::bits64(b).clamp(0, bits - 1) as u32;
+    let out = match op {
+        Binary::LeftShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shl(shift(b)))),
+        Binary::RightShift if T::LOWEST == T::ZERO => zip(x, y, |a, b| T::from_bits64((T::bits64(a) as u64).wrapping_shr(shift(b)) as i64)),
+        Binary::RightShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shr(shift(b)))),
+        Binary::BitAnd => zip(x, y, |a, b| T::from_bits64(T::bits64(a) & T::bits64(b))),
+        Binary::BitOr => zip(x, y, |a, b| T::from_bits64(T::bits64(a) | T::bits64(b))),
+        _ => zip(x, y, |a, b| T::from_bits64(T::bits64(a) ^ T::bits64(b))),
+    };
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+/// Strings one after the other.
+fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, Flaw> {
+    if op != Binary::Add {
+        return Err(whole(Error::data(format!("internal: {op:?} of {dtype}"))));
+    }
+    let len = if a.scalar { b.array.len() } else { a.array.len() };
+    let mut values = Vec::new();
+    let mut offsets = Vec::with_capacity(len + 1);
+    offsets.push(0i64);
+    for i in 0..len {
+        values.extend_from_slice(text_at(a, i));
+        values.extend_from_slice(text_at(b, i));
+        offsets.push(values.len() as i64);
+    }
+    text_array(dtype, offsets, values).map_err(whole)
+}
+
+fn text_at<'a>(operand: Operand<'a>, i: usize) -> &'a [u8] {
+    let i = if operand.scalar { 0 } else { i };
+    match operand.array.as_string_opt::<i64>() {
+        Some(strings) => strings.value(i).as_bytes(),
+        None => operand.array.as_binary_opt::<i64>().map_or(&[], |b| b.value(i)),
+    }
+}
+
+/// Strings or bytes of these offsets.
+///
+/// # Errors
+/// Strings that are no UTF-8.
+pub fn text_array(dtype: &DType, offsets: Vec<i64>, values: Vec<u8>) -> Result<ArrayRef> {
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    let values = Buffer::from_vec(values);
+    if *dtype == DType::Bytes {
+        return Ok(Arc::new(LargeBinaryArray::try_new(offsets, values, None).map_err(|e| Error::data(e.to_string()))?));
+    }
+    Ok(Arc::new(LargeStringArray::try_new(offsets, values, None).map_err(|_| Error::data("the result is no UTF-8; cast the strings to bytes first"))?))
+}
+
+/// `a op b`, value by value.
+///
+/// # Errors
+/// A dtype without order.
+pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
+    let dtype = dtype_of(a.array)?;
+    let len = if a.scalar { b.array.len() } else { a.array.len() };
+    let bits = match dtype {
+        DType::Bool => {
+            let (x, y) = (bools(a.array)?, bools(b.array)?);
+            let at = |bits: &BooleanBuffer, scalar: bool, i: usize| bits.value(if scalar { 0 } else { i });
+            match op {
+                Compare::Equal => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) == at(y, b.scalar, i)),
+                Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) != at(y, b.scalar, i)),
+                _ => return Err(Error::data("internal: bools have no order")),
+            }
+        }
+        DType::String | DType::Bytes => match op {
+            Compare::Equal => BooleanBuffer::collect_bool(len, |i| text_at(a, i) == text_at(b, i)),
+            Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) != text_at(b, i)),
+            Compare::Less => BooleanBuffer::collect_bool(len, |i| text_at(a, i) < text_at(b, i)),
+            Compare::LessEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) <= text_at(b, i)),
+            Compare::Greater => BooleanBuffer::collect_bool(len, |i| text_at(a, i) > text_at(b, i)),
+            Compare::GreaterEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) >= text_at(b, i)),
+        },
+        _ => numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}")))),
+    };
+    Ok(Arc::new(BooleanArray::new(bits, None)))
+}
+
+fn compare_numbers<T: Number>(op: Compare, a: Operand, b: Operand, len: usize) -> Result<BooleanBuffer> {
+    fn run<N: Copy>(x: &[N], a_scalar: bool, y: &[N], b_scalar: bool, len: usize, f: impl Fn(N, N) -> bool) -> BooleanBuffer {
+        match (a_scalar, b_scalar) {
+            (true, _) if !x.is_empty() => BooleanBuffer::collect_bool(len, |i| f(x[0], y[i])),
+            (_, true) if !y.is_empty() => BooleanBuffer::collect_bool(len, |i| f(x[i], y[0])),
+            _ => BooleanBuffer::collect_bool(len, |i| f(x[i], y[i])),
+        }
+    }
+    let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
+    Ok(match op {
+        Compare::Equal => run(x, a.scalar, y, b.scalar, len, |a, b| a == b),
+        Compare::NotEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a != b),
+        Compare::Less => run(x, a.scalar, y, b.scalar, len, |a, b| a < b),
+        Compare::LessEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a <= b),
+        Compare::Greater => run(x, a.scalar, y, b.scalar, len, |a, b| a > b),
+        Compare::GreaterEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a >= b),
+    })
+}
+
+/// `a op b` of bools.
+///
+/// # Errors
+/// Other dtypes: a fault of ours.
+pub fn logic(op: Logic, a: Operand, b: Operand) -> Result<ArrayRef> {
+    let (x, y) = (bools(a.array)?, bools(b.array)?);
+    let len = if a.scalar { y.len() } else { x.len() };
+    let spread = |bits: &BooleanBuffer, scalar: bool| {
+        if scalar && len != 1 { BooleanBuffer::collect_bool(len, |_| bits.value(0)) } else { bits.clone() }
+    };
+    let (x, y) = (spread(x, a.scalar), spread(y, b.scalar));
+    let bits = match op {
+        Logic::And => &x & &y,
+        Logic::Or => &x | &y,
+        Logic::Xor => &x ^ &y,
+    };
+    Ok(Arc::new(BooleanArray::new(bits, None)))
+}
+
+/// Operations on one operand of an integer or float dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    Negative,
+    Absolute,
+    Sign,
+    Square,
+    Relu,
+    Relu6,
+    Invert,
+    /// Half to even; integers are what they are.
+    Round,
+}
+
+/// `op a`, value by value.
+///
+/// # Errors
+/// Other dtypes: a fault of ours.
+pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
+    let dtype = dtype_of(array)?;
+    if op == Unary::Round {
+        return if dtype.is_integer() { Ok(array.clone()) } else { float(Float::Rint, array) };
+    }
+    if dtype == DType::Bool {
+        return Ok(Arc::new(BooleanArray::new(!bools(array)?, None)));
+    }
+    let wrong = || Error::data(format!("internal: {op:?} of {dtype}"));
+    if op == Unary::Invert {
+        return integers!(&dtype, T => {
+            let out: Vec<_> = native::<T>(array)?.iter().map(|v| !*v).collect();
+            Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+        }, Err(wrong()));
+    }
+    numbers!(&dtype, T => unary_number::<T>(op, array), Err(wrong()))
+}
+
+fn unary_number<T: Number>(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
+    let values = native::<T>(array)?;
+    let out: Vec<T::Native> = match op {
+        Unary::Negative => values.iter().map(|v| T::negative(*v)).collect(),
+        Unary::Absolute => values.iter().map(|v| T::absolute(*v)).collect(),
+        Unary::Sign => values.iter().map(|v| T::sign(*v)).collect(),
+        Unary::Square => values.iter().map(|v| T::multiply(*v, *v)).collect(),
+        Unary::Relu => values.iter().map(|v| if *v < T::ZERO { T::ZERO } else { *v }).collect(),
+        Unary::Relu6 => {
+            let six = T::of_f64(6.0);
+            values.iter().map(|v| if *v < T::ZERO { T::ZERO } else if *v > six { six } else { *v }).collect()
+        }
+        Unary::Invert | Unary::Round => return Err(Error::data("internal: not here")),
+    };
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+/// Operations on floats that keep the dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Float {
+    Floor,
+    Ceil,
+    Rint,
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Sqrt,
+    Rsqrt,
+    Reciprocal,
+    Sigmoid,
+    LogSigmoid,
+    Softplus,
+    Softsign,
+    Elu,
+    Erf,
+    Erfc,
+    Lgamma,
+}
+
+macro_rules! float_loop {
+    ($op:expr, $values:expr, $t:ty, $erf:path, $erfc:path, $lgamma:expr) => {{
+        let v = $values;
+        match $op {
+            Float::Floor => v.map(<$t>::floor).collect::<Vec<$t>>(),
+            Float::Ceil => v.map(<$t>::ceil).collect(),
+            Float::Rint => v.map(<$t>::round_ties_even).collect(),
+            Float::Exp => v.map(<$t>::exp).collect(),
+            Float::Expm1 => v.map(<$t>::exp_m1).collect(),
+            Float::Log => v.map(<$t>::ln).collect(),
+            Float::Log1p => v.map(<$t>::ln_1p).collect(),
+            Float::Sin => v.map(<$t>::sin).collect(),
+            Float::Cos => v.map(<$t>::cos).collect(),
+            Float::Tan => v.map(<$t>::tan).collect(),
+            Float::Asin => v.map(<$t>::asin).collect(),
+            Float::Acos => v.map(<$t>::acos).collect(),
+            Float::Atan => v.map(<$t>::atan).collect(),
+            Float::Sinh => v.map(<$t>::sinh).collect(),
+            Float::Cosh => v.map(<$t>::cosh).collect(),
+            Float::Tanh => v.map(<$t>::tanh).collect(),
+            Float::Asinh => v.map(<$t>::asinh).collect(),
+            Float::Acosh => v.map(<$t>::acosh).collect(),
+            Float::Atanh => v.map(<$t>::atanh).collect(),
+            Float::Sqrt => v.map(<$t>::sqrt).collect(),
+            Float::Rsqrt => v.map(|x| 1.0 / x.sqrt()).collect(),
+            Float::Reciprocal => v.map(<$t>::recip).collect(),
+            Float::Sigmoid => v.map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
+            Float::LogSigmoid => v.map(|x| -((-x).max(0.0) + (-x.abs()).exp().ln_1p())).collect(),
+            Float::Softplus => v.map(|x| if x.is_nan() { x } else { x.max(0.0) + (-x.abs()).exp().ln_1p() }).collect(),
+            Float::Softsign => v.map(|x| x / (1.0 + x.abs())).collect(),
+            Float::Elu => v.map(|x| if x < 0.0 { x.exp_m1() } else { x }).collect(),
+            Float::Erf => v.map($erf).collect(),
+            Float::Erfc => v.map($erfc).collect(),
+            Float::Lgamma => v.map($lgamma).collect(),
+        }
+    }};
+}
+
+/// `op a`, value by value; float16 is computed in float32.
+///
+/// # Errors
+/// Other dtypes: a fault of ours.
+pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
+    match dtype_of(array)? {
+        DType::Float64 => {
+            let out = float_loop!(op, native::<Float64Type>(array)?.iter().copied(), f64, libm::erf, libm::erfc, libm::lgamma);
+            Ok(Arc::new(PrimitiveArray::<Float64Type>::new(out.into(), None)))
+        }
+        DType::Float32 => {
+            let out = float_loop!(op, native::<Float32Type>(array)?.iter().copied(), f32, libm::erff, libm::erfcf, libm::lgammaf);
+            Ok(Arc::new(PrimitiveArray::<Float32Type>::new(out.into(), None)))
+        }
+        DType::Float16 => {
+            let out = float_loop!(op, native::<Float16Type>(array)?.iter().map(|v| v.to_f32()), f32, libm::erff, libm::erfcf, libm::lgammaf);
+            Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into_iter().map(f16::from_f32).collect::<Vec<_>>().into(), None)))
+        }
+        other => Err(Error::data(format!("internal: {op:?} of {other}"))),
+    }
+}
+
+/// Tests of floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    Finite,
+    Infinite,
+    Nan,
+}
+
+/// Whether each value is finite, infinite, NaN.
+///
+/// # Errors
+/// Other dtypes: a fault of ours.
+pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
+    let dtype = dtype_of(array)?;
+    let bits = floats!(&dtype, T => {
+        let values = native::<T>(array)?;
+        BooleanBuffer::collect_bool(values.len(), |i| {
+            let v = values[i];
+            match op {
+                Test::Finite => v.is_finite(),
+                Test::Infinite => v.is_infinite(),
+                Test::Nan => v.is_nan(),
+            }
+        })
+    }, return Err(Error::data(format!("internal: {op:?} of {dtype}"))));
+    Ok(Arc::new(BooleanArray::new(bits, None)))
+}
+
+/// The values of `a` where `condition` is true, else those of `b`.
+///
+/// # Errors
+/// Different dtypes: a fault of ours.
+pub fn choose(condition: &ArrayRef, a: Operand, b: Operand) -> Result<ArrayRef> {
+    let bits = bools(condition)?;
+    let dtype = dtype_of(a.array)?;
+    let len = bits.len();
+    let (i, j) = (|k: usize| if a.scalar { 0 } else { k }, |k: usize| if b.scalar { 0 } else { k });
+    match dtype {
+        DType::Bool => {
+            let (x, y) = (bools(a.array)?, bools(b.array)?);
+            Ok(Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(len, |k| if bits.value(k) { x.value(i(k)) } else { y.value(j(k)) }), None)))
+        }
+        DType::String | DType::Bytes => {
+            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(len + 1));
+            offsets.push(0i64);
+            for k in 0..len {
+                values.extend_from_slice(if bits.value(k) { text_at(a, k) } else { text_at(b, k) });
+                offsets.push(values.len() as i64);
+            }
+            text_array(&dtype, offsets, values)
+        }
+        _ => numbers!(&dtype, T => {
+            let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
+            let out: Vec<_> = (0..len).map(|k| if bits.value(k) { x[i(k)] } else { y[j(k)] }).collect();
+            Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+        }, Err(Error::data(format!("internal: a choice of {dtype}")))),
+    }
+}

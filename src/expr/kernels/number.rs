@@ -1,0 +1,336 @@
+//! The numbers that kernels work on, and the one dispatch from a dtype to them.
+
+use arrow_array::ArrowPrimitiveType;
+use arrow_array::types::*;
+use half::f16;
+
+/// A native number with the arithmetic of TensorFlow: integers wrap, division floors, NaN propagates.
+pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Send + Sync + 'static> + 'static {
+    const ZERO: Self::Native;
+    const ONE: Self::Native;
+    /// The least finite value.
+    const LOWEST: Self::Native;
+    /// The greatest finite value.
+    const HIGHEST: Self::Native;
+    /// What is below everything: minus infinity for floats.
+    const BOTTOM: Self::Native;
+    /// What is above everything.
+    const TOP: Self::Native;
+    fn add(a: Self::Native, b: Self::Native) -> Self::Native;
+    fn subtract(a: Self::Native, b: Self::Native) -> Self::Native;
+    fn multiply(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Rounded towards minus infinity. Integers: `b` is not 0.
+    fn floor_divide(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// With the sign of `b`. Integers: `b` is not 0.
+    fn floor_modulo(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Rounded towards zero. Integers: `b` is not 0.
+    fn divide(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// With the sign of `a`. Integers: `b` is not 0.
+    fn remainder(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Integers: `b` is not negative.
+    fn power(a: Self::Native, b: Self::Native) -> Self::Native;
+    fn minimum(a: Self::Native, b: Self::Native) -> Self::Native;
+    fn maximum(a: Self::Native, b: Self::Native) -> Self::Native;
+    fn negative(a: Self::Native) -> Self::Native;
+    fn absolute(a: Self::Native) -> Self::Native;
+    fn sign(a: Self::Native) -> Self::Native;
+    fn to_f64(a: Self::Native) -> f64;
+    fn of_f64(a: f64) -> Self::Native;
+    /// Total order, NaN last.
+    fn order(a: &Self::Native, b: &Self::Native) -> std::cmp::Ordering;
+}
+
+macro_rules! integer {
+    ($arrow:ty, $native:ty, $signed:literal) => {
+        impl Number for $arrow {
+            const ZERO: $native = 0;
+            const ONE: $native = 1;
+            const LOWEST: $native = <$native>::MIN;
+            const HIGHEST: $native = <$native>::MAX;
+            const BOTTOM: $native = <$native>::MIN;
+            const TOP: $native = <$native>::MAX;
+            #[inline]
+            fn add(a: $native, b: $native) -> $native {
+                a.wrapping_add(b)
+            }
+            #[inline]
+            fn subtract(a: $native, b: $native) -> $native {
+                a.wrapping_sub(b)
+            }
+            #[inline]
+            fn multiply(a: $native, b: $native) -> $native {
+                a.wrapping_mul(b)
+            }
+            #[inline]
+            fn floor_divide(a: $native, b: $native) -> $native {
+                let quotient = a.wrapping_div(b);
+                #[allow(unused_comparisons)]
+                if $signed && (a.wrapping_rem(b) != 0) && ((a < 0) != (b < 0)) { quotient.wrapping_sub(1) } else { quotient }
+            }
+            #[inline]
+            fn floor_modulo(a: $native, b: $native) -> $native {
+                let rest = a.wrapping_rem(b);
+                #[allow(unused_comparisons)]
+                if $signed && rest != 0 && ((rest < 0) != (b < 0)) { rest.wrapping_add(b) } else { rest }
+            }
+            #[inline]
+            fn divide(a: $native, b: $native) -> $native {
+                a.wrapping_div(b)
+            }
+            #[inline]
+            fn remainder(a: $native, b: $native) -> $native {
+                a.wrapping_rem(b)
+            }
+            #[inline]
+            fn power(a: $native, b: $native) -> $native {
+                let (mut base, mut exponent, mut out) = (a, b, 1 as $native);
+                #[allow(unused_comparisons)]
+                while exponent > 0 {
+                    if exponent & 1 == 1 {
+                        out = out.wrapping_mul(base);
+                    }
+                    base = base.wrapping_mul(base);
+                    exponent >>= 1;
+                }
+                out
+            }
+            #[inline]
+            fn minimum(a: $native, b: $native) -> $native {
+                a.min(b)
+            }
+            #[inline]
+            fn maximum(a: $native, b: $native) -> $native {
+                a.max(b)
+            }
+            #[inline]
+            fn negative(a: $native) -> $native {
+                (0 as $native).wrapping_sub(a)
+            }
+            #[inline]
+            fn absolute(a: $native) -> $native {
+                #[allow(unused_comparisons)]
+                if a < 0 { (0 as $native).wrapping_sub(a) } else { a }
+            }
+            #[inline]
+            fn sign(a: $native) -> $native {
+                #[allow(unused_comparisons)]
+                if a > 0 { 1 } else if a < 0 { (0 as $native).wrapping_sub(1) } else { 0 }
+            }
+            #[inline]
+            fn to_f64(a: $native) -> f64 {
+                a as f64
+            }
+            #[inline]
+            fn of_f64(a: f64) -> $native {
+                a as $native
+            }
+            #[inline]
+            fn order(a: &$native, b: &$native) -> std::cmp::Ordering {
+                a.cmp(b)
+            }
+        }
+    };
+}
+
+integer!(Int8Type, i8, true);
+integer!(Int16Type, i16, true);
+integer!(Int32Type, i32, true);
+integer!(Int64Type, i64, true);
+integer!(UInt8Type, u8, false);
+integer!(UInt16Type, u16, false);
+integer!(UInt32Type, u32, false);
+integer!(UInt64Type, u64, false);
+
+/// A float of any width; `W` is the width it is computed in.
+macro_rules! float {
+    ($arrow:ty, $native:ty, $wide:ty, $up:expr, $down:expr) => {
+        impl Number for $arrow {
+            const ZERO: $native = <$native as FloatConstants>::ZERO;
+            const ONE: $native = <$native as FloatConstants>::ONE;
+            const LOWEST: $native = <$native>::MIN;
+            const HIGHEST: $native = <$native>::MAX;
+            const BOTTOM: $native = <$native>::NEG_INFINITY;
+            const TOP: $native = <$native>::INFINITY;
+            #[inline]
+            fn add(a: $native, b: $native) -> $native {
+                $down($up(a) + $up(b))
+            }
+            #[inline]
+            fn subtract(a: $native, b: $native) -> $native {
+                $down($up(a) - $up(b))
+            }
+            #[inline]
+            fn multiply(a: $native, b: $native) -> $native {
+                $down($up(a) * $up(b))
+            }
+            #[inline]
+            fn floor_divide(a: $native, b: $native) -> $native {
+                let (a, b): ($wide, $wide) = ($up(a), $up(b));
+                $down((a / b).floor())
+            }
+            #[inline]
+            fn floor_modulo(a: $native, b: $native) -> $native {
+                let (a, b): ($wide, $wide) = ($up(a), $up(b));
+                let rest = a % b;
+                $down(if rest != 0.0 && ((rest < 0.0) != (b < 0.0)) { rest + b } else { rest })
+            }
+            #[inline]
+            fn divide(a: $native, b: $native) -> $native {
+                $down($up(a) / $up(b))
+            }
+            #[inline]
+            fn remainder(a: $native, b: $native) -> $native {
+                $down($up(a) % $up(b))
+            }
+            #[inline]
+            fn power(a: $native, b: $native) -> $native {
+                $down($up(a).powf($up(b)))
+            }
+            #[inline]
+            fn minimum(a: $native, b: $native) -> $native {
+                if a < b || a.is_nan() { a } else { b }
+            }
+            #[inline]
+            fn maximum(a: $native, b: $native) -> $native {
+                if a > b || a.is_nan() { a } else { b }
+            }
+            #[inline]
+            fn negative(a: $native) -> $native {
+                -a
+            }
+            #[inline]
+            fn absolute(a: $native) -> $native {
+                $down($up(a).abs())
+            }
+            #[inline]
+            fn sign(a: $native) -> $native {
+                let wide: $wide = $up(a);
+                $down(if wide > 0.0 { 1.0 } else if wide < 0.0 { -1.0 } else if wide == 0.0 { 0.0 } else { wide })
+            }
+            #[inline]
+            fn to_f64(a: $native) -> f64 {
+                f64::from(a)
+            }
+            #[inline]
+            fn of_f64(a: f64) -> $native {
+                <$native as FloatConstants>::narrow(a)
+            }
+            #[inline]
+            fn order(a: &$native, b: &$native) -> std::cmp::Ordering {
+                a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+            }
+        }
+    };
+}
+
+trait FloatConstants: Sized {
+    const ZERO: Self;
+    const ONE: Self;
+    fn narrow(a: f64) -> Self;
+}
+
+impl FloatConstants for f16 {
+    const ZERO: f16 = f16::ZERO;
+    const ONE: f16 = f16::ONE;
+    fn narrow(a: f64) -> f16 {
+        f16::from_f64(a)
+    }
+}
+
+impl FloatConstants for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    fn narrow(a: f64) -> f32 {
+        a as f32
+    }
+}
+
+impl FloatConstants for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    fn narrow(a: f64) -> f64 {
+        a
+    }
+}
+
+float!(Float16Type, f16, f32, f16::to_f32, f16::from_f32);
+float!(Float32Type, f32, f32, std::convert::identity::<f32>, std::convert::identity::<f32>);
+float!(Float64Type, f64, f64, std::convert::identity::<f64>, std::convert::identity::<f64>);
+
+/// Runs an expression with the type of a number dtype: `numbers!(dtype, T => work::<T>(array), otherwise)`.
+macro_rules! numbers {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
+        match $dtype {
+            $crate::schema::DType::Float16 | $crate::schema::DType::Float32 | $crate::schema::DType::Float64 => {
+                $crate::expr::kernels::number::floats!($dtype, $t => $body, $otherwise)
+            }
+            _ => $crate::expr::kernels::number::integers!($dtype, $t => $body, $otherwise),
+        }
+    };
+}
+
+/// As [`numbers`], of integer dtypes.
+macro_rules! integers {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
+        use arrow_array::types as arrow_types;
+        match $dtype {
+            $crate::schema::DType::Int8 => {
+                type $t = arrow_types::Int8Type;
+                $body
+            }
+            $crate::schema::DType::Int16 => {
+                type $t = arrow_types::Int16Type;
+                $body
+            }
+            $crate::schema::DType::Int32 => {
+                type $t = arrow_types::Int32Type;
+                $body
+            }
+            $crate::schema::DType::Int64 => {
+                type $t = arrow_types::Int64Type;
+                $body
+            }
+            $crate::schema::DType::UInt8 => {
+                type $t = arrow_types::UInt8Type;
+                $body
+            }
+            $crate::schema::DType::UInt16 => {
+                type $t = arrow_types::UInt16Type;
+                $body
+            }
+            $crate::schema::DType::UInt32 => {
+                type $t = arrow_types::UInt32Type;
+                $body
+            }
+            $crate::schema::DType::UInt64 => {
+                type $t = arrow_types::UInt64Type;
+                $body
+            }
+            _ => $otherwise,
+        }
+    }};
+}
+
+/// As [`numbers`], of float dtypes.
+macro_rules! floats {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
+        use arrow_array::types as arrow_types;
+        match $dtype {
+            $crate::schema::DType::Float16 => {
+                type $t = arrow_types::Float16Type;
+                $body
+            }
+            $crate::schema::DType::Float32 => {
+                type $t = arrow_types::Float32Type;
+                $body
+            }
+            $crate::schema::DType::Float64 => {
+                type $t = arrow_types::Float64Type;
+                $body
+            }
+            _ => $otherwise,
+        }
+    }};
+}
+
+pub(crate) use {floats, integers, numbers};

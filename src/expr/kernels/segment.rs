@@ -1,0 +1,177 @@
+//! Reductions: rows of values to single values, and segments of slices to slices.
+//!
+//! ```text
+//! x                [[3 1] [] [2 4 5]]
+//! along the rows   [4 0 11]
+//! across the rows  [5 5 5]             the result has the length of the longest row
+//! ```
+//!
+//! Source of the meaning: `tf.math.unsorted_segment_*`, of which `tf.ragged`'s reductions are made.
+
+use super::cast::{bools, dtype_of, native};
+use super::level::from_lengths;
+use super::number::{Number, numbers};
+use crate::error::{Error, Result};
+use crate::schema::{DType, Dim, Size};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_buffer::BooleanBufferBuilder;
+use std::sync::Arc;
+
+/// How values are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    Sum,
+    Product,
+    /// Nothing gives the greatest finite value, with `infinite` infinity.
+    Minimum { infinite: bool },
+    Maximum { infinite: bool },
+    Any,
+    All,
+}
+
+/// The values of each row put together: `[nvals]` to `[nrows]`.
+///
+/// # Errors
+/// A dtype that it has no meaning for: a fault of ours.
+pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
+    let dtype = dtype_of(array)?;
+    if matches!(op, Reduce::Any | Reduce::All) {
+        let bits = bools(array)?;
+        let all = op == Reduce::All;
+        let mut out = BooleanBufferBuilder::new(partition.nrows());
+        for row in 0..partition.nrows() {
+            let range = partition.range(row);
+            let set = bits.slice(range.start, range.len()).count_set_bits();
+            out.append(if all { set == range.len() } else { set > 0 });
+        }
+        return Ok(Arc::new(BooleanArray::new(out.finish(), None)));
+    }
+    numbers!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::data(format!("internal: {op:?} of {dtype}"))))
+}
+
+fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
+    let values = native::<T>(array)?;
+    let start = first::<T>(op);
+    fn run<N: Copy>(values: &[N], partition: &RowPartition, start: N, f: impl Fn(N, N) -> N) -> Vec<N> {
+        (0..partition.nrows()).map(|row| values[partition.range(row)].iter().fold(start, |all, v| f(all, *v))).collect()
+    }
+    let out = match op {
+        Reduce::Sum => run(values, partition, start, T::add),
+        Reduce::Product => run(values, partition, start, T::multiply),
+        Reduce::Minimum { .. } => run(values, partition, start, T::minimum),
+        _ => run(values, partition, start, T::maximum),
+    };
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+fn first<T: Number>(op: Reduce) -> T::Native {
+    match op {
+        Reduce::Sum | Reduce::Any | Reduce::All => T::ZERO,
+        Reduce::Product => T::ONE,
+        Reduce::Minimum { infinite: true } => T::TOP,
+        Reduce::Minimum { infinite: false } => T::HIGHEST,
+        Reduce::Maximum { infinite: true } => T::BOTTOM,
+        Reduce::Maximum { infinite: false } => T::LOWEST,
+    }
+}
+
+/// The values of each segment put together: value i belongs to segment `ids[i]`, below `nsegments`.
+///
+/// # Errors
+/// As [`rows`].
+pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -> Result<ArrayRef> {
+    let dtype = dtype_of(array)?;
+    if matches!(op, Reduce::Any | Reduce::All) {
+        let bits = bools(array)?;
+        let all = op == Reduce::All;
+        let mut out = vec![all; nsegments];
+        for (i, id) in ids.iter().enumerate() {
+            if bits.value(i) != all {
+                out[*id] = !all;
+            }
+        }
+        return Ok(Arc::new(BooleanArray::from(out)));
+    }
+    numbers!(&dtype, T => {
+        let values = native::<T>(array)?;
+        let mut out = vec![first::<T>(op); nsegments];
+        match op {
+            Reduce::Sum => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::add(out[*id], *v)),
+            Reduce::Product => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::multiply(out[*id], *v)),
+            Reduce::Minimum { .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
+            _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
+        }
+        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+    }, Err(Error::data(format!("internal: {op:?} of {dtype}"))))
+}
+
+/// The rows of `values` that belong to one segment put together, item by item: `[n, ...]` to `[nsegments, ...]`.
+///
+/// `dims` are the axes of a row. `owners` cuts the segments into records: where an axis is uniform,
+/// a segment without rows takes the size that the others of its record have.
+///
+/// # Errors
+/// As [`rows`].
+pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owners: &RowPartition) -> Result<Tensor> {
+    let nsegments = owners.nvals();
+    let Some(dim) = dims.first() else {
+        return Ok(Tensor::Leaf(segments(op, values.as_leaf()?, ids, nsegments)?));
+    };
+    let list = values.as_list()?;
+    let partition = list.partition();
+    let mut lengths = vec![0usize; nsegments];
+    for (row, id) in ids.iter().enumerate() {
+        lengths[*id] = lengths[*id].max(partition.row_length(row));
+    }
+    match dim.size {
+        Size::Known(n) => lengths.fill(n as usize),
+        Size::Uniform => {
+            for record in 0..owners.nrows() {
+                let range = owners.range(record);
+                let most = lengths[range.clone()].iter().copied().max().unwrap_or(0);
+                lengths[range].fill(most);
+            }
+        }
+        Size::Ragged => {}
+    }
+    let out = match dim.size {
+        Size::Known(n) => RowPartition::uniform(n as usize, nsegments)?,
+        _ => from_lengths(lengths)?,
+    };
+    let mut below = Vec::with_capacity(partition.nvals());
+    for (row, id) in ids.iter().enumerate() {
+        let start = out.start(*id);
+        below.extend(start..start + partition.row_length(row));
+    }
+    let inner = aggregate(op, list.values(), &dims[1..], &below, &owners.merge(&out))?;
+    Tensor::list(out, inner, None)
+}
+
+/// Sums divided by counts: floats in their dtype, integers as TensorFlow divides them.
+///
+/// # Errors
+/// As [`rows`].
+pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
+    let dtype = dtype_of(sums)?;
+    let counts = native::<Float64Type>(counts)?;
+    numbers!(&dtype, T => {
+        let out: Vec<_> = if dtype.is_integer() {
+            native::<T>(sums)?.iter().zip(counts).map(|(s, n)| if *n == 0.0 { <T as Number>::ZERO } else { <T as Number>::divide(*s, <T as Number>::of_f64(*n)) }).collect()
+        } else {
+            native::<T>(sums)?.iter().zip(counts).map(|(s, n)| <T as Number>::divide(*s, <T as Number>::of_f64(*n))).collect()
+        };
+        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+    }, Err(Error::data(format!("internal: a mean of {dtype}"))))
+}
+
+/// As many ones as there are values.
+pub fn ones(len: usize) -> ArrayRef {
+    Arc::new(PrimitiveArray::<Float64Type>::from_iter_values(std::iter::repeat_n(1.0, len)))
+}
+
+/// The dtype's name for messages of reductions that have no meaning for it.
+pub fn is_summable(dtype: &DType) -> bool {
+    dtype.is_number()
+}

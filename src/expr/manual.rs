@@ -1,0 +1,50 @@
+//! The functions' own documentation: one page for all, and one text for each.
+
+use super::call::Function;
+use super::functions::{FAMILIES, find};
+use std::fmt::Write;
+
+/// The man page `tatter-functions.7`.
+pub fn manual() -> String {
+    let mut out = String::from(
+        ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
+Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without \\(lqtf.\\(rq in front. \
+A name followed by a parenthesis is a function, any other name a field of the record. \
+Arguments are given by position or by keyword. Axes are counted inside the record.\n",
+    );
+    for family in FAMILIES {
+        let _ = writeln!(out, ".SH {}", roff(&family.title.to_uppercase()));
+        for function in family.functions {
+            let _ = writeln!(out, ".TP\n.B {}\n{}", roff(&function.usage()), roff(function.summary));
+            if function.names.len() > 1 {
+                let _ = writeln!(out, "Also: {}.", roff(&function.names[1..].join(", ")));
+            }
+            for (expression, result) in function.examples {
+                let _ = writeln!(out, ".br\n{} \\(-> {}", roff(expression), roff(result));
+            }
+        }
+    }
+    out.push_str(".SH SEE ALSO\n.BR tatter (1),\n.BR tatter-map (1),\n.BR tatter-filter (1)\n");
+    out
+}
+
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}
+
+/// What `tatter help NAME` prints for a function.
+pub fn function_help(name: &str) -> Option<String> {
+    find(name).map(described)
+}
+
+fn described(function: &Function) -> String {
+    let mut out = format!("{}\n  {}\n", function.usage(), function.summary);
+    if function.names.len() > 1 {
+        let _ = writeln!(out, "  also: {}", function.names[1..].join(", "));
+    }
+    for (expression, result) in function.examples {
+        let _ = writeln!(out, "\n  {expression}\n  {result}");
+    }
+    out
+}

@@ -1,0 +1,475 @@
+//! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
+
+use super::bind::{Binder, Scope, unknown_in};
+use super::call::as_node;
+use super::eval::{CallNode, Frame, Node, Value};
+use super::item::{Item, ItemKind};
+use super::problem::{Bind, Problem};
+use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
+use super::types::outermost_uniform;
+use super::values;
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::{DType, Element, Field, Schema, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::BooleanArray;
+use arrow_array::cast::AsArray;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Assignments bound to a schema.
+pub struct Program {
+    steps: Vec<Step>,
+    /// The columns of the result: the slot each comes from.
+    columns: Vec<usize>,
+    schema: Arc<Schema>,
+    nslots: usize,
+}
+
+enum Step {
+    /// Computes a value into a slot.
+    Set { node: Node, slot: usize },
+    /// Computes all results of a call.
+    Unpack { call: Arc<CallNode>, slots: Vec<usize> },
+    /// Puts a value (or nothing) at a path inside a structure, into a new slot.
+    Update { outer: usize, path: Vec<Placed>, value: Option<usize>, slot: usize },
+}
+
+/// One step of the way to a field inside structures.
+#[derive(Clone, Debug)]
+struct Placed {
+    /// The position of the field in its structure; the number of fields to add it.
+    position: usize,
+}
+
+impl Program {
+    /// Binds the assignments in `text`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them before the first record, with the place underlined.
+    pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
+        let constants = values::constants(options)?;
+        let statements = parse_statements(text).map_err(|e| e.into_error(text))?;
+        let mut binding = Binding {
+            scope: Scope::of_fields(&schema.fields, constants),
+            fields: schema.fields.iter().enumerate().map(|(i, f)| (f.clone(), i)).collect(),
+            nslots: schema.fields.len(),
+            steps: Vec::new(),
+            text: text.into(),
+        };
+        for statement in &statements {
+            binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
+        }
+        let (fields, columns) = binding.fields.into_iter().unzip();
+        Ok(Program { steps: binding.steps, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots })
+    }
+
+    /// The schema behind the assignments.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Computes the columns behind the assignments.
+    ///
+    /// # Errors
+    /// The data does not allow it; the row is named where one is to blame.
+    pub fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let nrows = chunk.nrows;
+        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
+        slots.resize(self.nslots, None);
+        let mut frame = Frame { nrows, slots };
+        for step in &self.steps {
+            match step {
+                Step::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
+                Step::Unpack { call, slots } => {
+                    for (slot, value) in slots.iter().zip(call.eval(&frame)?) {
+                        frame.slots[*slot] = Some(value);
+                    }
+                }
+                Step::Update { outer, path, value, slot } => {
+                    let find = |slot: usize| frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::data("internal: a name without a value"));
+                    let structure = find(*outer)?;
+                    let value = value.map(&find).transpose()?;
+                    let tensor = structure.full(nrows)?;
+                    let value = value.map(|v| v.full(nrows).map(std::borrow::Cow::into_owned)).transpose()?;
+                    frame.slots[*slot] = Some(Value::column(updated(&tensor, path, value.as_ref())?));
+                }
+            }
+        }
+        let columns = self
+            .columns
+            .iter()
+            .zip(&self.schema.fields)
+            .map(|(slot, field)| {
+                let value = frame.slots[*slot].as_ref().ok_or_else(|| Error::data("internal: a column without a value"))?;
+                conform(value.full(nrows)?.into_owned(), &field.ty)
+            })
+            .collect::<Result<_>>()?;
+        Chunk::try_new(nrows, columns, chunk.origin)
+    }
+}
+
+struct Binding {
+    scope: Scope,
+    /// The fields of the record as they stand now, and their slots.
+    fields: Vec<(Field, usize)>,
+    nslots: usize,
+    steps: Vec<Step>,
+    text: Arc<str>,
+}
+
+impl Binding {
+    fn new_slot(&mut self) -> usize {
+        self.nslots += 1;
+        self.nslots - 1
+    }
+
+    fn statement(&mut self, statement: &Assignment) -> Bind<()> {
+        let binder = Binder { scope: &self.scope, text: self.text.clone() };
+        let item = binder.bind(&statement.value)?;
+        if let [target] = statement.targets.as_slice() {
+            if item.is_none() {
+                return self.delete(target);
+            }
+            if let ItemKind::Results(call) = &item.kind {
+                return Err(Problem::at(
+                    statement.value.span.clone(),
+                    format!("this gives {} tensors for one name", call.outputs.len()),
+                )
+                .help(several_names(&target.path, call.outputs.len())));
+            }
+            let slot = self.value(&item)?;
+            return self.assign(target, slot);
+        }
+        let n = statement.targets.len();
+        if let ItemKind::Results(call) = &item.kind {
+            if call.outputs.len() != n {
+                return Err(Problem::at(statement.value.span.clone(), format!("this gives {} tensors for {n} names", call.outputs.len())));
+            }
+            let slots: Vec<usize> = (0..n).map(|_| self.new_slot()).collect();
+            let types = call.outputs.clone();
+            self.steps.push(Step::Unpack { call: call.clone(), slots: slots.clone() });
+            for ((target, slot), ty) in statement.targets.iter().zip(slots).zip(types) {
+                self.assign(target, (slot, ty))?;
+            }
+            return Ok(());
+        }
+        let items = item.elements().ok_or_else(|| Problem::at(statement.value.span.clone(), format!("one value for {n} names")))?;
+        if items.len() != n {
+            return Err(Problem::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
+        }
+        // All values first, as in Python: `a, b = b, a` swaps.
+        let values = items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<Bind<Vec<_>>>()?;
+        for (target, value) in statement.targets.iter().zip(values) {
+            match value {
+                Some(value) => self.assign(target, value)?,
+                None => self.delete(target)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A value in a slot of its own.
+    fn value(&mut self, item: &Item) -> Bind<(usize, Type)> {
+        let node = as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?;
+        let slot = self.new_slot();
+        let mut ty = node.ty.clone();
+        if !ty.is_sparse() {
+            ty.dims = outermost_uniform(ty.dims);
+        }
+        self.steps.push(Step::Set { node, slot });
+        Ok((slot, ty))
+    }
+
+    fn assign(&mut self, target: &Target, (slot, ty): (usize, Type)) -> Bind<()> {
+        let [outer, inner @ ..] = target.path.as_slice() else {
+            return Err(Problem::at(target.span.clone(), "an assignment needs a name"));
+        };
+        if inner.is_empty() {
+            self.put(outer, slot, ty);
+            return Ok(());
+        }
+        self.update(target, outer, inner, Some((slot, ty)))
+    }
+
+    fn put(&mut self, name: &str, slot: usize, ty: Type) {
+        match self.fields.iter_mut().find(|(f, _)| f.name == name) {
+            Some(found) => *found = (Field::new(name, ty.clone()), slot),
+            None => self.fields.push((Field::new(name, ty.clone()), slot)),
+        }
+        match self.scope.names.iter_mut().find(|(n, ..)| n == name) {
+            Some(found) => *found = (name.to_owned(), ty, slot),
+            None => self.scope.names.push((name.to_owned(), ty, slot)),
+        }
+    }
+
+    fn delete(&mut self, target: &Target) -> Bind<()> {
+        let [outer, inner @ ..] = target.path.as_slice() else {
+            return Err(Problem::at(target.span.clone(), "an assignment needs a name"));
+        };
+        if !inner.is_empty() {
+            return self.update(target, outer, inner, None);
+        }
+        let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
+        if !fields.iter().any(|f| f.name == *outer) {
+            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()).help("= None deletes a field"));
+        }
+        self.fields.retain(|(f, _)| f.name != *outer);
+        self.scope.names.retain(|(n, ..)| n != outer);
+        Ok(())
+    }
+
+    fn update(&mut self, target: &Target, outer: &str, inner: &[String], value: Option<(usize, Type)>) -> Bind<()> {
+        let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
+        let Some(at) = fields.iter().position(|f| f.name == outer) else {
+            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()));
+        };
+        let outer_slot = self.fields[at].1;
+        let mut path = Vec::new();
+        let ty = place(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
+        let slot = self.new_slot();
+        self.steps.push(Step::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
+        self.put(outer, slot, ty);
+        Ok(())
+    }
+}
+
+fn several_names(path: &[String], n: usize) -> String {
+    let name = path.join(".");
+    let names: Vec<String> = (0..n.min(3)).map(|i| format!("{name}{i}")).collect();
+    format!("write {}{} = ..., or take one of them: f(x)[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
+}
+
+/// The type of a structure with `value` at a path inside; `above` are the axes of the structures around it.
+fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<&Type>, path: &mut Vec<Placed>) -> Bind<Type> {
+    let Element::Struct(fields) = &ty.element else {
+        return Err(Problem::new(format!("{name} is no structure, but {ty}")).help("assign to a name of its own"));
+    };
+    let mut above = above.to_vec();
+    above.extend(ty.dims.iter().map(|d| d.size));
+    let mut fields = fields.clone();
+    let [first, rest @ ..] = inner else {
+        return Err(Problem::new("an assignment needs a name"));
+    };
+    let position = fields.iter().position(|f| f.name == *first);
+    path.push(Placed { position: position.unwrap_or(fields.len()) });
+    if !rest.is_empty() {
+        let Some(position) = position else {
+            return Err(unknown_in(&fields, first, name));
+        };
+        fields[position].ty = place(&fields[position].ty.clone(), &above, &format!("{name}.{first}"), rest, value, path)?;
+    } else {
+        match (position, value) {
+            (Some(position), None) => {
+                fields.remove(position);
+            }
+            (None, None) => return Err(unknown_in(&fields, first, name)),
+            (_, Some(value)) => {
+                if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
+                    return Err(Problem::new(format!("the value is {value}, but {name} has {} ax{}", above.len(), if above.len() == 1 { "is" } else { "es" }))
+                        .help("a field of structures has their axes first"));
+                }
+                let mut own = value.clone();
+                if !value.is_sparse() {
+                    own.dims = outermost_uniform(own.dims.split_off(above.len()));
+                }
+                match position {
+                    Some(position) => fields[position] = Field::new(first, own),
+                    None => fields.push(Field::new(first, own)),
+                }
+            }
+        }
+    }
+    Ok(Type { element: Element::Struct(fields), ..ty.clone() })
+}
+
+/// The structures with a value (or nothing) at the end of a path; the value has the axes of all structures around it.
+fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Result<Tensor> {
+    match tensor {
+        Tensor::List(list) => {
+            let below = match value {
+                None => None,
+                Some(value) => {
+                    let inner = value.as_list()?;
+                    if inner.partition() != list.partition() {
+                        let row = (0..list.partition().nrows().min(inner.partition().nrows()))
+                            .find(|r| list.partition().row_length(*r) != inner.partition().row_length(*r))
+                            .unwrap_or(0);
+                        return Err(Error::data(format!(
+                            "a row of {} items for {} structures",
+                            inner.partition().row_length(row),
+                            list.partition().row_length(row)
+                        ))
+                        .at_row(row));
+                    }
+                    Some(inner.values())
+                }
+            };
+            let values = updated(list.values(), path, below).map_err(|e| {
+                let row = e.location().row.map(|r| crate::tensor::row_of(list.partition(), r));
+                e.locate(|at| at.row = row)
+            })?;
+            Ok(Tensor::List(list.with_values(values)?))
+        }
+        Tensor::Struct(structure) => {
+            let Some((first, rest)) = path.split_first() else {
+                return Err(Error::data("internal: a path without names"));
+            };
+            let mut fields = structure.fields().to_vec();
+            match (rest.is_empty(), value) {
+                (false, value) => {
+                    let inner = fields.get(first.position).ok_or_else(|| Error::data("internal: no such field"))?;
+                    fields[first.position] = updated(inner, rest, value)?;
+                }
+                (true, None) => {
+                    fields.remove(first.position);
+                }
+                (true, Some(value)) if first.position < fields.len() => fields[first.position] = value.clone(),
+                (true, Some(value)) => fields.push(value.clone()),
+            }
+            Tensor::structure(tensor.nrows(), fields, structure.validity().cloned())
+        }
+        _ => Err(Error::data("internal: no structure to update")),
+    }
+}
+
+/// The tensor with a uniform partition wherever the type knows the size.
+pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
+    fn level(tensor: Tensor, ty: &Type, depth: usize) -> Result<Tensor> {
+        match tensor {
+            Tensor::List(list) if depth < ty.list_dims().len() => {
+                let validity = list.validity().cloned();
+                let partition = match ty.list_dims()[depth].size {
+                    Size::Known(n) if list.partition().uniform_row_length() != Some(n as usize) => {
+                        let uniform = RowPartition::uniform(n as usize, list.partition().nrows())?;
+                        if uniform != *list.partition() {
+                            let row = (0..uniform.nrows()).find(|r| list.partition().row_length(*r) != n as usize).unwrap_or(0);
+                            return Err(Error::data(format!("internal: a row of {} items on an axis of {n}", list.partition().row_length(row))));
+                        }
+                        uniform
+                    }
+                    _ => list.partition().clone(),
+                };
+                Tensor::list(partition, level(list.into_values(), ty, depth + 1)?, validity)
+            }
+            Tensor::Struct(structure) => {
+                let Element::Struct(fields) = &ty.element else {
+                    return Err(Error::data("internal: a structure of another type"));
+                };
+                let (nrows, validity) = (structure.fields().first().map(Tensor::nrows), structure.validity().cloned());
+                let Some(nrows) = nrows else {
+                    return Ok(Tensor::Struct(structure));
+                };
+                let inner = structure.into_fields().into_iter().zip(fields).map(|(t, f)| conform(t, &f.ty)).collect::<Result<_>>()?;
+                Tensor::structure(nrows, inner, validity)
+            }
+            other => Ok(other),
+        }
+    }
+    level(tensor, ty, 0)
+}
+
+/// A scalar in each record.
+pub struct ScalarExpr {
+    node: Node,
+    nslots: usize,
+}
+
+/// Binds an expression that gives a scalar in each record; nulls of a whole field are allowed where the expression is that field.
+///
+/// # Errors
+/// Everything that is wrong with it before the first record.
+pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
+    let constants = values::constants(options)?;
+    let scope = Scope::of_fields(&schema.fields, constants);
+    let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
+    let node = Binder { scope: &scope, text: text.into() }.tensor(&expr).map_err(|e| e.into_error(text))?;
+    if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
+        let message = format!("expected a scalar in each record, found {}", super::item::describe(&node.ty));
+        return Err(Problem::at(expr.span, message).help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values").into_error(text));
+    }
+    Ok(ScalarExpr { node, nslots: schema.fields.len() })
+}
+
+impl ScalarExpr {
+    /// The type of the scalar.
+    pub fn ty(&self) -> &Type {
+        &self.node.ty
+    }
+
+    /// The value in every record: a leaf of `chunk.nrows` values.
+    ///
+    /// # Errors
+    /// The data does not allow it; the row is named where one is to blame.
+    pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
+        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
+        slots.resize(self.nslots, None);
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots })?;
+        Ok(value.full(chunk.nrows)?.into_owned())
+    }
+
+    /// For a bool: the rows where it is true.
+    ///
+    /// # Errors
+    /// As [`ScalarExpr::eval`]; it is no bool.
+    pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
+        let tensor = self.eval(chunk)?;
+        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::data("internal: a condition that is no bool"))?;
+        Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
+    }
+
+    /// Refuses what is no bool without nulls.
+    ///
+    /// # Errors
+    /// A usage error that says what it is.
+    pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
+        let span = 0..text.len();
+        if self.node.ty.dtype() != Some(&DType::Bool) {
+            return Err(Problem::at(span, format!("expected a bool in each record, found {}", self.node.ty)).help("compare: x != 0").into_error(text));
+        }
+        let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
+        Ok(ScalarExpr { node, nslots: self.nslots })
+    }
+}
+
+/// The fields of the record that a text uses, and those that it assigns anew, for the demand that is
+/// pushed down; `None` if the text can't be parsed (binding will say why).
+pub fn names_used(text: &str, statements: bool) -> Option<Used> {
+    let mut used = Used::default();
+    if statements {
+        for statement in parse_statements(text).ok()? {
+            collect(&statement.value, &mut used.read);
+            for target in &statement.targets {
+                let Some(first) = target.path.first() else { continue };
+                if target.path.len() > 1 || statement.value.kind == ExprKind::None {
+                    // Part of the field stays, or its absence is an error: it is read.
+                    if !used.written.contains(first) {
+                        used.read.insert(first.clone());
+                    }
+                } else if !used.read.contains(first) {
+                    used.written.insert(first.clone());
+                }
+            }
+        }
+    } else {
+        collect(&parse_expression(text).ok()?, &mut used.read);
+    }
+    Some(used)
+}
+
+/// Names of fields in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Fields that may be read.
+    pub read: BTreeSet<String>,
+    /// Names that are assigned before anything reads them.
+    pub written: BTreeSet<String>,
+}
+
+fn collect(expr: &Expr, names: &mut BTreeSet<String>) {
+    if let ExprKind::Name { name, .. } = &expr.kind {
+        names.insert(name.clone());
+    }
+    expr.children(&mut |child| collect(child, names));
+}

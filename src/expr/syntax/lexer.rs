@@ -1,0 +1,297 @@
+//! Text to tokens.
+
+use super::Span;
+use crate::expr::problem::{Bind, Problem};
+
+/// A token and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    Name(String),
+    Quoted(String),
+    Int(i128),
+    Float(f64),
+    Str(String),
+    Bytes(Vec<u8>),
+    /// An operator or a bracket.
+    Op(&'static str),
+    /// `;`, or the end of a line outside brackets.
+    Separator,
+    End,
+}
+
+/// Longest first, so that `**` is not two `*`.
+const OPERATORS: [&str; 45] = [
+    "**=", "//=", "<<=", ">>=", "...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", ":=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=",
+    "^=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".",
+];
+
+/// All tokens of the text, the last one [`Kind::End`].
+///
+/// # Errors
+/// A character that starts no token, a string or backquote that is not closed, a bad escape, a number no type holds.
+pub fn tokens(text: &str) -> Bind<Vec<Token>> {
+    let bytes = text.as_bytes();
+    let (mut at, mut out, mut open) = (0, Vec::new(), 0usize);
+    while at < bytes.len() {
+        let start = at;
+        let kind = match bytes[at] {
+            b' ' | b'\t' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'\n' if open > 0 => {
+                at += 1;
+                continue;
+            }
+            b'\n' | b';' => {
+                at += 1;
+                Kind::Separator
+            }
+            b'#' => {
+                at += bytes[at..].iter().take_while(|b| **b != b'\n').count();
+                continue;
+            }
+            b'\\' if bytes.get(at + 1) == Some(&b'\n') => {
+                at += 2;
+                continue;
+            }
+            b'`' => Kind::Quoted(quoted_name(text, &mut at)?),
+            b'"' | b'\'' => string(text, &mut at, start, Prefix::None)?,
+            b'0'..=b'9' => number(text, &mut at)?,
+            b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => number(text, &mut at)?,
+            _ => {
+                let name_end = text[at..].char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')).map_or(text.len(), |(i, _)| at + i);
+                if name_end > at {
+                    let name = &text[at..name_end];
+                    at = name_end;
+                    match (prefix(name), bytes.get(at)) {
+                        (Some(prefix), Some(b'"' | b'\'')) => string(text, &mut at, start, prefix)?,
+                        _ => Kind::Name(name.to_owned()),
+                    }
+                } else {
+                    let Some(op) = OPERATORS.iter().find(|op| text[at..].starts_with(**op)) else {
+                        let c = text[at..].chars().next().unwrap_or(' ');
+                        let problem = Problem::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
+                        return Err(match c {
+                            '!' => problem.help("write `not x` or `x != y`"),
+                            '$' | '?' => problem.help("a name that is no identifier stands in backquotes"),
+                            _ => problem,
+                        });
+                    };
+                    at += op.len();
+                    match *op {
+                        "(" | "[" | "{" => open += 1,
+                        ")" | "]" | "}" => open = open.saturating_sub(1),
+                        _ => {}
+                    }
+                    Kind::Op(op)
+                }
+            }
+        };
+        out.push(Token { kind, span: start..at });
+    }
+    out.push(Token { kind: Kind::End, span: text.len()..text.len() });
+    Ok(out)
+}
+
+fn quoted_name(text: &str, at: &mut usize) -> Bind<String> {
+    let start = *at;
+    let mut name = String::new();
+    loop {
+        *at += 1;
+        let Some(end) = text[*at..].find('`') else {
+            return Err(Problem::at(start..text.len(), "the backquote is not closed"));
+        };
+        name.push_str(&text[*at..*at + end]);
+        *at += end + 1;
+        // A backquote inside a name is written twice; the empty name is two backquotes.
+        if text.as_bytes().get(*at) != Some(&b'`') || (name.is_empty() && end == 0) {
+            return Ok(name);
+        }
+        name.push('`');
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Prefix {
+    None,
+    Raw,
+    Bytes,
+    RawBytes,
+}
+
+fn prefix(name: &str) -> Option<Prefix> {
+    match name.to_ascii_lowercase().as_str() {
+        "r" => Some(Prefix::Raw),
+        "b" => Some(Prefix::Bytes),
+        "rb" | "br" => Some(Prefix::RawBytes),
+        "u" => Some(Prefix::None),
+        _ => None,
+    }
+}
+
+fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind> {
+    let bytes = text.as_bytes();
+    let quote = bytes[*at];
+    let is_bytes = matches!(prefix, Prefix::Bytes | Prefix::RawBytes);
+    let raw = matches!(prefix, Prefix::Raw | Prefix::RawBytes);
+    let mut out: Vec<u8> = Vec::new();
+    let mut high: Option<u32> = None;
+    *at += 1;
+    loop {
+        let Some(&byte) = bytes.get(*at) else {
+            return Err(Problem::at(start..text.len(), "the string is not closed"));
+        };
+        if high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
+            return Err(lone(start, *at));
+        }
+        match byte {
+            b'\\' if !raw => {
+                let escape = *at;
+                *at += 1;
+                let c = bytes.get(*at).copied().unwrap_or(0);
+                *at += 1;
+                match c {
+                    b'n' => out.push(b'\n'),
+                    b't' => out.push(b'\t'),
+                    b'r' => out.push(b'\r'),
+                    b'0' => out.push(0),
+                    b'a' => out.push(7),
+                    b'b' => out.push(8),
+                    b'f' => out.push(12),
+                    b'v' => out.push(11),
+                    b'\\' | b'\'' | b'"' | b'/' => out.push(c),
+                    b'\n' => {}
+                    b'x' => {
+                        let code = hex(text, at, 2).ok_or_else(|| Problem::at(escape..*at, "\\x takes two hexadecimal digits"))?;
+                        if is_bytes {
+                            out.push(code as u8);
+                        } else {
+                            push_char(&mut out, code, escape..*at)?;
+                        }
+                    }
+                    b'u' | b'U' if !is_bytes => {
+                        let digits = if c == b'u' { 4 } else { 8 };
+                        let code = hex(text, at, digits)
+                            .ok_or_else(|| Problem::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char)))?;
+                        match (high.take(), code) {
+                            (Some(h), 0xdc00..=0xdfff) => push_char(&mut out, 0x10000 + ((h - 0xd800) << 10) + (code - 0xdc00), escape..*at)?,
+                            (Some(_), _) => return Err(lone(start, *at)),
+                            (None, 0xd800..=0xdbff) => high = Some(code),
+                            (None, _) => push_char(&mut out, code, escape..*at)?,
+                        }
+                    }
+                    _ => {
+                        let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
+                        return Err(Problem::at(escape..end, "unknown escape in a string").help("a backslash itself is written \\\\; r\"...\" takes everything as it stands"));
+                    }
+                }
+            }
+            b if b == quote => {
+                *at += 1;
+                break;
+            }
+            b'\n' => return Err(Problem::at(start..*at, "the string is not closed at the end of its line")),
+            _ => {
+                let c = text[*at..].chars().next().unwrap_or(' ');
+                if is_bytes && !c.is_ascii() {
+                    return Err(Problem::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only").help(format!("write {}", escaped(c))));
+                }
+                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                *at += c.len_utf8();
+            }
+        }
+    }
+    if is_bytes {
+        return Ok(Kind::Bytes(out));
+    }
+    String::from_utf8(out).map(Kind::Str).map_err(|_| Problem::at(start..*at, "the string is no UTF-8"))
+}
+
+fn escaped(c: char) -> String {
+    c.encode_utf8(&mut [0; 4]).bytes().map(|b| format!("\\x{b:02x}")).collect()
+}
+
+fn lone(start: usize, end: usize) -> Problem {
+    Problem::at(start..end, "half a surrogate pair is no character")
+}
+
+fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> Bind<()> {
+    let c = char::from_u32(code).ok_or_else(|| Problem::at(span, "that is no Unicode character"))?;
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    Ok(())
+}
+
+fn hex(text: &str, at: &mut usize, digits: usize) -> Option<u32> {
+    let found = text.get(*at..*at + digits)?;
+    if !found.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    *at += digits;
+    u32::from_str_radix(found, 16).ok()
+}
+
+fn number(text: &str, at: &mut usize) -> Bind<Kind> {
+    let bytes = text.as_bytes();
+    let start = *at;
+    let rest = &bytes[start..];
+    let radix = match (rest.first(), rest.get(1)) {
+        (Some(b'0'), Some(b'x' | b'X')) => Some(16),
+        (Some(b'0'), Some(b'b' | b'B')) => Some(2),
+        (Some(b'0'), Some(b'o' | b'O')) => Some(8),
+        _ => None,
+    };
+    let mut end = start;
+    if radix.is_some() {
+        end += 2;
+        while bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            end += 1;
+        }
+    } else {
+        let mut last = 0u8;
+        while let Some(&b) = bytes.get(end) {
+            let exponent_sign = (b == b'+' || b == b'-') && (last == b'e' || last == b'E');
+            if !(b.is_ascii_alphanumeric() || b == b'.' || b == b'_' || exponent_sign) {
+                break;
+            }
+            last = b;
+            end += 1;
+        }
+    }
+    *at = end;
+    let written = &text[start..end];
+    let digits = written.replace('_', "");
+    let bad = || Problem::at(start..end, format!("`{written}` is no number"));
+    if let Some(radix) = radix {
+        return i128::from_str_radix(&digits[2..], radix).map(Kind::Int).map_err(|_| bad());
+    }
+    if digits.bytes().all(|b| b.is_ascii_digit()) {
+        let value: i128 = digits.parse().map_err(|_| too_big(start..end))?;
+        if value > i128::from(u64::MAX) {
+            return Err(too_big(start..end));
+        }
+        return Ok(Kind::Int(value));
+    }
+    if digits.ends_with(['j', 'J']) && digits[..digits.len() - 1].parse::<f64>().is_ok() {
+        return Err(Problem::at(start..end, "there are no complex numbers"));
+    }
+    if digits.bytes().any(|b| !(b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'))) {
+        return Err(bad());
+    }
+    let value: f64 = digits.parse().map_err(|_| bad())?;
+    if value.is_infinite() {
+        return Err(Problem::at(start..end, "the number is beyond float64").help("infinity is written math.inf"));
+    }
+    Ok(Kind::Float(value))
+}
+
+fn too_big(span: Span) -> Problem {
+    Problem::at(span, "no 64-bit integer is so large").help("write a float: 1e20")
+}

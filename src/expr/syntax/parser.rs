@@ -1,0 +1,515 @@
+//! Tokens to expressions: operator precedence climbing.
+
+use super::lexer::{Kind, Token, tokens};
+use super::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Span, Target, Unary};
+use crate::expr::problem::{Bind, Problem};
+
+/// Parses one expression, as `filter` takes it.
+///
+/// # Errors
+/// What was expected, what was found, with its place.
+pub fn parse_expression(text: &str) -> Bind<Expr> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    parser.skip_separators();
+    let expr = parser.tuple_or_expression()?;
+    parser.skip_separators();
+    if parser.is_op("=") {
+        return Err(parser.unexpected("the end of the expression").help("`==` compares; `map` assigns"));
+    }
+    match parser.peek() {
+        Kind::End => Ok(expr),
+        _ => Err(parser.unexpected("the end of the expression")),
+    }
+}
+
+/// Parses assignments separated by `;` or new lines, as `map` takes them.
+///
+/// # Errors
+/// As [`parse_expression`].
+pub fn parse_statements(text: &str) -> Bind<Vec<Assignment>> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut statements = Vec::new();
+    loop {
+        parser.skip_separators();
+        if *parser.peek() == Kind::End {
+            break;
+        }
+        statements.push(parser.assignment()?);
+        if !matches!(parser.peek(), Kind::End | Kind::Separator) {
+            return Err(parser.unexpected("`;` or the end"));
+        }
+    }
+    if statements.is_empty() {
+        return Err(Problem::at(0..text.len(), "there is nothing to compute").help("write an assignment: y = x * 2"));
+    }
+    Ok(statements)
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+/// How tightly an operator binds; higher is tighter.
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const UNARY: u8 = 11;
+const POWER: u8 = 12;
+
+fn binary(op: &str) -> Option<(Binary, u8)> {
+    Some(match op {
+        "|" => (Binary::Or, 5),
+        "^" => (Binary::Xor, 6),
+        "&" => (Binary::And, 7),
+        "+" => (Binary::Add, 9),
+        "-" => (Binary::Subtract, 9),
+        "*" => (Binary::Multiply, 10),
+        "/" => (Binary::Divide, 10),
+        "//" => (Binary::FloorDivide, 10),
+        "%" => (Binary::Modulo, 10),
+        "@" => (Binary::MatMul, 10),
+        "**" => (Binary::Power, POWER),
+        _ => return None,
+    })
+}
+
+fn comparison(op: &str) -> Option<Compare> {
+    Some(match op {
+        "==" => Compare::Equal,
+        "!=" => Compare::NotEqual,
+        "<" => Compare::Less,
+        "<=" => Compare::LessEqual,
+        ">" => Compare::Greater,
+        ">=" => Compare::GreaterEqual,
+        _ => return None,
+    })
+}
+
+/// An inner node over its parts.
+fn node(kind: ExprKind, span: Span) -> Bind<Expr> {
+    let mut expr = Expr { kind, span, depth: 0 };
+    let mut below = 0;
+    expr.children(&mut |e| below = below.max(e.depth));
+    expr.depth = below + 1;
+    if expr.depth > MAX_DEPTH { Err(too_deep(expr.span)) } else { Ok(expr) }
+}
+
+fn too_deep(span: Span) -> Problem {
+    Problem::at(span.start..span.start, format!("the expression is nested deeper than {MAX_DEPTH}")).help("cut it into several assignments")
+}
+
+impl Parser {
+    fn peek(&self) -> &Kind {
+        self.tokens.get(self.at).map_or(&Kind::End, |t| &t.kind)
+    }
+
+    fn peek_after(&self, n: usize) -> &Kind {
+        self.tokens.get(self.at + n).map_or(&Kind::End, |t| &t.kind)
+    }
+
+    fn span(&self) -> Span {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(0..0, |t| t.span.clone())
+    }
+
+    fn end_of_last(&self) -> usize {
+        self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(0, |t| t.span.end)
+    }
+
+    fn is_op(&self, op: &str) -> bool {
+        matches!(self.peek(), Kind::Op(found) if *found == op)
+    }
+
+    fn take_op(&mut self, op: &str) -> bool {
+        let found = self.is_op(op);
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Kind::Name(name) if name == word)
+    }
+
+    fn skip_separators(&mut self) {
+        while *self.peek() == Kind::Separator {
+            self.at += 1;
+        }
+    }
+
+    fn unexpected(&self, expected: &str) -> Problem {
+        let found = match self.peek() {
+            Kind::End => "the end".to_owned(),
+            Kind::Separator => "the end of the assignment".to_owned(),
+            Kind::Name(name) | Kind::Quoted(name) => format!("`{name}`"),
+            Kind::Int(n) => format!("the number {n}"),
+            Kind::Float(n) => format!("the number {n}"),
+            Kind::Str(_) => "a string".to_owned(),
+            Kind::Bytes(_) => "bytes".to_owned(),
+            Kind::Op(op) => format!("`{op}`"),
+        };
+        let problem = Problem::at(self.span(), format!("expected {expected}, found {found}"));
+        match self.peek() {
+            Kind::Name(word) if word == "if" => problem.help("there is no `if` in expressions: where(condition, x, y) chooses value by value"),
+            Kind::Name(word) if word == "for" => problem.help("there are no loops: an expression works on all values at once"),
+            Kind::Name(word) if word == "in" || word == "not" => problem.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x"),
+            Kind::Name(word) if word == "is" => problem.help("compare with `==`"),
+            Kind::Op("<<") => problem.help("write bitwise.left_shift(x, y)"),
+            Kind::Op(">>") => problem.help("write bitwise.right_shift(x, y)"),
+            Kind::Op(op) if op.ends_with('=') && op.len() > 1 => problem.help("write the assignment out: x = x + 1"),
+            _ => problem,
+        }
+    }
+
+    fn expect(&mut self, op: &'static str, opened: &Span) -> Bind<()> {
+        if self.take_op(op) {
+            return Ok(());
+        }
+        if *self.peek() == Kind::End {
+            return Err(Problem::at(opened.clone(), format!("`{op}` is missing at the end")));
+        }
+        Err(self.unexpected(&format!("`,` or `{op}`")))
+    }
+
+    fn assignment(&mut self) -> Bind<Assignment> {
+        let start = self.span().start;
+        let first = self.at;
+        let mut targets = Vec::new();
+        let parenthesised = self.take_op("(");
+        loop {
+            match self.target() {
+                Some(target) => targets.push(target),
+                None if targets.is_empty() => {
+                    self.at = first;
+                    return Err(self.no_assignment());
+                }
+                None => break,
+            }
+            if !self.take_op(",") {
+                break;
+            }
+        }
+        if parenthesised && !self.take_op(")") || !self.is_op("=") {
+            let stopped = self.at;
+            self.at = first;
+            if let Kind::Op(op) = &self.tokens[stopped.min(self.tokens.len() - 1)].kind
+                && op.ends_with('=')
+                && op.len() > 1
+                && comparison(op).is_none()
+            {
+                self.at = stopped;
+                return Err(self.unexpected("`=`"));
+            }
+            return Err(self.no_assignment());
+        }
+        self.at += 1;
+        let value = self.tuple_or_expression()?;
+        if self.is_op("=") {
+            return Err(self.unexpected("`;` or the end").help("`==` compares; one assignment at a time"));
+        }
+        Ok(Assignment { targets, value, span: start..self.end_of_last() })
+    }
+
+    fn no_assignment(&mut self) -> Problem {
+        let start = self.span();
+        match self.tuple_or_expression() {
+            Ok(expr) => Problem::at(expr.span, "expected an assignment").help("write `name = expression`"),
+            Err(problem) if self.at > 0 => problem,
+            Err(_) => Problem::at(start, "expected an assignment").help("write `name = expression`"),
+        }
+    }
+
+    fn target(&mut self) -> Option<Target> {
+        let span = self.span();
+        if self.is_word("field") && *self.peek_after(1) == Kind::Op("(") {
+            if let (Kind::Str(name), Kind::Op(")")) = (self.peek_after(2).clone(), self.peek_after(3)) {
+                self.at += 4;
+                return Some(Target { path: vec![name], span: span.start..self.end_of_last() });
+            }
+            return None;
+        }
+        let mut path = Vec::new();
+        loop {
+            match self.peek() {
+                Kind::Name(name) | Kind::Quoted(name) => path.push(name.clone()),
+                _ => return None,
+            }
+            self.at += 1;
+            if !self.take_op(".") {
+                return Some(Target { path, span: span.start..self.end_of_last() });
+            }
+        }
+    }
+
+    /// `a, b` without parentheses is a tuple.
+    fn tuple_or_expression(&mut self) -> Bind<Expr> {
+        let first = self.expression(0)?;
+        if !self.is_op(",") {
+            return Ok(first);
+        }
+        let start = first.span.start;
+        let mut items = vec![first];
+        while self.take_op(",") {
+            if matches!(self.peek(), Kind::End | Kind::Separator) {
+                break;
+            }
+            items.push(self.expression(0)?);
+        }
+        node(ExprKind::Tuple(items), start..self.end_of_last())
+    }
+
+    fn expression(&mut self, least: u8) -> Bind<Expr> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(too_deep(self.span()));
+        }
+        let result = self.climb(least);
+        self.depth -= 1;
+        result
+    }
+
+    fn climb(&mut self, least: u8) -> Bind<Expr> {
+        let mut left = self.prefix()?;
+        loop {
+            let start = left.span.start;
+            if let Kind::Name(word) = self.peek() {
+                let (binding, is_and) = match word.as_str() {
+                    "and" => (AND, true),
+                    "or" => (OR, false),
+                    _ => break,
+                };
+                if binding < least {
+                    break;
+                }
+                self.at += 1;
+                let right = self.expression(binding + 1)?;
+                let span = start..right.span.end;
+                let (left_box, right) = (Box::new(left), Box::new(right));
+                left = node(if is_and { ExprKind::And(left_box, right) } else { ExprKind::Or(left_box, right) }, span)?;
+                continue;
+            }
+            let Kind::Op(op) = *self.peek() else { break };
+            if let Some(compare) = comparison(op) {
+                if COMPARISON < least {
+                    break;
+                }
+                let mut rest = Vec::new();
+                let mut next = Some(compare);
+                while let Some(compare) = next {
+                    self.at += 1;
+                    rest.push((compare, self.expression(COMPARISON + 1)?));
+                    next = if let Kind::Op(op) = self.peek() { comparison(op) } else { None };
+                }
+                let end = self.end_of_last();
+                left = node(ExprKind::Compare(Box::new(left), rest), start..end)?;
+                continue;
+            }
+            let Some((operator, binding)) = binary(op) else { break };
+            if binding < least {
+                break;
+            }
+            self.at += 1;
+            // `**` binds to the right, and its right side may have a sign.
+            let right = if operator == Binary::Power { self.expression(UNARY)? } else { self.expression(binding + 1)? };
+            let span = start..right.span.end;
+            left = node(ExprKind::Binary(operator, Box::new(left), Box::new(right)), span)?;
+        }
+        Ok(left)
+    }
+
+    fn prefix(&mut self) -> Bind<Expr> {
+        let start = self.span().start;
+        let unary = match self.peek() {
+            Kind::Op("-") => Some((Unary::Minus, UNARY)),
+            Kind::Op("+") => Some((Unary::Plus, UNARY)),
+            Kind::Op("~") => Some((Unary::Invert, UNARY)),
+            Kind::Name(word) if word == "not" => Some((Unary::Not, NOT)),
+            _ => None,
+        };
+        let Some((operator, binding)) = unary else {
+            return self.postfix();
+        };
+        self.at += 1;
+        let operand = self.expression(binding)?;
+        let span = start..operand.span.end;
+        node(ExprKind::Unary(operator, Box::new(operand)), span)
+    }
+
+    fn postfix(&mut self) -> Bind<Expr> {
+        let mut expr = self.atom()?;
+        loop {
+            let start = expr.span.start;
+            let opened = self.span();
+            if self.take_op(".") {
+                let name = match self.peek() {
+                    Kind::Name(name) | Kind::Quoted(name) => name.clone(),
+                    _ => return Err(self.unexpected("a name after `.`")),
+                };
+                self.at += 1;
+                expr = node(ExprKind::Attribute { of: Box::new(expr), name }, start..self.end_of_last())?;
+            } else if self.take_op("(") {
+                let args = self.arguments(&opened)?;
+                expr = node(ExprKind::Call { callee: Box::new(expr), args }, start..self.end_of_last())?;
+            } else if self.take_op("[") {
+                let keys = self.keys(&opened)?;
+                expr = node(ExprKind::Subscript { of: Box::new(expr), keys }, start..self.end_of_last())?;
+            } else {
+                return Ok(expr);
+            }
+        }
+    }
+
+    fn arguments(&mut self, opened: &Span) -> Bind<Vec<Argument>> {
+        let mut args: Vec<Argument> = Vec::new();
+        while !self.take_op(")") {
+            if matches!(self.peek(), Kind::Op("*" | "**")) {
+                return Err(self.unexpected("an argument").help("arguments are written out one by one"));
+            }
+            let keyword = match (self.peek(), self.peek_after(1)) {
+                (Kind::Name(name), Kind::Op("=")) => Some((name.clone(), self.span())),
+                _ => None,
+            };
+            if keyword.is_some() {
+                self.at += 2;
+            } else if args.iter().any(|a| a.keyword.is_some()) {
+                return Err(Problem::at(self.span(), "a positional argument after a keyword argument"));
+            }
+            args.push(Argument { keyword, value: self.expression(0)? });
+            if !self.take_op(",") {
+                self.expect(")", opened)?;
+                break;
+            }
+        }
+        Ok(args)
+    }
+
+    fn keys(&mut self, opened: &Span) -> Bind<Vec<Expr>> {
+        let mut keys = Vec::new();
+        while !self.take_op("]") {
+            keys.push(self.key()?);
+            if !self.take_op(",") {
+                self.expect("]", opened)?;
+                break;
+            }
+        }
+        if keys.is_empty() {
+            return Err(Problem::at(opened.start..self.end_of_last(), "an empty subscript").help("write x[0], x[1:], x[:, -1:]"));
+        }
+        Ok(keys)
+    }
+
+    fn key(&mut self) -> Bind<Expr> {
+        let start = self.span().start;
+        let part = |parser: &mut Parser| -> Bind<Option<Box<Expr>>> {
+            Ok(match parser.peek() {
+                Kind::Op(":" | "," | "]") => None,
+                _ => Some(Box::new(parser.expression(0)?)),
+            })
+        };
+        let first = part(self)?;
+        if !self.take_op(":") {
+            return match first {
+                Some(key) => Ok(*key),
+                None => Err(self.unexpected("a subscript")),
+            };
+        }
+        let stop = part(self)?;
+        let step = if self.take_op(":") { part(self)? } else { None };
+        node(ExprKind::Slice { start: first, stop, step }, start..self.end_of_last())
+    }
+
+    fn atom(&mut self) -> Bind<Expr> {
+        let span = self.span();
+        let kind = match self.peek().clone() {
+            Kind::Int(n) => ExprKind::Int(n),
+            Kind::Float(n) => ExprKind::Float(n),
+            Kind::Str(s) => ExprKind::Str(s),
+            Kind::Bytes(b) => ExprKind::Bytes(b),
+            Kind::Quoted(name) => ExprKind::Name { name, quoted: true },
+            Kind::Op("...") => ExprKind::Ellipsis,
+            Kind::Name(name) => match name.as_str() {
+                "None" => ExprKind::None,
+                "True" => ExprKind::Bool(true),
+                "False" => ExprKind::Bool(false),
+                "lambda" => {
+                    return Err(Problem::at(span, "functions can't be passed to functions")
+                        .help("write the expression itself: with_flat_values(x, flat_values(x) * 2)"));
+                }
+                "if" | "for" | "in" | "is" | "and" | "or" | "else" | "import" | "def" | "return" | "while" | "yield" | "await" => {
+                    return Err(self.unexpected("an expression"));
+                }
+                "field" if matches!((self.peek_after(1), self.peek_after(3)), (Kind::Op("("), Kind::Op(")"))) => {
+                    if let Kind::Str(name) = self.peek_after(2).clone() {
+                        self.at += 4;
+                        return Ok(Expr::leaf(ExprKind::Name { name, quoted: true }, span.start..self.end_of_last()));
+                    }
+                    ExprKind::Name { name, quoted: false }
+                }
+                "true" | "false" | "null" if !matches!(self.peek_after(1), Kind::Op("." | "(")) => ExprKind::Name { name, quoted: false },
+                _ => ExprKind::Name { name, quoted: false },
+            },
+            Kind::Op("(") => return self.parenthesised(),
+            Kind::Op("[") => {
+                self.at += 1;
+                let items = self.items("]", &span)?;
+                return node(ExprKind::List(items), span.start..self.end_of_last());
+            }
+            Kind::Op("{") => return self.dict(),
+            _ => return Err(self.unexpected("an expression")),
+        };
+        self.at += 1;
+        Ok(Expr::leaf(kind, span))
+    }
+
+    fn items(&mut self, close: &'static str, opened: &Span) -> Bind<Vec<Expr>> {
+        let mut items = Vec::new();
+        while !self.take_op(close) {
+            items.push(self.expression(0)?);
+            if !self.take_op(",") {
+                self.expect(close, opened)?;
+                break;
+            }
+        }
+        Ok(items)
+    }
+
+    fn parenthesised(&mut self) -> Bind<Expr> {
+        let opened = self.span();
+        self.at += 1;
+        if self.take_op(")") {
+            return Ok(Expr::leaf(ExprKind::Tuple(Vec::new()), opened.start..self.end_of_last()));
+        }
+        let mut first = self.expression(0)?;
+        if self.take_op(")") {
+            first.span = opened.start..self.end_of_last();
+            return Ok(first);
+        }
+        if !self.take_op(",") {
+            self.expect(")", &opened)?;
+        }
+        let mut items = vec![first];
+        items.extend(self.items(")", &opened)?);
+        node(ExprKind::Tuple(items), opened.start..self.end_of_last())
+    }
+
+    fn dict(&mut self) -> Bind<Expr> {
+        let opened = self.span();
+        self.at += 1;
+        let mut items = Vec::new();
+        while !self.take_op("}") {
+            let key = self.expression(0)?;
+            if !self.take_op(":") {
+                return Err(self.unexpected("`:` after the key"));
+            }
+            items.push((key, self.expression(0)?));
+            if !self.take_op(",") {
+                self.expect("}", &opened)?;
+                break;
+            }
+        }
+        node(ExprKind::Dict(items), opened.start..self.end_of_last())
+    }
+}

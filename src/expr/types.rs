@@ -1,0 +1,170 @@
+//! Types of results: promotion of dtypes, axes that meet, types without nulls.
+
+use super::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Element, Size, Type};
+
+/// NumPy's promotion of two dtypes; `None` for strings beside numbers.
+pub fn promote(a: &DType, b: &DType) -> Option<DType> {
+    use DType::*;
+    if a == b {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (Bool, other) | (other, Bool) if other.is_number() => return Some(other.clone()),
+        (String, Bytes) | (Bytes, String) => return Some(Bytes),
+        _ => {}
+    }
+    let float = |bits| match bits {
+        16 => Float16,
+        32 => Float32,
+        _ => Float64,
+    };
+    match (float_bits(a), float_bits(b), integer(a), integer(b)) {
+        (Some(x), Some(y), ..) => Some(float(x.max(y))),
+        (Some(f), _, _, Some((_, bits))) | (_, Some(f), Some((_, bits)), _) => Some(float(match bits {
+            8 => f,
+            16 => f.max(32),
+            _ => 64,
+        })),
+        (_, _, Some((a_signed, a_bits)), Some((b_signed, b_bits))) if a_signed == b_signed => {
+            Some(if a_bits >= b_bits { a.clone() } else { b.clone() })
+        }
+        (_, _, Some((a_signed, a_bits)), Some((_, b_bits))) => {
+            let (signed, unsigned) = if a_signed { (a_bits, b_bits) } else { (b_bits, a_bits) };
+            Some(match if unsigned >= signed { unsigned * 2 } else { signed } {
+                16 => Int16,
+                32 => Int32,
+                64 => Int64,
+                _ => Float64,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn float_bits(d: &DType) -> Option<u32> {
+    match d {
+        DType::Float16 => Some(16),
+        DType::Float32 => Some(32),
+        DType::Float64 => Some(64),
+        _ => None,
+    }
+}
+
+/// Whether an integer dtype is signed, and its bits.
+pub fn integer(d: &DType) -> Option<(bool, u32)> {
+    Some(match d {
+        DType::Int8 => (true, 8),
+        DType::Int16 => (true, 16),
+        DType::Int32 => (true, 32),
+        DType::Int64 => (true, 64),
+        DType::UInt8 => (false, 8),
+        DType::UInt16 => (false, 16),
+        DType::UInt32 => (false, 32),
+        DType::UInt64 => (false, 64),
+        _ => return None,
+    })
+}
+
+/// The axes of tensors that are broadcast against each other.
+///
+/// # Errors
+/// Known sizes that do not fit, and a uniform row against ragged rows below an axis that it is repeated along.
+pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
+    let rank = operands.iter().map(|d| d.len()).max().unwrap_or(0);
+    let mut out = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let sizes: Vec<Size> = operands.iter().map(|dims| at(dims, rank, axis)).collect();
+        let known = sizes.iter().filter_map(|s| if let Size::Known(n) = s { Some(*n) } else { None });
+        let mut size = None;
+        for n in known.filter(|n| *n != 1) {
+            if *size.get_or_insert(n) != n {
+                return Err(Problem::new(format!("the shapes {} do not broadcast: axis {axis} has {} and {n} items", shapes(operands), size.unwrap_or(n))));
+            }
+        }
+        out.push(Dim::of(if sizes.contains(&Size::Ragged) {
+            Size::Ragged
+        } else if let Some(n) = size {
+            Size::Known(n)
+        } else if sizes.contains(&Size::Uniform) {
+            Size::Uniform
+        } else {
+            Size::Known(1)
+        }));
+        if sizes.contains(&Size::Ragged) {
+            for (operand, found) in operands.iter().zip(&sizes) {
+                if let Size::Known(n) = found
+                    && *n != 1
+                    && is_repeated(operand, operands, rank, axis)
+                {
+                    return Err(Problem::new(format!("the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}", shapes(operands)))
+                        .help("a ragged axis takes rows of its own lengths, or one value for each row"));
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The size of an operand's axis, counted in the result: axes that it lacks have one item.
+pub fn at(dims: &[Dim], rank: usize, axis: usize) -> Size {
+    (axis + dims.len()).checked_sub(rank).map_or(Size::Known(1), |i| dims[i].size)
+}
+
+/// Whether the operand is repeated along an axis outside of `axis`, as its type tells.
+pub fn is_repeated(operand: &[Dim], operands: &[&[Dim]], rank: usize, axis: usize) -> bool {
+    (0..axis).any(|outer| {
+        at(operand, rank, outer) == Size::Known(1) && operands.iter().any(|other| at(other, rank, outer) != Size::Known(1))
+    })
+}
+
+/// `[2, (?)] and [3]`.
+pub fn shapes(operands: &[&[Dim]]) -> String {
+    operands.iter().map(|d| shape(d)).collect::<Vec<_>>().join(" and ")
+}
+
+/// `[2, (?)]`; `[]` for a scalar.
+pub fn shape(dims: &[Dim]) -> String {
+    let sizes: Vec<String> = dims
+        .iter()
+        .map(|d| match d.size {
+            Size::Known(n) => n.to_string(),
+            Size::Uniform => "?".to_owned(),
+            Size::Ragged => "(?)".to_owned(),
+        })
+        .collect();
+    format!("[{}]", sizes.join(", "))
+}
+
+/// The type that such a tensor has where no null is in it.
+pub fn without_nulls(ty: &Type) -> Type {
+    let mut ty = ty.clone();
+    ty.optional = false;
+    ty.with_nulls = false;
+    if let Element::Struct(fields) = &mut ty.element {
+        for field in fields {
+            field.ty = without_nulls(&field.ty);
+        }
+    }
+    ty
+}
+
+/// Whether a null may stand anywhere in such a tensor.
+pub fn may_hold_nulls(ty: &Type) -> bool {
+    ty.optional || ty.with_nulls || ty.fields().is_some_and(|fields| fields.iter().any(|f| may_hold_nulls(&f.ty)))
+}
+
+/// The first axis of a tensor is never ragged: it has one slice in each record.
+pub fn outermost_uniform(mut dims: Vec<Dim>) -> Vec<Dim> {
+    if let Some(first) = dims.first_mut()
+        && first.size == Size::Ragged
+    {
+        *first = Dim::UNIFORM;
+    }
+    dims
+}
+
+/// The innermost axis that is ragged.
+pub fn last_ragged(dims: &[Dim]) -> Option<usize> {
+    dims.iter().rposition(|d| d.size == Size::Ragged)
+}

@@ -1,0 +1,57 @@
+//! `filter`: keeps the records for which a condition is true.
+
+use super::{Bound, Example, Map, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::expr::{ScalarExpr, bind_scalar, names_used};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// Keeps the records for which a condition is true.
+#[derive(clap::Args)]
+pub struct Filter {
+    /// A bool in each record: 'len(tokens) > 3 and label != 0'
+    #[arg(value_name = "CONDITION")]
+    condition: String,
+}
+
+impl Verb for Filter {
+    const NAME: &'static str = "filter";
+    const SUMMARY: &'static str = "Keeps the records for which a condition is true";
+    const ABOUT: &'static str = "The condition is an expression that gives a bool in each record (tatter-functions(7)). `and` and `or` evaluate their \
+right side only for records where the left leaves it open, so that `len(x) > 0 and x[0] > 3` can't fail.";
+    const MEANING: &'static str = "tf.data.Dataset.filter";
+    const EXAMPLES: &'static [Example] = &[Example {
+        about: "records with more than one value",
+        args: "filter 'len(x) > 1'",
+        input: "{\"x\":[1,2]}\n{\"x\":[]}\n{\"x\":[5]}\n",
+        output: "{\"x\":[1,2]}\n",
+    }];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;
+        Ok(Bound { schema: schema.clone(), step: Step::Map(Arc::new(Keeps { condition })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        // How many records are read for so many behind is not known.
+        let after = Demand { records: None, ..after };
+        match names_used(&self.condition, false) {
+            Some(used) => after.and_fields(used.read),
+            None => Demand::everything(),
+        }
+    }
+}
+
+struct Keeps {
+    condition: ScalarExpr,
+}
+
+impl Map for Keeps {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let rows = self.condition.rows_where_true(&chunk)?;
+        if rows.len() == chunk.nrows { Ok(chunk) } else { chunk.gather(&rows) }
+    }
+}

@@ -1,0 +1,63 @@
+//! `map`: computes fields.
+
+use super::{Bound, Example, Map as MapStep, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::expr::{Program, names_used};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// Computes fields with expressions.
+#[derive(clap::Args)]
+pub struct Map {
+    /// Assignments separated by `;` or new lines: 'y = x * 2; m = reduce_mean(lengths, axis=0)'
+    #[arg(value_name = "ASSIGNMENTS")]
+    assignments: String,
+}
+
+impl Verb for Map {
+    const NAME: &'static str = "map";
+    const SUMMARY: &'static str = "Computes fields with expressions";
+    const ABOUT: &'static str = "Every assignment gives a field of the record its value: a new field goes to the end, one that is there is replaced, \
+`a.b = ...` puts it inside structures, `a = None` deletes it. A later assignment sees the earlier ones. Expressions are Python's, with TensorFlow's \
+functions (tatter-functions(7)); `y, z = f(x)` takes several results. Types are checked before the first record is read.";
+    const MEANING: &'static str = "tf.data.Dataset.map, StructuredTensor.with_updates";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "twice each value, and the sum of each record",
+            args: "map 'y = x * 2; total = reduce_sum(x)'",
+            input: "{\"x\":[1,2]}\n{\"x\":[]}\n{\"x\":[5]}\n",
+            output: "{\"x\":[1,2],\"y\":[2,4],\"total\":3}\n{\"x\":[],\"y\":[],\"total\":0}\n{\"x\":[5],\"y\":[10],\"total\":5}\n",
+        },
+        Example {
+            about: "the mean of each row",
+            args: "map 'm = reduce_mean(rows, axis=1); rows = None'",
+            input: "{\"rows\":[[1,2],[3]]}\n{\"rows\":[[4,4,1],[]]}\n",
+            output: "{\"m\":[1.5,3.0]}\n{\"m\":[3.0,\"NaN\"]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let program = Program::bind(&self.assignments, schema, options)?;
+        Ok(Bound { schema: program.schema().clone(), step: Step::Map(Arc::new(Computes { program })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        match names_used(&self.assignments, true) {
+            Some(used) => after.and_fields(used.read),
+            None => Demand::everything(),
+        }
+    }
+}
+
+struct Computes {
+    program: Program,
+}
+
+impl MapStep for Computes {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        self.program.apply(chunk)
+    }
+}
