@@ -34,6 +34,7 @@ pub mod cli;
 pub mod demand;
 pub mod engine;
 pub mod error;
+pub mod expr;
 pub mod formats;
 pub mod io;
 pub mod notice;

@@ -39,8 +39,24 @@ pub struct Binder<'a> {
 
 /// Names that are found before functions: the namespaces of TensorFlow.
 const NAMESPACES: [&str; 18] = [
-    "math", "ragged", "RaggedTensor", "strings", "sparse", "nn", "bitwise", "linalg", "StructuredTensor", "SparseTensor", "RowPartition",
-    "experimental", "dtypes", "random", "io", "np", "debugging", "compat",
+    "math",
+    "ragged",
+    "RaggedTensor",
+    "strings",
+    "sparse",
+    "nn",
+    "bitwise",
+    "linalg",
+    "StructuredTensor",
+    "SparseTensor",
+    "RowPartition",
+    "experimental",
+    "dtypes",
+    "random",
+    "io",
+    "np",
+    "debugging",
+    "compat",
 ];
 
 impl Binder<'_> {
@@ -77,9 +93,7 @@ impl Binder<'_> {
             ExprKind::Ellipsis => ItemKind::Ellipsis,
             ExprKind::List(items) => ItemKind::List(self.all(items)?),
             ExprKind::Tuple(items) => ItemKind::Tuple(self.all(items)?),
-            ExprKind::Dict(items) => {
-                ItemKind::Dict(items.iter().map(|(k, v)| Ok((self.bind(k)?, self.bind(v)?))).collect::<Bind<_>>()?)
-            }
+            ExprKind::Dict(items) => ItemKind::Dict(items.iter().map(|(k, v)| Ok((self.bind(k)?, self.bind(v)?))).collect::<Bind<_>>()?),
             ExprKind::Slice { start, stop, step } => {
                 let part = |e: &Option<Box<Expr>>| e.as_ref().map(|e| self.bind(e)).transpose();
                 ItemKind::Slice(Box::new([part(start)?, part(stop)?, part(step)?]))
@@ -167,7 +181,11 @@ impl Binder<'_> {
                 [first, ..] if NAMESPACES.contains(first) => {
                     let dotted = names.join(".");
                     let problem = Problem::new(format!("{dotted} is no value"));
-                    return Err(if functions::find(&dotted).is_some() { problem.help(format!("it is a function: write {dotted}(...)")) } else { problem });
+                    return Err(if functions::find(&dotted).is_some() {
+                        problem.help(format!("it is a function: write {dotted}(...)"))
+                    } else {
+                        problem
+                    });
                 }
                 _ => {}
             }
@@ -337,7 +355,8 @@ impl Binder<'_> {
         for item in [&a, &b] {
             let node = strict(as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
-                return Err(Problem::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty))).help("compare: x != 0"));
+                return Err(Problem::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
+                    .help("compare: x != 0"));
             }
             nodes.push(node);
         }
@@ -379,7 +398,9 @@ fn unknown_function(name: &str, span: Span) -> Problem {
     match name {
         "print" | "input" | "open" | "exec" | "eval" => return problem.help("expressions only compute"),
         "map_fn" | "vectorized_map" => return problem.help("write the expression itself: functions work on all values at once"),
-        "ragged.map_flat_values" | "map_flat_values" => return problem.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself"),
+        "ragged.map_flat_values" | "map_flat_values" => {
+            return problem.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
+        }
         "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return problem.help(format!("reduce_{name}(x, axis) reduces")),
         _ => {}
     }
@@ -419,7 +440,8 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
 
 /// An error about a field that a structure does not have.
 pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> Problem {
-    let problem = Problem::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
+    let problem =
+        Problem::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => problem.help(format!("did you mean {}?", crate::path::quoted(near))),
         None => {

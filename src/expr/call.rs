@@ -122,7 +122,14 @@ impl Call {
     ///
     /// # Errors
     /// Too many, an unknown keyword, one given twice, one that is missing.
-    pub fn new(function: &Function, name: &str, span: Span, text: Arc<str>, positional: Vec<Item>, keywords: Vec<(String, Span, Item)>) -> Bind<Call> {
+    pub fn new(
+        function: &Function,
+        name: &str,
+        span: Span,
+        text: Arc<str>,
+        positional: Vec<Item>,
+        keywords: Vec<(String, Span, Item)>,
+    ) -> Bind<Call> {
         let params = function.params();
         let mut given: Vec<Option<Item>> = vec![None; params.len()];
         let usage = || format!("{}{}", name, function.usage().trim_start_matches(function.names[0]));
@@ -185,7 +192,9 @@ impl Call {
 
     fn wrong(&self, i: usize, expected: &str) -> Problem {
         match self.given(i) {
-            Some(item) => Problem::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe())),
+            Some(item) => {
+                Problem::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe()))
+            }
             None => self.problem(format!("{}: {} must be {expected}", self.name, self.param(i))),
         }
     }
@@ -233,8 +242,11 @@ impl Call {
                 let node = cast_node(node, dtype, &self.text)?;
                 return Ok(self.push(node));
             }
-            return Err(Problem::at(item.span.clone(), format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe()))
-                .help(format!("cast(x, {dtype}) converts")));
+            return Err(Problem::at(
+                item.span.clone(),
+                format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe()),
+            )
+            .help(format!("cast(x, {dtype}) converts")));
         }
         let arg = self.push(node);
         self.plain(&arg)?;
@@ -250,7 +262,9 @@ impl Call {
         let node = strict(as_node(&item, None).map_err(|e| e.or_at(item.span.clone()))?)?;
         let node = match node.ty.dtype() {
             // An empty list has no dtype of its own.
-            Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => cast_node(node, &DType::Int64, &self.text)?,
+            Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => {
+                cast_node(node, &DType::Int64, &self.text)?
+            }
             _ => return Err(self.wrong(i, "of an integer dtype")),
         };
         let arg = self.push(node);
@@ -384,8 +398,20 @@ impl Call {
     pub fn axis(&self, i: usize, axis: i64, rank: usize) -> Bind<usize> {
         positive_axis(axis, rank).ok_or_else(|| {
             let place = self.given(i).map_or(self.span.clone(), |item| item.span.clone());
-            let problem = Problem::at(place, format!("{}: {} {axis} is out of range for a tensor with {rank} ax{}", self.name, self.param(i), if rank == 1 { "is" } else { "es" }));
-            if rank == 0 { problem.help("a scalar has no axes") } else { problem.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1)) }
+            let problem = Problem::at(
+                place,
+                format!(
+                    "{}: {} {axis} is out of range for a tensor with {rank} ax{}",
+                    self.name,
+                    self.param(i),
+                    if rank == 1 { "is" } else { "es" }
+                ),
+            );
+            if rank == 0 {
+                problem.help("a scalar has no axes")
+            } else {
+                problem.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1))
+            }
         })
     }
 
@@ -405,8 +431,10 @@ impl Call {
             Element::Value(_) => Ok(()),
             Element::Struct(_) => Err(Problem::at(arg.span.clone(), format!("{} works on tensors; this is a structure", self.name))
                 .help("take one of its fields: st.name, st[\"name\"]")),
-            Element::Sparse(_) => Err(Problem::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
-                .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert")),
+            Element::Sparse(_) => {
+                Err(Problem::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
+                    .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
+            }
         }
     }
 
@@ -607,7 +635,9 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> Bind<Node> {
         text: text.clone(),
         args: vec![node],
         outputs: vec![ty.clone()],
-        kernel: Box::new(move |args| Ok(vec![args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))?])),
+        kernel: Box::new(move |args| {
+            Ok(vec![args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))?])
+        }),
     };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }

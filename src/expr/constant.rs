@@ -31,7 +31,9 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> Bind<DTyp
         found = Some(match found {
             None => dtype,
             Some(before) if before == dtype => before,
-            Some(before) => mixed(&before, &dtype).ok_or_else(|| Problem::new(format!("a list with {before} and {dtype} in it has no dtype")))?,
+            Some(before) => {
+                mixed(&before, &dtype).ok_or_else(|| Problem::new(format!("a list with {before} and {dtype} in it has no dtype")))?
+            }
         });
     }
     Ok(found.unwrap_or(DType::Float32))
@@ -116,7 +118,8 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
     }
     match dtype {
         DType::Bool => {
-            let values = values.iter().map(|v| if let Literal::Bool(b) = v { Ok(*b) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
+            let values =
+                values.iter().map(|v| if let Literal::Bool(b) = v { Ok(*b) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
             Ok(Arc::new(BooleanArray::from(values)))
         }
         DType::Int8 => ints::<Int8Type>(values, dtype, |n| n as i8),
@@ -131,7 +134,10 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
         DType::Float32 => floats::<Float32Type>(values, dtype, |x| x as f32),
         DType::Float64 => floats::<Float64Type>(values, dtype, |x| x),
         DType::String => {
-            let values = values.iter().map(|v| if let Literal::String(s) = v { Ok(s.as_str()) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
+            let values = values
+                .iter()
+                .map(|v| if let Literal::String(s) = v { Ok(s.as_str()) } else { Err(not_a(v, dtype)) })
+                .collect::<Bind<Vec<_>>>()?;
             Ok(Arc::new(LargeStringArray::from(values)))
         }
         DType::Bytes => {

@@ -8,8 +8,8 @@ use super::syntax::Span;
 use crate::error::{Error, Result};
 use crate::schema::Type;
 use crate::tensor::Tensor;
+use arrow_array::BooleanArray;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, BooleanArray};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -86,7 +86,9 @@ impl Item {
     pub fn literal(&self) -> Option<Literal> {
         match &self.kind {
             ItemKind::Literal(literal) => Some(literal.clone()),
-            ItemKind::List(items) | ItemKind::Tuple(items) => items.iter().map(Item::literal).collect::<Option<Vec<_>>>().map(Literal::List),
+            ItemKind::List(items) | ItemKind::Tuple(items) => {
+                items.iter().map(Item::literal).collect::<Option<Vec<_>>>().map(Literal::List)
+            }
             _ => None,
         }
     }
@@ -113,5 +115,9 @@ pub fn constant(tensor: Tensor, ty: Type, span: Span) -> Node {
 
 /// A type in the words of messages: `int64[?, (?)]`, `a structure`.
 pub fn describe(ty: &Type) -> String {
-    if ty.fields().is_some() { format!("a structure{}", if ty.rank() > 0 { format!(" of rank {}", ty.rank()) } else { String::new() }) } else { ty.to_string() }
+    if ty.fields().is_some() {
+        format!("a structure{}", if ty.rank() > 0 { format!(" of rank {}", ty.rank()) } else { String::new() })
+    } else {
+        ty.to_string()
+    }
 }

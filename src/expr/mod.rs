@@ -27,6 +27,8 @@ mod manual;
 mod problem;
 mod program;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod types;
 mod values;
 

@@ -88,7 +88,9 @@ impl Program {
                     }
                 }
                 Step::Update { outer, path, value, slot } => {
-                    let find = |slot: usize| frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::data("internal: a name without a value"));
+                    let find = |slot: usize| {
+                        frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::data("internal: a name without a value"))
+                    };
                     let structure = find(*outer)?;
                     let value = value.map(&find).transpose()?;
                     let tensor = structure.full(nrows)?;
@@ -133,11 +135,8 @@ impl Binding {
                 return self.delete(target);
             }
             if let ItemKind::Results(call) = &item.kind {
-                return Err(Problem::at(
-                    statement.value.span.clone(),
-                    format!("this gives {} tensors for one name", call.outputs.len()),
-                )
-                .help(several_names(&target.path, call.outputs.len())));
+                return Err(Problem::at(statement.value.span.clone(), format!("this gives {} tensors for one name", call.outputs.len()))
+                    .help(several_names(&target.path, call.outputs.len())));
             }
             let slot = self.value(&item)?;
             return self.assign(target, slot);
@@ -160,7 +159,8 @@ impl Binding {
             return Err(Problem::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
         }
         // All values first, as in Python: `a, b = b, a` swaps.
-        let values = items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<Bind<Vec<_>>>()?;
+        let values =
+            items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<Bind<Vec<_>>>()?;
         for (target, value) in statement.targets.iter().zip(values) {
             match value {
                 Some(value) => self.assign(target, value)?,
@@ -227,7 +227,8 @@ impl Binding {
         };
         let outer_slot = self.fields[at].1;
         let mut path = Vec::new();
-        let ty = place(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
+        let ty = place(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path)
+            .map_err(|e| e.or_at(target.span.clone()))?;
         let slot = self.new_slot();
         self.steps.push(Step::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
         self.put(outer, slot, ty);
@@ -267,8 +268,12 @@ fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<
             (None, None) => return Err(unknown_in(&fields, first, name)),
             (_, Some(value)) => {
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
-                    return Err(Problem::new(format!("the value is {value}, but {name} has {} ax{}", above.len(), if above.len() == 1 { "is" } else { "es" }))
-                        .help("a field of structures has their axes first"));
+                    return Err(Problem::new(format!(
+                        "the value is {value}, but {name} has {} ax{}",
+                        above.len(),
+                        if above.len() == 1 { "is" } else { "es" }
+                    ))
+                    .help("a field of structures has their axes first"));
                 }
                 let mut own = value.clone();
                 if !value.is_sparse() {
@@ -345,7 +350,10 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
                         let uniform = RowPartition::uniform(n as usize, list.partition().nrows())?;
                         if uniform != *list.partition() {
                             let row = (0..uniform.nrows()).find(|r| list.partition().row_length(*r) != n as usize).unwrap_or(0);
-                            return Err(Error::data(format!("internal: a row of {} items on an axis of {n}", list.partition().row_length(row))));
+                            return Err(Error::data(format!(
+                                "internal: a row of {} items on an axis of {n}",
+                                list.partition().row_length(row)
+                            )));
                         }
                         uniform
                     }
@@ -387,7 +395,9 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
     let node = Binder { scope: &scope, text: text.into() }.tensor(&expr).map_err(|e| e.into_error(text))?;
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
         let message = format!("expected a scalar in each record, found {}", super::item::describe(&node.ty));
-        return Err(Problem::at(expr.span, message).help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values").into_error(text));
+        return Err(Problem::at(expr.span, message)
+            .help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values")
+            .into_error(text));
     }
     Ok(ScalarExpr { node, nslots: schema.fields.len() })
 }
@@ -426,7 +436,9 @@ impl ScalarExpr {
     pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
-            return Err(Problem::at(span, format!("expected a bool in each record, found {}", self.node.ty)).help("compare: x != 0").into_error(text));
+            return Err(Problem::at(span, format!("expected a bool in each record, found {}", self.node.ty))
+                .help("compare: x != 0")
+                .into_error(text));
         }
         let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
         Ok(ScalarExpr { node, nslots: self.nslots })

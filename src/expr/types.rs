@@ -79,7 +79,11 @@ pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
         let mut size = None;
         for n in known.filter(|n| *n != 1) {
             if *size.get_or_insert(n) != n {
-                return Err(Problem::new(format!("the shapes {} do not broadcast: axis {axis} has {} and {n} items", shapes(operands), size.unwrap_or(n))));
+                return Err(Problem::new(format!(
+                    "the shapes {} do not broadcast: axis {axis} has {} and {n} items",
+                    shapes(operands),
+                    size.unwrap_or(n)
+                )));
             }
         }
         out.push(Dim::of(if sizes.contains(&Size::Ragged) {
@@ -97,8 +101,11 @@ pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
                     && *n != 1
                     && is_repeated(operand, operands, rank, axis)
                 {
-                    return Err(Problem::new(format!("the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}", shapes(operands)))
-                        .help("a ragged axis takes rows of its own lengths, or one value for each row"));
+                    return Err(Problem::new(format!(
+                        "the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}",
+                        shapes(operands)
+                    ))
+                    .help("a ragged axis takes rows of its own lengths, or one value for each row"));
                 }
             }
         }
@@ -113,9 +120,8 @@ pub fn at(dims: &[Dim], rank: usize, axis: usize) -> Size {
 
 /// Whether the operand is repeated along an axis outside of `axis`, as its type tells.
 pub fn is_repeated(operand: &[Dim], operands: &[&[Dim]], rank: usize, axis: usize) -> bool {
-    (0..axis).any(|outer| {
-        at(operand, rank, outer) == Size::Known(1) && operands.iter().any(|other| at(other, rank, outer) != Size::Known(1))
-    })
+    (0..axis)
+        .any(|outer| at(operand, rank, outer) == Size::Known(1) && operands.iter().any(|other| at(other, rank, outer) != Size::Known(1)))
 }
 
 /// `[2, (?)] and [3]`.

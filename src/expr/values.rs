@@ -68,7 +68,8 @@ fn literal(expr: &Expr) -> Option<ItemKind> {
 fn npy_file(path: &str) -> Result<(Type, Tensor)> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, "can't read it", &e))?;
     npy(&bytes).map_err(|e| {
-        Error::new(crate::error::Kind::Usage, format!("--with takes an array of NumPy (.npy): {}", e.message())).help("numpy.save(\"emb.npy\", array) writes one")
+        Error::new(crate::error::Kind::Usage, format!("--with takes an array of NumPy (.npy): {}", e.message()))
+            .help("numpy.save(\"emb.npy\", array) writes one")
     })
 }
 
@@ -127,7 +128,12 @@ fn shape_product(shape: &[usize]) -> usize {
 }
 
 fn flat(descr: &str, data: &[u8], count: usize) -> Bind<(DType, ArrayRef)> {
-    fn numbers<T: ArrowPrimitiveType, const N: usize>(data: &[u8], count: usize, big: bool, read: impl Fn([u8; N]) -> T::Native) -> Bind<ArrayRef> {
+    fn numbers<T: ArrowPrimitiveType, const N: usize>(
+        data: &[u8],
+        count: usize,
+        big: bool,
+        read: impl Fn([u8; N]) -> T::Native,
+    ) -> Bind<ArrayRef> {
         let data = sized(data, count, N)?;
         let values = data.chunks_exact(N).map(|c| {
             let mut bytes = [0; N];
@@ -156,18 +162,26 @@ fn flat(descr: &str, data: &[u8], count: usize) -> Bind<(DType, ArrayRef)> {
         "f8" => (DType::Float64, numbers::<Float64Type, 8>(data, count, big, f64::from_le_bytes)?),
         _ => match (kind.chars().next(), kind.get(1..).and_then(|n| n.parse::<usize>().ok())) {
             (Some('S'), Some(width)) => {
-                let texts = sized(data, count, width)?.chunks(width.max(1)).map(|c| trimmed(c).to_vec()).map(Literal::Bytes).collect::<Vec<_>>();
+                let texts =
+                    sized(data, count, width)?.chunks(width.max(1)).map(|c| trimmed(c).to_vec()).map(Literal::Bytes).collect::<Vec<_>>();
                 (DType::Bytes, leaf(&texts.iter().collect::<Vec<_>>(), &DType::Bytes)?)
             }
             (Some('U'), Some(width)) => {
                 let bytes = sized(data, count, width.checked_mul(4).ok_or_else(|| Problem::new("a string width beyond this machine"))?)?;
                 let mut texts = Vec::with_capacity(count);
                 for chunk in bytes.chunks((4 * width).max(1)) {
-                    let text: Option<String> = chunk
-                        .chunks_exact(4)
-                        .map(|c| if big { u32::from_be_bytes([c[0], c[1], c[2], c[3]]) } else { u32::from_le_bytes([c[0], c[1], c[2], c[3]]) })
-                        .map(char::from_u32)
-                        .collect();
+                    let text: Option<String> =
+                        chunk
+                            .chunks_exact(4)
+                            .map(|c| {
+                                if big {
+                                    u32::from_be_bytes([c[0], c[1], c[2], c[3]])
+                                } else {
+                                    u32::from_le_bytes([c[0], c[1], c[2], c[3]])
+                                }
+                            })
+                            .map(char::from_u32)
+                            .collect();
                     let text = text.ok_or_else(|| Problem::new("a string is no Unicode"))?;
                     texts.push(Literal::String(text.trim_end_matches('\0').to_owned()));
                 }

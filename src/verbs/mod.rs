@@ -18,7 +18,9 @@ pub mod count;
 pub mod drop;
 pub mod edit;
 pub mod fields;
+pub mod filter;
 pub mod head;
+pub mod map;
 pub mod memory;
 pub mod merge_dims;
 pub mod pad_plan;
@@ -52,6 +54,8 @@ pub static VERBS: &[Entry] = &[
     entry::<select::Select>(),
     entry::<drop::Drop>(),
     entry::<rename::Rename>(),
+    entry::<map::Map>(),
+    entry::<filter::Filter>(),
     entry::<batch::Batch>(),
     entry::<unbatch::Unbatch>(),
     entry::<padded_batch::PaddedBatch>(),

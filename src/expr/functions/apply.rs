@@ -23,9 +23,7 @@ pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
 /// # Errors
 /// As [`Call::one`].
 pub fn unary(call: &mut Call, x: Arg, dtype: DType, f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static) -> Bind<ItemKind> {
-    call.one(with_dtype(&x.ty, dtype), move |args| {
-        x.of(args)?.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?)))
-    })
+    call.one(with_dtype(&x.ty, dtype), move |args| x.of(args)?.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?))))
 }
 
 /// A function of two tensors of one dtype, value by value, broadcast against each other.
@@ -76,7 +74,12 @@ fn two(args: &Args, a: &Arg, b: &Arg, f: &dyn Fn(Operand, Operand) -> Result<Arr
 ///
 /// # Errors
 /// Shapes that do not broadcast; as [`Call::one`].
-pub fn ternary(call: &mut Call, of: [Arg; 3], dtype: DType, f: impl Fn(&ArrayRef, &ArrayRef, &ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static) -> Bind<ItemKind> {
+pub fn ternary(
+    call: &mut Call,
+    of: [Arg; 3],
+    dtype: DType,
+    f: impl Fn(&ArrayRef, &ArrayRef, &ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
+) -> Bind<ItemKind> {
     let all: Vec<&[Dim]> = of.iter().map(|a| a.ty.dims.as_slice()).collect();
     let dims = types::broadcast(&all)?;
     call.one(Type::tensor(dtype, dims), move |args| {

@@ -61,7 +61,9 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
     }
     let node = strict(as_node(of, None).map_err(|e| e.or_at(of.span.clone()))?)?;
     if node.ty.is_sparse() {
-        return Err(Problem::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]"));
+        return Err(
+            Problem::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
+        );
     }
     let mut call = Call::new(&SUBSCRIPT, "a subscript", span.clone(), text.clone(), vec![of.clone()], Vec::new())?;
     let mut ty = node.ty.clone();
@@ -92,9 +94,15 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 return Err(wrong_key(key, &ty));
             };
             if !rest.is_empty() {
-                return Err(Problem::at(key.span.clone(), format!("a field name comes after the {} axes of the structure", kept.len() + rest.len())));
+                return Err(Problem::at(
+                    key.span.clone(),
+                    format!("a field name comes after the {} axes of the structure", kept.len() + rest.len()),
+                ));
             }
-            let position = fields.iter().position(|f| f.name == name).ok_or_else(|| unknown_in(fields, &name, "the structure").or_at(key.span.clone()))?;
+            let position = fields
+                .iter()
+                .position(|f| f.name == name)
+                .ok_or_else(|| unknown_in(fields, &name, "the structure").or_at(key.span.clone()))?;
             steps.push(Step::Field { level: kept.len(), position });
             let field = fields[position].ty.clone();
             rest = below_structure(&field.dims, !kept.is_empty());
@@ -103,7 +111,10 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
             continue;
         }
         let Some(dim) = rest.pop() else {
-            return Err(Problem::at(key.span.clone(), format!("too many keys: the tensor has {} ax{}", x.ty.rank(), if x.ty.rank() == 1 { "is" } else { "es" })));
+            return Err(Problem::at(
+                key.span.clone(),
+                format!("too many keys: the tensor has {} ax{}", x.ty.rank(), if x.ty.rank() == 1 { "is" } else { "es" }),
+            ));
         };
         match &key.kind {
             ItemKind::Slice(parts) => {
@@ -113,7 +124,9 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                     None => 1,
                     Some(Number::Known(0)) => return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0")),
                     Some(Number::Known(step)) => step,
-                    Some(Number::Of(_)) => return Err(Problem::at(key.span.clone(), "the step of a slice is known before the first record")),
+                    Some(Number::Of(_)) => {
+                        return Err(Problem::at(key.span.clone(), "the step of a slice is known before the first record"));
+                    }
                 };
                 if start.is_none() && stop.is_none() && step == 1 {
                     kept.push(dim);
@@ -133,15 +146,21 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                     None => return Err(wrong_key(key, &ty)),
                 };
                 if dim.size == Size::Ragged && !leading {
-                    return Err(Problem::at(key.span.clone(), "an index into a ragged axis: the rows differ in length, and some may lack that item")
-                        .help("a slice takes what is there: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
+                    return Err(Problem::at(
+                        key.span.clone(),
+                        "an index into a ragged axis: the rows differ in length, and some may lack that item",
+                    )
+                    .help("a slice takes what is there: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
                 }
                 if let (Size::Known(n), Number::Known(i)) = (dim.size, &index)
                     && (*i >= n as i64 || *i < -(n as i64))
                 {
                     return Err(Problem::at(key.span.clone(), format!("index {i} is out of range of {n} items")));
                 }
-                if leading && let Some(next) = rest.last_mut() && next.size == Size::Ragged {
+                if leading
+                    && let Some(next) = rest.last_mut()
+                    && next.size == Size::Ragged
+                {
                     *next = Dim::UNIFORM;
                 }
                 steps.push(Step::Item { level, index });
@@ -165,7 +184,9 @@ fn element(of: &Item, items: &[Item], keys: &[Item]) -> Bind<ItemKind> {
         return Err(Problem::at(of.span.clone(), "a list has one axis"));
     };
     if let ItemKind::Slice(parts) = &key.kind {
-        let part = |i: usize| parts[i].as_ref().map(|p| static_int(p).ok_or_else(|| Problem::at(p.span.clone(), "expected an integer"))).transpose();
+        let part = |i: usize| {
+            parts[i].as_ref().map(|p| static_int(p).ok_or_else(|| Problem::at(p.span.clone(), "expected an integer"))).transpose()
+        };
         let step = part(2)?.unwrap_or(1);
         if step == 0 {
             return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0"));
@@ -192,7 +213,9 @@ fn wrong_key(key: &Item, ty: &Type) -> Problem {
     let names = if ty.fields().is_some() { ", a field name" } else { "" };
     let problem = Problem::at(key.span.clone(), format!("expected an integer, a slice, `...`, None{names}, found {}", key.describe()));
     match &key.kind {
-        ItemKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => problem.help("ragged.boolean_mask(x, mask) keeps what a mask says"),
+        ItemKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
+            problem.help("ragged.boolean_mask(x, mask) keeps what a mask says")
+        }
         ItemKind::Tensor(_) | ItemKind::List(_) => problem.help("gather(x, indices) takes several items"),
         _ => problem,
     }
@@ -280,7 +303,9 @@ impl Resolved {
 impl Step {
     fn run(&self, tensor: Tensor, args: &Args) -> Result<Tensor> {
         match self {
-            Step::NewAxis { level } => tensor.map_below(*level, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None)),
+            Step::NewAxis { level } => {
+                tensor.map_below(*level, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
+            }
             Step::Field { level, position } => tensor.map_below(*level, &mut |t| {
                 t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::data("internal: no such field"))
             }),
@@ -298,8 +323,11 @@ impl Step {
                 let (start, stop) = (Resolved::new(start.as_ref(), args, &owners)?, Resolved::new(stop.as_ref(), args, &owners)?);
                 tensor.map_below(*level, &mut |t| {
                     let list = t.as_list()?;
-                    let (partition, values) =
-                        slice::rows(list.partition(), list.values(), |row| Slice { start: start.at(row), stop: stop.at(row), step: *step })?;
+                    let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice {
+                        start: start.at(row),
+                        stop: stop.at(row),
+                        step: *step,
+                    })?;
                     Tensor::list(partition, values, None)
                 })
             }

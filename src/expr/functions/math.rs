@@ -3,7 +3,6 @@
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
 use super::apply::{binary, unary};
-use super::function;
 use crate::expr::call::{Call, Function};
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Compare, Float, Logic, Test, Unary};
@@ -11,11 +10,21 @@ use crate::expr::problem::{Bind, Problem};
 use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["add", "math.add"], "x, y", "Sum; strings are joined; `x + y`.", [("[[1], [2, 3]] + 10", "[[11], [12, 13]]"), ("\"a\" + [\"b\", \"c\"]", "[\"ab\", \"ac\"]")], |c| {
-        arithmetic(c, Binary::Add)
-    }),
-    function!(["subtract", "math.subtract"], "x, y", "Difference; `x - y`.", [("[5, 7] - [1, 2]", "[4, 5]")], |c| arithmetic(c, Binary::Subtract)),
-    function!(["multiply", "math.multiply"], "x, y", "Product; `x * y`.", [("[1, 2] * 0.5", "[0.5, 1.0]")], |c| arithmetic(c, Binary::Multiply)),
+    function!(
+        ["add", "math.add"],
+        "x, y",
+        "Sum; strings are joined; `x + y`.",
+        [("[[1], [2, 3]] + 10", "[[11], [12, 13]]"), ("\"a\" + [\"b\", \"c\"]", "[\"ab\", \"ac\"]")],
+        |c| { arithmetic(c, Binary::Add) }
+    ),
+    function!(["subtract", "math.subtract"], "x, y", "Difference; `x - y`.", [("[5, 7] - [1, 2]", "[4, 5]")], |c| arithmetic(
+        c,
+        Binary::Subtract
+    )),
+    function!(["multiply", "math.multiply"], "x, y", "Product; `x * y`.", [("[1, 2] * 0.5", "[0.5, 1.0]")], |c| arithmetic(
+        c,
+        Binary::Multiply
+    )),
     function!(
         ["truediv", "divide", "math.truediv", "math.divide", "realdiv"],
         "x, y",
@@ -23,7 +32,10 @@ pub static FUNCTIONS: &[Function] = &[
         [("[1, 2] / 4", "[0.25, 0.5]")],
         true_divide
     ),
-    function!(["floordiv", "math.floordiv"], "x, y", "Quotient rounded down; `x // y`.", [("[7, -7] // 2", "[3, -4]")], |c| arithmetic(c, Binary::FloorDivide)),
+    function!(["floordiv", "math.floordiv"], "x, y", "Quotient rounded down; `x // y`.", [("[7, -7] // 2", "[3, -4]")], |c| arithmetic(
+        c,
+        Binary::FloorDivide
+    )),
     function!(
         ["floormod", "math.floormod", "math.mod", "mod"],
         "x, y",
@@ -35,12 +47,25 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["truncatemod"], "x, y", "Remainder with the sign of the dividend.", [("truncatemod([7, -7], 3)", "[1, -1]")], |c| {
         arithmetic(c, Binary::TruncateModulo)
     }),
-    function!(["pow", "math.pow"], "x, y", "Power; integers wrap; `x ** y`.", [("[2, 3] ** 3", "[8, 27]")], |c| arithmetic(c, Binary::Power)),
-    function!(["minimum", "math.minimum"], "x, y", "The lesser of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(c, Binary::Minimum)),
-    function!(["maximum", "math.maximum"], "x, y", "The greater of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(c, Binary::Maximum)),
-    function!(["math.squared_difference", "squared_difference"], "x, y", "(x - y) squared.", [("math.squared_difference([1, 5], 3)", "[4, 4]")], |c| {
-        arithmetic(c, Binary::SquaredDifference)
-    }),
+    function!(["pow", "math.pow"], "x, y", "Power; integers wrap; `x ** y`.", [("[2, 3] ** 3", "[8, 27]")], |c| arithmetic(
+        c,
+        Binary::Power
+    )),
+    function!(["minimum", "math.minimum"], "x, y", "The lesser of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(
+        c,
+        Binary::Minimum
+    )),
+    function!(["maximum", "math.maximum"], "x, y", "The greater of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(
+        c,
+        Binary::Maximum
+    )),
+    function!(
+        ["math.squared_difference", "squared_difference"],
+        "x, y",
+        "(x - y) squared.",
+        [("math.squared_difference([1, 5], 3)", "[4, 4]")],
+        |c| { arithmetic(c, Binary::SquaredDifference) }
+    ),
     function!(
         ["math.divide_no_nan", "divide_no_nan"],
         "x, y",
@@ -48,46 +73,101 @@ pub static FUNCTIONS: &[Function] = &[
         [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
         |c| of_floats(c, Binary::DivideNoNan)
     ),
-    function!(["math.atan2", "atan2"], "y, x", "The angle of the point (x, y).", [("math.atan2(0.0, 1.0)", "0.0")], |c| of_floats(c, Binary::Atan2)),
-    function!(["bitwise.left_shift"], "x, y", "Bits shifted left.", [("bitwise.left_shift([1, 3], 2)", "[4, 12]")], |c| bitwise(c, Binary::LeftShift)),
-    function!(["bitwise.right_shift"], "x, y", "Bits shifted right; the sign stays.", [("bitwise.right_shift([-8, 5], 1)", "[-4, 2]")], |c| bitwise(c, Binary::RightShift)),
-    function!(["bitwise.bitwise_and"], "x, y", "Bits that both have.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(c, Binary::BitAnd)),
+    function!(["math.atan2", "atan2"], "y, x", "The angle of the point (x, y).", [("math.atan2(0.0, 1.0)", "0.0")], |c| of_floats(
+        c,
+        Binary::Atan2
+    )),
+    function!(["bitwise.left_shift"], "x, y", "Bits shifted left.", [("bitwise.left_shift([1, 3], 2)", "[4, 12]")], |c| bitwise(
+        c,
+        Binary::LeftShift
+    )),
+    function!(
+        ["bitwise.right_shift"],
+        "x, y",
+        "Bits shifted right; the sign stays.",
+        [("bitwise.right_shift([-8, 5], 1)", "[-4, 2]")],
+        |c| bitwise(c, Binary::RightShift)
+    ),
+    function!(["bitwise.bitwise_and"], "x, y", "Bits that both have.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(
+        c,
+        Binary::BitAnd
+    )),
     function!(["bitwise.bitwise_or"], "x, y", "Bits that either has.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
-    function!(["bitwise.bitwise_xor"], "x, y", "Bits that one of both has.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(c, Binary::BitXor)),
+    function!(["bitwise.bitwise_xor"], "x, y", "Bits that one of both has.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(
+        c,
+        Binary::BitXor
+    )),
     function!(["bitwise.invert"], "x", "All bits turned.", [("bitwise.invert([0, 5])", "[-1, -6]")], |c| {
         let x = c.tensor(0)?;
         c.check_dtype(&x, "integers", DType::is_integer)?;
         let dtype = x.dtype()?.clone();
         unary(c, x, dtype, |a| kernel::unary(Unary::Invert, a))
     }),
-    function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| compare(c, Compare::Equal)),
-    function!(["not_equal", "math.not_equal"], "x, y", "Whether values differ; `x != y`.", [("[1, 2] != 2", "[true, false]")], |c| compare(c, Compare::NotEqual)),
+    function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| compare(
+        c,
+        Compare::Equal
+    )),
+    function!(
+        ["not_equal", "math.not_equal"],
+        "x, y",
+        "Whether values differ; `x != y`.",
+        [("[1, 2] != 2", "[true, false]")],
+        |c| compare(c, Compare::NotEqual)
+    ),
     function!(["less", "math.less"], "x, y", "`x < y`.", [("[1, 2] < 2", "[true, false]")], |c| compare(c, Compare::Less)),
-    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| compare(c, Compare::LessEqual)),
+    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| compare(
+        c,
+        Compare::LessEqual
+    )),
     function!(["greater", "math.greater"], "x, y", "`x > y`.", [("[1, 2] > 1", "[false, true]")], |c| compare(c, Compare::Greater)),
-    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| compare(c, Compare::GreaterEqual)),
-    function!(["logical_and", "math.logical_and"], "x, y", "Both; `x & y`.", [("[True, False] & True", "[true, false]")], |c| logical(c, Logic::And)),
-    function!(["logical_or", "math.logical_or"], "x, y", "Either; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(c, Logic::Or)),
-    function!(["logical_xor", "math.logical_xor"], "x, y", "One of both; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| logical(c, Logic::Xor)),
-    function!(["logical_not", "math.logical_not", "invert"], "x", "The opposite; `~x`, `not x`.", [("~[True, False]", "[false, true]")], |c| {
-        let x = c.tensor(0)?;
-        bools(c, &x)?;
-        unary(c, x, DType::Bool, |a| kernel::unary(Unary::Invert, a))
+    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| compare(
+        c,
+        Compare::GreaterEqual
+    )),
+    function!(["logical_and", "math.logical_and"], "x, y", "Both; `x & y`.", [("[True, False] & True", "[true, false]")], |c| logical(
+        c,
+        Logic::And
+    )),
+    function!(["logical_or", "math.logical_or"], "x, y", "Either; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(
+        c,
+        Logic::Or
+    )),
+    function!(["logical_xor", "math.logical_xor"], "x, y", "One of both; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| {
+        logical(c, Logic::Xor)
     }),
+    function!(
+        ["logical_not", "math.logical_not", "invert"],
+        "x",
+        "The opposite; `~x`, `not x`.",
+        [("~[True, False]", "[false, true]")],
+        |c| {
+            let x = c.tensor(0)?;
+            bools(c, &x)?;
+            unary(c, x, DType::Bool, |a| kernel::unary(Unary::Invert, a))
+        }
+    ),
     function!(["identity"], "x|input", "The tensor itself; `+x`.", [("+[1, 2]", "[1, 2]")], |c| {
         let node = crate::expr::call::as_node(c.item(0)?, None)?;
         Ok(ItemKind::Tensor(node))
     }),
     function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
         let x = c.tensor(0)?;
-        c.check_dtype(&x, "floats and signed integers", |d| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed))?;
+        c.check_dtype(&x, "floats and signed integers", |d| {
+            d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed)
+        })?;
         let dtype = x.dtype()?.clone();
         unary(c, x, dtype, |a| kernel::unary(Unary::Negative, a))
     }),
     function!(["abs", "math.abs"], "x", "Without the sign.", [("abs([-1.5, 2.0])", "[1.5, 2.0]")], |c| keeps(c, Unary::Absolute)),
     function!(["sign", "math.sign"], "x", "-1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
     function!(["square", "math.square"], "x", "x times x.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
-    function!(["round", "math.round"], "x", "The nearest integer, halves to the even one.", [("round([0.5, 1.5, 2.6])", "[0.0, 2.0, 3.0]")], |c| keeps(c, Unary::Round)),
+    function!(
+        ["round", "math.round"],
+        "x",
+        "The nearest integer, halves to the even one.",
+        [("round([0.5, 1.5, 2.6])", "[0.0, 2.0, 3.0]")],
+        |c| keeps(c, Unary::Round)
+    ),
     function!(["nn.relu"], "features|x", "Negative values become 0.", [("nn.relu([-1.0, 2.0])", "[0.0, 2.0]")], |c| keeps(c, Unary::Relu)),
     function!(["nn.relu6"], "features|x", "Cut to 0 ... 6.", [("nn.relu6([-1.0, 8.0])", "[0.0, 6.0]")], |c| keeps(c, Unary::Relu6)),
     function!(
@@ -97,12 +177,17 @@ pub static FUNCTIONS: &[Function] = &[
         [("clip_by_value([1, 5, 9], 2, 7)", "[2, 5, 7]")],
         clip
     ),
-    function!(["math.is_finite"], "x", "Neither infinite nor NaN.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(c, Test::Finite)),
+    function!(["math.is_finite"], "x", "Neither infinite nor NaN.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(
+        c,
+        Test::Finite
+    )),
     function!(["math.is_inf"], "x", "Infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| test(c, Test::Infinite)),
     function!(["math.is_nan"], "x", "Not a number.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
     function!(["floor", "math.floor"], "x", "Rounded down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
     function!(["math.ceil", "ceil"], "x", "Rounded up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
-    function!(["math.rint", "rint"], "x", "The nearest integer, halves to the even one.", [("math.rint([2.5, 3.5])", "[2.0, 4.0]")], |c| float(c, Float::Rint)),
+    function!(["math.rint", "rint"], "x", "The nearest integer, halves to the even one.", [("math.rint([2.5, 3.5])", "[2.0, 4.0]")], |c| {
+        float(c, Float::Rint)
+    }),
     function!(["exp", "math.exp"], "x", "e to the power of x.", [("exp(0.0)", "1.0")], |c| float(c, Float::Exp)),
     function!(["math.expm1", "expm1"], "x", "exp(x) - 1.", [("math.expm1(0.0)", "0.0")], |c| float(c, Float::Expm1)),
     function!(["math.log", "log"], "x", "Natural logarithm.", [("math.log(1.0)", "0.0")], |c| float(c, Float::Log)),
@@ -122,14 +207,32 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["asinh", "math.asinh"], "x", "Inverse hyperbolic sine.", [("asinh(0.0)", "0.0")], |c| float(c, Float::Asinh)),
     function!(["acosh", "math.acosh"], "x", "Inverse hyperbolic cosine.", [("acosh(1.0)", "0.0")], |c| float(c, Float::Acosh)),
     function!(["atanh", "math.atanh"], "x", "Inverse hyperbolic tangent.", [("atanh(0.0)", "0.0")], |c| float(c, Float::Atanh)),
-    function!(["sigmoid", "math.sigmoid", "nn.sigmoid"], "x", "1 / (1 + exp(-x)).", [("sigmoid(0.0)", "0.5")], |c| float(c, Float::Sigmoid)),
-    function!(["math.log_sigmoid", "log_sigmoid"], "x", "log(sigmoid(x)).", [("math.log_sigmoid(100.0)", "-0.0")], |c| float(c, Float::LogSigmoid)),
-    function!(["math.softplus", "nn.softplus"], "features|x", "log(1 + exp(x)).", [("math.softplus(100.0)", "100.0")], |c| float(c, Float::Softplus)),
-    function!(["math.softsign", "nn.softsign"], "features|x", "x / (1 + |x|).", [("nn.softsign(1.0)", "0.5")], |c| float(c, Float::Softsign)),
-    function!(["nn.elu"], "features|x", "exp(x) - 1 where x is negative.", [("nn.elu([0.0, 2.0])", "[0.0, 2.0]")], |c| float(c, Float::Elu)),
+    function!(["sigmoid", "math.sigmoid", "nn.sigmoid"], "x", "1 / (1 + exp(-x)).", [("sigmoid(0.0)", "0.5")], |c| float(
+        c,
+        Float::Sigmoid
+    )),
+    function!(["math.log_sigmoid", "log_sigmoid"], "x", "log(sigmoid(x)).", [("math.log_sigmoid(-100.0)", "-100.0")], |c| float(
+        c,
+        Float::LogSigmoid
+    )),
+    function!(["math.softplus", "nn.softplus"], "features|x", "log(1 + exp(x)).", [("math.softplus(100.0)", "100.0")], |c| float(
+        c,
+        Float::Softplus
+    )),
+    function!(["math.softsign", "nn.softsign"], "features|x", "x / (1 + |x|).", [("nn.softsign(1.0)", "0.5")], |c| float(
+        c,
+        Float::Softsign
+    )),
+    function!(["nn.elu"], "features|x", "exp(x) - 1 where x is negative.", [("nn.elu([0.0, 2.0])", "[0.0, 2.0]")], |c| float(
+        c,
+        Float::Elu
+    )),
     function!(["math.erf", "erf"], "x", "The error function.", [("math.erf(0.0)", "0.0")], |c| float(c, Float::Erf)),
     function!(["math.erfc", "erfc"], "x", "1 - erf(x).", [("math.erfc(0.0)", "1.0")], |c| float(c, Float::Erfc)),
-    function!(["math.lgamma", "lgamma"], "x", "Logarithm of the gamma function.", [("math.lgamma(1.0)", "0.0")], |c| float(c, Float::Lgamma)),
+    function!(["math.lgamma", "lgamma"], "x", "Logarithm of the gamma function.", [("math.lgamma(1.0)", "0.0")], |c| float(
+        c,
+        Float::Lgamma
+    )),
 ];
 
 /// The operands as one dtype; refuses what arithmetic has no meaning for.
@@ -141,7 +244,10 @@ fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
     let dtype = a.dtype()?.clone();
     let fits = dtype.is_number() || (op == Binary::Add && matches!(dtype, DType::String | DType::Bytes));
     if !fits {
-        let problem = Problem::at(a.span.start.min(b.span.start)..a.span.end.max(b.span.end), format!("{} works on numbers; these are {dtype}", call.name));
+        let problem = Problem::at(
+            a.span.start.min(b.span.start)..a.span.end.max(b.span.end),
+            format!("{} works on numbers; these are {dtype}", call.name),
+        );
         return Err(match dtype {
             DType::Bool => problem.help("cast(x, int64) makes numbers of bools"),
             _ => problem,
@@ -227,7 +333,11 @@ fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
         "~x" => "invert",
         _ => return Err(problem.help("compare: x != 0")),
     };
-    Err(if dtype.is_integer() { problem.help(format!("bitwise.{function} works on the bits of integers")) } else { problem.help("compare: x != 0") })
+    Err(if dtype.is_integer() {
+        problem.help(format!("bitwise.{function} works on the bits of integers"))
+    } else {
+        problem.help("compare: x != 0")
+    })
 }
 
 fn logical(call: &mut Call, op: Logic) -> Bind<ItemKind> {

@@ -10,7 +10,6 @@ macro_rules! function {
         Function { names: &$names, signature: $signature, summary: $summary, examples: &$examples, bind: $bind }
     };
 }
-pub(crate) use function;
 
 mod apply;
 mod index;
@@ -24,10 +23,8 @@ use std::sync::LazyLock;
 pub use index::{below_structure, pack_items as pack, subscript};
 
 /// The families, in the order of the manual.
-pub static FAMILIES: &[Family] = &[
-    Family { title: "Arithmetic", functions: math::FUNCTIONS },
-    Family { title: "Reductions", functions: reduce::FUNCTIONS },
-];
+pub static FAMILIES: &[Family] =
+    &[Family { title: "Arithmetic", functions: math::FUNCTIONS }, Family { title: "Reductions", functions: reduce::FUNCTIONS }];
 
 /// Functions that belong together.
 pub struct Family {
@@ -37,7 +34,16 @@ pub struct Family {
 
 /// Functions that may be written as attributes: `x.row_splits`.
 pub const ATTRIBUTES: &[&str] = &[
-    "row_splits", "flat_values", "values", "nested_row_splits", "ragged_rank", "uniform_row_length", "shape", "indices", "dense_shape", "ndim",
+    "row_splits",
+    "flat_values",
+    "values",
+    "nested_row_splits",
+    "ragged_rank",
+    "uniform_row_length",
+    "shape",
+    "indices",
+    "dense_shape",
+    "ndim",
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =

@@ -5,7 +5,6 @@
 //! maximum is minus infinity or the lowest finite value, a mean of integers is an integer or a float.
 
 use super::apply::with_dtype;
-use super::function;
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::item::ItemKind;

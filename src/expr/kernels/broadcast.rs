@@ -51,8 +51,9 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
         let sizes: Vec<Size> = all_dims.iter().map(|d| at(d, rank, axis)).collect();
         let partition = match quick(&levels, &places, &sizes) {
             Some(partition) => partition,
-            None => slow(&levels, &places, &sizes, &all_dims, axis, rows)
-                .map_err(|(row, e)| e.at_row(record_below(partitions.iter(), row)))?,
+            None => {
+                slow(&levels, &places, &sizes, &all_dims, axis, rows).map_err(|(row, e)| e.at_row(record_below(partitions.iter(), row)))?
+            }
         };
         for (place, level) in places.iter_mut().zip(&levels) {
             descend(place, *level, &partition);
@@ -116,8 +117,13 @@ fn slow(
         }
         if !fits {
             let lengths: Vec<String> = (0..levels.len()).map(|i| length_of(i).to_string()).collect();
-            let error = Error::data(format!("the shapes {} do not broadcast here: rows of {} items on axis {axis}", shapes(dims), lengths.join(" and ")));
-            let error = if ragged { error.help("a ragged axis takes rows of its own lengths, or a uniform axis of one item") } else { error };
+            let error = Error::data(format!(
+                "the shapes {} do not broadcast here: rows of {} items on axis {axis}",
+                shapes(dims),
+                lengths.join(" and ")
+            ));
+            let error =
+                if ragged { error.help("a ragged axis takes rows of its own lengths, or a uniform axis of one item") } else { error };
             return Err((row, error));
         }
         end += length.unwrap_or(1) as i64;

@@ -107,13 +107,12 @@ fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> R
             return Err((if y.1 { 0 } else { at }, Error::data("integer division by zero")));
         }
     }
-    if integer && op == Binary::Power && !x.0.is_empty()
+    if integer
+        && op == Binary::Power
+        && !x.0.is_empty()
         && let Some(at) = y.0.iter().position(|v| *v < T::ZERO)
     {
-        return Err((
-            if y.1 { 0 } else { at },
-            Error::data("an integer to a negative power").help("cast(x, float64) makes it a fraction"),
-        ));
+        return Err((if y.1 { 0 } else { at }, Error::data("an integer to a negative power").help("cast(x, float64) makes it a fraction")));
     }
     let out = match op {
         Binary::Add => zip(x, y, T::add),
@@ -201,7 +200,10 @@ pub fn text_array(dtype: &DType, offsets: Vec<i64>, values: Vec<u8>) -> Result<A
     if *dtype == DType::Bytes {
         return Ok(Arc::new(LargeBinaryArray::try_new(offsets, values, None).map_err(|e| Error::data(e.to_string()))?));
     }
-    Ok(Arc::new(LargeStringArray::try_new(offsets, values, None).map_err(|_| Error::data("the result is no UTF-8; cast the strings to bytes first"))?))
+    Ok(Arc::new(
+        LargeStringArray::try_new(offsets, values, None)
+            .map_err(|_| Error::data("the result is no UTF-8; cast the strings to bytes first"))?,
+    ))
 }
 
 /// `a op b`, value by value.
@@ -229,7 +231,9 @@ pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
             Compare::Greater => BooleanBuffer::collect_bool(len, |i| text_at(a, i) > text_at(b, i)),
             Compare::GreaterEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) >= text_at(b, i)),
         },
-        _ => numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}")))),
+        _ => {
+            numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}"))))
+        }
     };
     Ok(Arc::new(BooleanArray::new(bits, None)))
 }
@@ -296,7 +300,8 @@ pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
         return if dtype.is_integer() { Ok(array.clone()) } else { float(Float::Rint, array) };
     }
     if dtype == DType::Bool {
-        return Ok(Arc::new(BooleanArray::new(!bools(array)?, None)));
+        let bits = bools(array)?;
+        return Ok(Arc::new(BooleanArray::new(!bits, None)));
     }
     let wrong = || Error::data(format!("internal: {op:?} of {dtype}"));
     if op == Unary::Invert {
@@ -318,7 +323,18 @@ fn unary_number<T: Number>(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
         Unary::Relu => values.iter().map(|v| if *v < T::ZERO { T::ZERO } else { *v }).collect(),
         Unary::Relu6 => {
             let six = T::of_f64(6.0);
-            values.iter().map(|v| if *v < T::ZERO { T::ZERO } else if *v > six { six } else { *v }).collect()
+            values
+                .iter()
+                .map(|v| {
+                    if *v < T::ZERO {
+                        T::ZERO
+                    } else if *v > six {
+                        six
+                    } else {
+                        *v
+                    }
+                })
+                .collect()
         }
         Unary::Invert | Unary::Round => return Err(Error::data("internal: not here")),
     };
@@ -413,7 +429,8 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
             Ok(Arc::new(PrimitiveArray::<Float32Type>::new(out.into(), None)))
         }
         DType::Float16 => {
-            let out = float_loop!(op, native::<Float16Type>(array)?.iter().map(|v| v.to_f32()), f32, libm::erff, libm::erfcf, libm::lgammaf);
+            let out =
+                float_loop!(op, native::<Float16Type>(array)?.iter().map(|v| v.to_f32()), f32, libm::erff, libm::erfcf, libm::lgammaf);
             Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into_iter().map(f16::from_f32).collect::<Vec<_>>().into(), None)))
         }
         other => Err(Error::data(format!("internal: {op:?} of {other}"))),
@@ -460,7 +477,10 @@ pub fn choose(condition: &ArrayRef, a: Operand, b: Operand) -> Result<ArrayRef> 
     match dtype {
         DType::Bool => {
             let (x, y) = (bools(a.array)?, bools(b.array)?);
-            Ok(Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(len, |k| if bits.value(k) { x.value(i(k)) } else { y.value(j(k)) }), None)))
+            Ok(Arc::new(BooleanArray::new(
+                BooleanBuffer::collect_bool(len, |k| if bits.value(k) { x.value(i(k)) } else { y.value(j(k)) }),
+                None,
+            )))
         }
         DType::String | DType::Bytes => {
             let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(len + 1));

@@ -62,7 +62,5 @@ pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<RowParti
 /// More than 2^32 values.
 pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
     const MOST: usize = 1 << 28;
-    count
-        .filter(|n| *n <= MOST)
-        .ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))
+    count.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))
 }

@@ -114,7 +114,13 @@ macro_rules! integer {
             #[inline]
             fn sign(a: $native) -> $native {
                 #[allow(unused_comparisons)]
-                if a > 0 { 1 } else if a < 0 { (0 as $native).wrapping_sub(1) } else { 0 }
+                if a > 0 {
+                    1
+                } else if a < 0 {
+                    (0 as $native).wrapping_sub(1)
+                } else {
+                    0
+                }
             }
             #[inline]
             fn to_f64(a: $native) -> f64 {
@@ -205,7 +211,15 @@ macro_rules! float {
             #[inline]
             fn sign(a: $native) -> $native {
                 let wide: $wide = $up(a);
-                $down(if wide > 0.0 { 1.0 } else if wide < 0.0 { -1.0 } else if wide == 0.0 { 0.0 } else { wide })
+                $down(if wide > 0.0 {
+                    1.0
+                } else if wide < 0.0 {
+                    -1.0
+                } else if wide == 0.0 {
+                    0.0
+                } else {
+                    wide
+                })
             }
             #[inline]
             fn to_f64(a: $native) -> f64 {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::schema::{DType, Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBufferBuilder;
 use std::sync::Arc;
 
@@ -25,8 +25,12 @@ pub enum Reduce {
     Sum,
     Product,
     /// Nothing gives the greatest finite value, with `infinite` infinity.
-    Minimum { infinite: bool },
-    Maximum { infinite: bool },
+    Minimum {
+        infinite: bool,
+    },
+    Maximum {
+        infinite: bool,
+    },
     Any,
     All,
 }

@@ -28,8 +28,8 @@ pub enum Kind {
 
 /// Longest first, so that `**` is not two `*`.
 const OPERATORS: [&str; 45] = [
-    "**=", "//=", "<<=", ">>=", "...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", ":=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=",
-    "^=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".",
+    "**=", "//=", "<<=", ">>=", "...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", ":=", "->", "+=", "-=", "*=", "/=", "%=", "&=",
+    "|=", "^=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".",
 ];
 
 /// All tokens of the text, the last one [`Kind::End`].
@@ -67,7 +67,8 @@ pub fn tokens(text: &str) -> Bind<Vec<Token>> {
             b'0'..=b'9' => number(text, &mut at)?,
             b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => number(text, &mut at)?,
             _ => {
-                let name_end = text[at..].char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')).map_or(text.len(), |(i, _)| at + i);
+                let name_end =
+                    text[at..].char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')).map_or(text.len(), |(i, _)| at + i);
                 if name_end > at {
                     let name = &text[at..name_end];
                     at = name_end;
@@ -179,10 +180,13 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                     }
                     b'u' | b'U' if !is_bytes => {
                         let digits = if c == b'u' { 4 } else { 8 };
-                        let code = hex(text, at, digits)
-                            .ok_or_else(|| Problem::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char)))?;
+                        let code = hex(text, at, digits).ok_or_else(|| {
+                            Problem::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char))
+                        })?;
                         match (high.take(), code) {
-                            (Some(h), 0xdc00..=0xdfff) => push_char(&mut out, 0x10000 + ((h - 0xd800) << 10) + (code - 0xdc00), escape..*at)?,
+                            (Some(h), 0xdc00..=0xdfff) => {
+                                push_char(&mut out, 0x10000 + ((h - 0xd800) << 10) + (code - 0xdc00), escape..*at)?
+                            }
                             (Some(_), _) => return Err(lone(start, *at)),
                             (None, 0xd800..=0xdbff) => high = Some(code),
                             (None, _) => push_char(&mut out, code, escape..*at)?,
@@ -190,7 +194,8 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                     }
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
-                        return Err(Problem::at(escape..end, "unknown escape in a string").help("a backslash itself is written \\\\; r\"...\" takes everything as it stands"));
+                        return Err(Problem::at(escape..end, "unknown escape in a string")
+                            .help("a backslash itself is written \\\\; r\"...\" takes everything as it stands"));
                     }
                 }
             }
@@ -202,7 +207,9 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {
-                    return Err(Problem::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only").help(format!("write {}", escaped(c))));
+                    return Err(
+                        Problem::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only").help(format!("write {}", escaped(c)))
+                    );
                 }
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 *at += c.len_utf8();

@@ -35,15 +35,31 @@ pub enum ExprKind {
     Bytes(Vec<u8>),
     Ellipsis,
     /// A bare or backquoted name: a field or a dtype. Backquoted names are always fields.
-    Name { name: String, quoted: bool },
+    Name {
+        name: String,
+        quoted: bool,
+    },
     /// `of.name`
-    Attribute { of: Box<Expr>, name: String },
+    Attribute {
+        of: Box<Expr>,
+        name: String,
+    },
     /// `callee(args)`
-    Call { callee: Box<Expr>, args: Vec<Argument> },
+    Call {
+        callee: Box<Expr>,
+        args: Vec<Argument>,
+    },
     /// `of[keys]`
-    Subscript { of: Box<Expr>, keys: Vec<Expr> },
+    Subscript {
+        of: Box<Expr>,
+        keys: Vec<Expr>,
+    },
     /// `start:stop:step`, in a subscript only
-    Slice { start: Option<Box<Expr>>, stop: Option<Box<Expr>>, step: Option<Box<Expr>> },
+    Slice {
+        start: Option<Box<Expr>>,
+        stop: Option<Box<Expr>>,
+        step: Option<Box<Expr>>,
+    },
     List(Vec<Expr>),
     Tuple(Vec<Expr>),
     Dict(Vec<(Expr, Expr)>),

@@ -153,9 +153,13 @@ impl Parser {
         };
         let problem = Problem::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
-            Kind::Name(word) if word == "if" => problem.help("there is no `if` in expressions: where(condition, x, y) chooses value by value"),
+            Kind::Name(word) if word == "if" => {
+                problem.help("there is no `if` in expressions: where(condition, x, y) chooses value by value")
+            }
             Kind::Name(word) if word == "for" => problem.help("there are no loops: an expression works on all values at once"),
-            Kind::Name(word) if word == "in" || word == "not" => problem.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x"),
+            Kind::Name(word) if word == "in" || word == "not" => {
+                problem.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x")
+            }
             Kind::Name(word) if word == "is" => problem.help("compare with `==`"),
             Kind::Op("<<") => problem.help("write bitwise.left_shift(x, y)"),
             Kind::Op(">>") => problem.help("write bitwise.right_shift(x, y)"),
