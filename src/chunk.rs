@@ -32,8 +32,8 @@ pub enum Rows {
     From(u64),
     /// The record of each row.
     Listed(Arc<[u64]>),
-    /// Any row may come from any record of this range: behind a verb that changes rows.
-    Among(u64, u64),
+    /// Row i may come from any record of this range: behind a verb that makes rows of several.
+    Ranges(Arc<[(u64, u64)]>),
 }
 
 impl Chunk {
@@ -136,7 +136,10 @@ impl Origin {
                 let records = records.get(rows)?;
                 Some((*records.iter().min()?, *records.iter().max()?))
             }
-            Rows::Among(first, last) => Some((*first, *last)),
+            Rows::Ranges(ranges) => {
+                let ranges = ranges.get(rows)?;
+                Some((ranges.iter().map(|r| r.0).min()?, ranges.iter().map(|r| r.1).max()?))
+            }
         }
     }
 
@@ -145,6 +148,7 @@ impl Origin {
         let rows = match &self.rows {
             Rows::From(first) => Rows::From(first + start as u64),
             Rows::Listed(records) => Rows::Listed(records[start..start + len].into()),
+            Rows::Ranges(ranges) => Rows::Ranges(ranges[start..start + len].into()),
             other => other.clone(),
         };
         Origin { input: self.input.clone(), rows }
@@ -155,15 +159,16 @@ impl Origin {
         let rows = match &self.rows {
             Rows::From(first) => Rows::Listed(rows.iter().map(|r| first + *r as u64).collect()),
             Rows::Listed(records) => Rows::Listed(rows.iter().map(|r| records[*r]).collect()),
+            Rows::Ranges(ranges) => Rows::Ranges(rows.iter().map(|r| ranges[*r]).collect()),
             other => other.clone(),
         };
         Origin { input: self.input.clone(), rows }
     }
 
-    /// The origin of rows that are made of several of these: a range of records, never a lie.
-    pub fn merged(&self, nrows: usize) -> Origin {
-        let rows = self.records(0..nrows).map_or(Rows::Unknown, |(first, last)| Rows::Among(first, last));
-        Origin { input: self.input.clone(), rows }
+    /// The origin of rows of which each is made of several of these: a range of records, never a lie.
+    pub fn merged(&self, groups: impl Iterator<Item = Range<usize>>) -> Origin {
+        let ranges: Option<Arc<[(u64, u64)]>> = groups.map(|group| self.records(group)).collect();
+        Origin { input: self.input.clone(), rows: ranges.map_or(Rows::Unknown, Rows::Ranges) }
     }
 
     /// The origin of the rows of several chunks together.
@@ -192,10 +197,9 @@ impl Origin {
                 Rows::From(record) => listed.extend((0..part.nrows as u64).map(|i| record + i)),
                 Rows::Listed(records) => listed.extend_from_slice(records),
                 Rows::Unknown => return Origin { input: first.input.clone(), rows: Rows::Unknown },
-                Rows::Among(..) => {
-                    let all: Vec<_> = parts.iter().filter_map(|p| p.origin.records(0..p.nrows)).collect();
-                    let range = all.iter().map(|r| r.0).min().zip(all.iter().map(|r| r.1).max());
-                    let rows = range.map_or(Rows::Unknown, |(a, b)| Rows::Among(a, b));
+                Rows::Ranges(_) => {
+                    let ranges = parts.iter().flat_map(|p| (0..p.nrows).map(|i| p.origin.records(i..i + 1)));
+                    let rows = ranges.collect::<Option<_>>().map_or(Rows::Unknown, Rows::Ranges);
                     return Origin { input: first.input.clone(), rows };
                 }
             }

@@ -132,7 +132,7 @@ pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) 
     let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
     let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();
     let columns = columns.map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
-    Chunk::try_new(partition.nrows(), columns, chunk.origin.merged(chunk.nrows))
+    Chunk::try_new(partition.nrows(), columns, chunk.origin.merged((0..partition.nrows()).map(|i| partition.range(i))))
 }
 
 /// Says where batches end: after so many rows, or before a field would hold too many values.

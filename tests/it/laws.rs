@@ -63,8 +63,14 @@ const PAIRS: &[(&str, &str)] = &[
     ("padded-batch 2", "unbatch"),
 ];
 
+/// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` looks harder.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// What is read is what is written, and written again it is the same bytes.
     #[test]
