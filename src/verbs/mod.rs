@@ -30,6 +30,7 @@ pub mod promote;
 pub mod rename;
 pub mod schema;
 pub mod select;
+pub mod show;
 pub mod skip;
 pub mod tail;
 pub mod to_dense;
@@ -48,6 +49,7 @@ pub static VERBS: &[Entry] = &[
     entry::<convert::Convert>(),
     entry::<count::Count>(),
     entry::<schema::Schema>(),
+    entry::<show::Show>(),
     entry::<head::Head>(),
     entry::<tail::Tail>(),
     entry::<skip::Skip>(),
