@@ -200,7 +200,12 @@ impl Printer<'_> {
             let nested: Vec<String> = items.into_iter().map(|i| i.map_or_else(|| "...".to_owned(), inner)).collect();
             return format!("[{}]", nested.join(&between));
         }
-        let mut lines = Lines { done: String::new(), line: " ".repeat(indent), indent, width: width.saturating_sub(self.separator.trim_end().len().max(1)) };
+        let mut lines = Lines {
+            done: String::new(),
+            line: " ".repeat(indent),
+            indent,
+            width: width.saturating_sub(self.separator.trim_end().len().max(1)),
+        };
         for (k, i) in items.into_iter().enumerate() {
             lines.add(&i.map_or_else(|| "...".to_owned(), inner));
             if k < last {
@@ -227,7 +232,7 @@ impl Lines {
         if self.line.chars().count() + longest > self.width && self.line.len() > self.indent {
             self.next_line(self.indent);
         }
-        let [first, rest @ .., ] = words.as_slice() else { return };
+        let [first, rest @ ..] = words.as_slice() else { return };
         let indent = self.line.chars().count();
         self.line.push_str(first);
         for word in rest {
