@@ -106,9 +106,12 @@ impl Error {
         None
     }
 
-    /// Adds one line that says what to do about it. May be called several times.
+    /// Adds one line that says what to do about it, unless an inner layer has said it. May be called several times.
     pub fn help(mut self, line: impl Into<String>) -> Error {
-        self.0.help.push(line.into());
+        let line = line.into();
+        if !self.0.help.iter().any(|said| said.contains(&line)) {
+            self.0.help.push(line);
+        }
         self
     }
 
@@ -209,7 +212,8 @@ impl fmt::Display for Location {
         if let Some(column) = self.column {
             within.push(format!("column {column}"));
         }
-        if let Some(byte) = self.byte {
+        // The line says it better, where there are lines.
+        if let (Some(byte), None) = (self.byte, self.line) {
             within.push(format!("byte {byte}"));
         }
         let within = within.join(", ");

@@ -223,6 +223,9 @@ impl Run {
         for verb in &self.verbs {
             let before = chain.schemas.last().cloned().unwrap_or_default();
             let bound = verb.bind(&before, &self.options).map_err(|e| name_verb(e, verb.name(), self.verbs.len()))?;
+            if matches!(bound.step, Step::Report(_)) != verb.is_report() {
+                return Err(Error::usage(format!("internal: {} does not say whether it reports", verb.name())));
+            }
             chain.schemas.push(bound.schema);
             chain.steps.push(bound.step);
         }

@@ -15,6 +15,7 @@ pub struct Count {}
 
 impl Verb for Count {
     const NAME: &'static str = "count";
+    const REPORTS: bool = true;
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
 Ends a chain: it counts what reaches it. No field is parsed that no verb in front of it needs; where the \

@@ -88,7 +88,8 @@ impl Map for Slices {
                 Some((other, other_name)) => {
                     let row = (0..chunk.nrows).find(|row| partition.row_length(*row) != other.row_length(*row)).unwrap_or(0);
                     let (n, m) = (partition.row_length(row), other.row_length(row));
-                    let error = format!("has {n} items along axis 0, but {} has {m}", quoted(other_name));
+                    let error =
+                        format!("has {n} {} along axis 0, but {} has {m}", if n == 1 { "item" } else { "items" }, quoted(other_name));
                     return Err(Error::data(error)
                         .in_field(quoted(name))
                         .at_row(row)
