@@ -1,0 +1,273 @@
+//! Cuts an input into blocks of whole records. Sequential; looks at lengths only.
+
+use super::framing::{Block, FOOTER, HEADER, header};
+use super::resync;
+use crate::chunk::Fault;
+use crate::error::{Error, Result};
+use crate::formats::Request;
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a block, unless a single record is longer.
+const BLOCK_NBYTES: usize = 1 << 20;
+/// How much of what was lost goes into the quarantine.
+const RAW_NBYTES: usize = 1 << 16;
+
+/// What is cut off next.
+pub enum Cut {
+    Block(Block),
+    /// Bytes between two blocks that are no record.
+    Lost(Fault),
+}
+
+/// Reads an input front to back.
+pub struct Cutter {
+    source: Box<dyn Read + Send>,
+    name: Arc<str>,
+    window: Window,
+    record: u64,
+    /// Records that may still be cut; `None`: all.
+    records_left: Option<u64>,
+    /// Bytes that may still be cut; `None`: all.
+    bytes_left: Option<u64>,
+    chunk_rows: usize,
+    max_record_bytes: u64,
+    verify: bool,
+    resume: bool,
+    damage: Option<Error>,
+    ended: bool,
+}
+
+/// Bytes that have been read and not been cut off.
+#[derive(Default)]
+struct Window {
+    bytes: Vec<u8>,
+    /// Where in the input they start.
+    offset: u64,
+    /// Whether the input has no more.
+    at_end: bool,
+}
+
+impl Window {
+    /// Reads until there are `want` bytes or the input ends. Memory grows with what really arrives.
+    fn fill(&mut self, source: &mut dyn Read, want: usize, name: &str) -> Result<()> {
+        if self.at_end || self.bytes.len() >= want {
+            return Ok(());
+        }
+        let missing = want - self.bytes.len();
+        if missing <= BLOCK_NBYTES {
+            self.bytes.reserve(missing);
+        }
+        let read = source.take(missing as u64).read_to_end(&mut self.bytes).map_err(|e| Error::io(name, "reading", &e))?;
+        self.at_end = read < missing;
+        Ok(())
+    }
+
+    /// Drops the first `n` bytes.
+    fn drop_front(&mut self, n: usize) {
+        let n = n.min(self.bytes.len());
+        self.bytes.drain(..n);
+        self.offset += n as u64;
+    }
+}
+
+/// Why no further record was found in the window.
+enum Stop {
+    /// The block is as long as it may be.
+    Full,
+    /// The next frame takes so many bytes, and the window holds fewer.
+    Short(usize),
+    Damage(Error),
+}
+
+impl Cutter {
+    /// A cutter of the whole of `source`.
+    pub fn new(source: Box<dyn Read + Send>, name: Arc<str>, request: &Request) -> Cutter {
+        let options = &request.options;
+        let resume = options.on_error != "fail";
+        Cutter {
+            source,
+            name,
+            window: Window::default(),
+            record: 1,
+            // Where bad records are left out, how many have to be read is known to those alone who count the good ones.
+            records_left: request.records.filter(|_| !resume),
+            bytes_left: None,
+            chunk_rows: options.chunk_rows.unwrap_or(usize::MAX).max(1),
+            max_record_bytes: options.max_record_bytes,
+            verify: !options.no_verify,
+            resume,
+            damage: None,
+            ended: false,
+        }
+    }
+
+    /// The same, but ends after about so many bytes.
+    pub fn sampling(mut self, nbytes: Option<u64>) -> Cutter {
+        self.bytes_left = nbytes;
+        self
+    }
+
+    fn cut(&mut self) -> Result<Option<Cut>> {
+        if let Some(error) = self.damage.take() {
+            return self.lose(error).map(Some);
+        }
+        if self.records_left == Some(0) || self.bytes_left == Some(0) {
+            return Ok(None);
+        }
+        let mut want = BLOCK_NBYTES;
+        loop {
+            self.window.fill(&mut self.source, want, &self.name)?;
+            let (payloads, end, stop) = self.scan();
+            if !payloads.is_empty() {
+                return Ok(Some(Cut::Block(self.take(payloads, end, stop))));
+            }
+            match stop {
+                Stop::Full => return Ok(None),
+                Stop::Damage(error) => return self.lose(error).map(Some),
+                Stop::Short(_) if self.window.at_end && self.window.bytes.is_empty() => return Ok(None),
+                Stop::Short(need) if self.window.at_end => {
+                    let error = self.truncated(need, 0);
+                    return self.lose(error).map(Some);
+                }
+                Stop::Short(need) => want = need,
+            }
+        }
+    }
+
+    /// The payloads of the whole records at the start of the window, where they end, and why there.
+    fn scan(&self) -> (Vec<Range<usize>>, usize, Stop) {
+        let bytes = self.window.bytes.as_slice();
+        let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
+        let (mut payloads, mut at) = (Vec::new(), 0usize);
+        while payloads.len() < most {
+            let Some(header) = bytes.get(at..).and_then(header) else {
+                return (payloads, at, Stop::Short(HEADER));
+            };
+            let record = self.record + payloads.len() as u64;
+            if self.verify && !header.holds {
+                return (payloads, at, Stop::Damage(self.wrong_length(record, at)));
+            }
+            if header.length > self.max_record_bytes {
+                return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
+            }
+            // max_record_bytes may be anything, too.
+            let need = usize::try_from(header.length).ok().and_then(|n| n.checked_add(HEADER + FOOTER));
+            let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
+                return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
+            };
+            if end > bytes.len() {
+                return (payloads, at, Stop::Short(need));
+            }
+            payloads.push(at + HEADER..end - FOOTER);
+            at = end;
+        }
+        (payloads, at, Stop::Full)
+    }
+
+    /// The block of these payloads, taken out of the window.
+    fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
+        let rest = self.window.bytes.split_off(end);
+        let bytes = std::mem::replace(&mut self.window.bytes, rest);
+        let block = Block { bytes, first_record: self.record, offset: self.window.offset, payloads };
+        self.window.offset += end as u64;
+        self.record += block.payloads.len() as u64;
+        if let Some(left) = &mut self.records_left {
+            *left -= block.payloads.len() as u64;
+        }
+        if let Some(left) = &mut self.bytes_left {
+            *left = left.saturating_sub(end as u64);
+        }
+        if let Stop::Damage(error) = stop {
+            self.damage = Some(error);
+        }
+        block
+    }
+
+    /// Goes on behind damage at the start of the window, if the run goes on.
+    fn lose(&mut self, error: Error) -> Result<Cut> {
+        let start = self.window.offset;
+        let mut raw = self.window.bytes[..self.window.bytes.len().min(RAW_NBYTES)].to_vec();
+        if self.resume {
+            self.resynchronise()?;
+        } else {
+            self.ended = true;
+        }
+        let length = self.window.offset - start;
+        raw.truncate(usize::try_from(length).unwrap_or(RAW_NBYTES));
+        self.record += 1;
+        Ok(Cut::Lost(Fault { error, length, raw: Some(raw) }))
+    }
+
+    /// Drops bytes up to the first later offset at which a record stands, or up to the end.
+    fn resynchronise(&mut self) -> Result<()> {
+        let mut search = resync::Search::new();
+        loop {
+            match search.step(&self.window.bytes, self.window.at_end, self.max_record_bytes) {
+                resync::Step::Found(at) => {
+                    self.window.drop_front(at);
+                    return Ok(());
+                }
+                resync::Step::More { useless, mut want } => {
+                    // Moving the window is only worth it where it gets rid of much of it.
+                    if useless >= self.window.bytes.len() / 2 {
+                        self.window.drop_front(useless);
+                        search.dropped(useless);
+                    } else {
+                        want = want.saturating_add(useless);
+                    }
+                    let more = self.window.bytes.len() + BLOCK_NBYTES;
+                    self.window.fill(&mut self.source, want.max(more), &self.name)?;
+                }
+            }
+        }
+    }
+
+    fn at(&self, error: Error, record: u64, at: usize) -> Error {
+        let byte = self.window.offset + at as u64;
+        error.in_input(self.name.clone()).locate(|place| {
+            place.records = Some((record, record));
+            place.byte = Some(byte);
+        })
+    }
+
+    fn wrong_length(&self, record: u64, at: usize) -> Error {
+        let error = Error::data("the checksum of the record's length is wrong");
+        let error = match (record, at) {
+            (1, 0) => error.help("is this a TFRecord? compressed ones are recognised by themselves; --from names another format"),
+            _ => error.help("go on behind the damage with --on-error skip"),
+        };
+        self.at(error, record, at)
+    }
+
+    fn too_long(&self, length: u64, record: u64, at: usize) -> Error {
+        let error = Error::data(format!("the record's length is {length} bytes, more than the {} of --max-record-bytes", self.max_record_bytes));
+        self.at(error, record, at)
+    }
+
+    fn truncated(&self, need: usize, at: usize) -> Error {
+        let left = self.window.bytes.len() - at;
+        let error = if left < HEADER {
+            Error::data(format!("the input ends inside a record: {left} bytes are left, the frame of a record starts with {HEADER}"))
+        } else {
+            Error::data(format!("the input ends inside a record: it takes {need} bytes, {left} are left"))
+        };
+        self.at(error.help("use the records in front of it with --on-error skip"), self.record, at)
+    }
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Cut>;
+
+    fn next(&mut self) -> Option<Result<Cut>> {
+        if self.ended {
+            return None;
+        }
+        let cut = self.cut().transpose();
+        if !matches!(cut, Some(Ok(_))) {
+            self.ended = true;
+        }
+        cut
+    }
+}

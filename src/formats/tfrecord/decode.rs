@@ -1,0 +1,258 @@
+//! A block of records to columns.
+//!
+//! First the structure of all records is read: where each wanted feature stands. Then each column is
+//! decoded by itself. Records that turn out bad are left out, and the columns decoded once more.
+
+use super::assemble::assemble;
+use super::column::{self, Bad, Features, Span};
+use super::framing::{Block, FOOTER, HEADER, payload_holds};
+use super::plan::Plan;
+use super::wire::{self, Flaw};
+use crate::chunk::{Chunk, Decoded, Fault, Origin};
+use crate::demand::Wanted;
+use crate::error::{Error, Kind, Result};
+use crate::formats::Request;
+use crate::schema::Schema;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// More names of features than any schema has.
+const NAMES: usize = 10_000;
+
+/// What every block of an input is decoded by.
+pub struct Decoder {
+    pub plan: Plan,
+    pub wanted: Wanted,
+    /// The fields of the record.
+    names: HashSet<String>,
+    input: Arc<str>,
+    verify: bool,
+    /// Bad records are left out instead of ending the run.
+    resume: bool,
+    max_rows: usize,
+}
+
+/// A record that cannot be used.
+struct Unusable {
+    row: usize,
+    error: Error,
+}
+
+impl Decoder {
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn new(schema: &Schema, request: &Request, input: Arc<str>) -> Result<Decoder> {
+        Ok(Decoder {
+            plan: Plan::new(schema, request)?,
+            wanted: request.wanted.clone(),
+            names: schema.fields.iter().chain(&request.declared.fields).map(|f| f.name.clone()).collect(),
+            input,
+            verify: !request.options.no_verify,
+            resume: request.options.on_error != "fail",
+            max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
+        })
+    }
+
+    /// The chunk of a block.
+    ///
+    /// # Errors
+    /// A record that a wider inferred schema would hold.
+    pub fn decode(&self, block: &Block) -> Result<Decoded> {
+        let mut bad = Vec::new();
+        let mut rows = Vec::with_capacity(block.payloads.len());
+        let mut features = self.structure(block, &mut rows, &mut bad);
+        let mut columns = Vec::new();
+        loop {
+            self.surprise(&bad)?;
+            if !self.resume && !bad.is_empty() {
+                bad.sort_by_key(|b: &Unusable| b.row);
+                bad.truncate(1);
+                let end = rows.partition_point(|r| *r < bad[0].row);
+                keep(&mut features, &mut rows, |row| row < end);
+            }
+            columns.clear();
+            let mut misfits = Vec::new();
+            for node in &self.plan.fields {
+                let before = misfits.len();
+                let mut leaves = Vec::new();
+                for leaf in node.leaves() {
+                    leaves.push(column::decode(leaf, &features, &mut misfits)?);
+                }
+                if before == misfits.len() {
+                    columns.extend(assemble(node, leaves, &mut misfits)?);
+                }
+            }
+            if misfits.is_empty() {
+                break;
+            }
+            let unfit: HashSet<usize> = misfits.iter().map(|m| m.row).collect();
+            misfits.sort_by_key(|m| m.row);
+            misfits.dedup_by_key(|m| m.row);
+            bad.extend(misfits.into_iter().map(|m| self.unusable(block, rows[m.row], m)));
+            keep(&mut features, &mut rows, |row| !unfit.contains(&row));
+        }
+        bad.sort_by_key(|b| b.row);
+        let chunk = Chunk::try_new(rows.len(), columns, self.origin(block, &rows))?;
+        let faults = bad.into_iter().map(|b| self.fault(block, b)).collect();
+        Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64 })
+    }
+
+    /// Where the wanted features of all good records stand.
+    fn structure<'a>(&self, block: &'a Block, rows: &mut Vec<usize>, bad: &mut Vec<Unusable>) -> Features<'a> {
+        let known = self.plan.features.len();
+        let mut spans: Vec<Vec<Span>> = vec![Vec::new(); known];
+        for span in &mut spans {
+            span.reserve(block.payloads.len());
+        }
+        let mut names = Names::new(self);
+        for (row, payload) in block.payloads.iter().enumerate() {
+            if self.verify && !payload_holds(&block.bytes, payload.clone()) {
+                bad.push(Unusable { row, error: self.wrong_payload(block, row) });
+                continue;
+            }
+            if self.plan.fields.is_empty() {
+                rows.push(row);
+                continue;
+            }
+            let at = rows.len();
+            spans.iter_mut().for_each(|s| s.push(0..0));
+            names.position = 0;
+            let outcome = wire::features(&block.bytes, payload.clone(), &mut |key, feature| {
+                let id = names.find(key, feature.start)?;
+                if let Some(span) = spans.get_mut(id).and_then(|s| s.get_mut(at)) {
+                    *span = feature;
+                }
+                Ok(())
+            });
+            match outcome {
+                Ok(()) => rows.push(row),
+                Err(flaw) => {
+                    spans.iter_mut().for_each(|s| s.truncate(at));
+                    bad.push(self.unusable(block, row, Bad { row, field: String::new(), flaw }));
+                }
+            }
+        }
+        Features { bytes: &block.bytes, nrows: rows.len(), spans, max_rows: self.max_rows }
+    }
+
+    /// A surprise is no fault of its record, but comes only after the faults before it.
+    fn surprise(&self, bad: &[Unusable]) -> Result<()> {
+        let widened = bad.iter().filter(|b| b.error.kind() == Kind::Widened).min_by_key(|b| b.row);
+        match widened {
+            Some(w) if self.resume || bad.iter().all(|b| b.row >= w.row) => Err(w.error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn origin(&self, block: &Block, rows: &[usize]) -> Origin {
+        let record = |row: &usize| block.first_record + *row as u64;
+        let mut origin = Origin::consecutive(self.input.clone(), rows.first().map_or(block.first_record, record));
+        if rows.windows(2).any(|w| w[1] != w[0] + 1) {
+            origin.rows = crate::chunk::Rows::Listed(rows.iter().map(record).collect());
+        }
+        origin
+    }
+
+    fn at(&self, block: &Block, row: usize, byte: u64, error: Error) -> Error {
+        let record = block.first_record + row as u64;
+        error.in_input(self.input.clone()).locate(|at| {
+            at.records = Some((record, record));
+            at.byte = Some(byte);
+        })
+    }
+
+    fn wrong_payload(&self, block: &Block, row: usize) -> Error {
+        let error = Error::data("the checksum of the record's payload is wrong");
+        self.at(block, row, block.frame_offset(row), error.help("leave such records out with --on-error skip, or do not check with --no-verify"))
+    }
+
+    fn unusable(&self, block: &Block, row: usize, bad: Bad) -> Unusable {
+        let Flaw { at, what, widens } = bad.flaw;
+        let byte = if at == 0 { block.frame_offset(row) } else { block.offset + at as u64 };
+        let kind = if widens { Kind::Widened } else { Kind::Data };
+        let mut error = Error::new(kind, what);
+        if !bad.field.is_empty() {
+            error = error.in_field(crate::path::quoted(&bad.field));
+        }
+        Unusable { row, error: self.at(block, row, byte, error) }
+    }
+
+    fn fault(&self, block: &Block, bad: Unusable) -> Fault {
+        let payload = block.payloads.get(bad.row).cloned().unwrap_or(0..0);
+        let raw = block.bytes.get(payload.clone()).map(<[u8]>::to_vec);
+        Fault { error: bad.error, length: (payload.len() + HEADER + FOOTER) as u64, raw }
+    }
+}
+
+/// Leaves out the rows that are not to be kept.
+fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usize) -> bool) {
+    let flags: Vec<bool> = (0..rows.len()).map(&mut kept).collect();
+    let mut filter = flags.iter();
+    rows.retain(|_| filter.next().copied().unwrap_or(false));
+    for span in &mut features.spans {
+        let mut filter = flags.iter();
+        span.retain(|_| filter.next().copied().unwrap_or(false));
+    }
+    features.nrows = rows.len();
+}
+
+/// The names of features met in a block. Those of one record mostly come in the order of the last,
+/// so that each is compared with the one expected before it is looked up.
+struct Names<'a> {
+    decoder: &'a Decoder,
+    names: Vec<&'a [u8]>,
+    index: HashMap<&'a [u8], usize>,
+    /// What stood at each position of an earlier record.
+    expected: Vec<usize>,
+    position: usize,
+}
+
+impl<'a> Names<'a> {
+    fn new(decoder: &'a Decoder) -> Names<'a> {
+        let names: Vec<&[u8]> = decoder.plan.features.iter().map(String::as_bytes).collect();
+        let index = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        Names { decoder, names, index, expected: Vec::new(), position: 0 }
+    }
+
+    /// The number of the feature; beyond those of the plan if nobody wants it.
+    #[inline]
+    fn find(&mut self, key: &'a [u8], at: usize) -> wire::Parse<usize> {
+        let position = self.position;
+        self.position += 1;
+        if let Some(id) = self.expected.get(position)
+            && self.names.get(*id).is_some_and(|n| *n == key)
+        {
+            return Ok(*id);
+        }
+        let id = match self.index.get(key) {
+            Some(id) => *id,
+            None => self.unknown(key, at)?,
+        };
+        if position < self.expected.len() {
+            self.expected[position] = id;
+        } else if position == self.expected.len() && position < NAMES {
+            self.expected.push(id);
+        }
+        Ok(id)
+    }
+
+    #[cold]
+    fn unknown(&mut self, key: &'a [u8], at: usize) -> wire::Parse<usize> {
+        let decoder = self.decoder;
+        match std::str::from_utf8(key) {
+            Ok(name) if decoder.wanted.includes(name) && !decoder.names.contains(name) => {
+                let what = format!("the feature `{name}` is in no earlier record").into();
+                return Err(Flaw { at, what, widens: true });
+            }
+            Err(_) if decoder.wanted == Wanted::All => return wire::flaw(at, "the name of a feature is not UTF-8"),
+            _ => {}
+        }
+        if self.names.len() >= NAMES + decoder.plan.features.len() {
+            return Ok(usize::MAX);
+        }
+        let id = self.names.len();
+        self.names.push(key);
+        self.index.insert(key, id);
+        Ok(id)
+    }
+}

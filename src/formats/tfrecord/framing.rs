@@ -1,0 +1,97 @@
+//! The frame around each record, and the blocks that an input is cut into.
+//!
+//! ```text
+//! uint64 length | uint32 masked CRC-32C of the length | payload | uint32 masked CRC-32C of the payload
+//! ```
+//!
+//! All numbers are little endian. Source: `tensorflow/core/lib/io/record_writer.h`,
+//! `tensorflow/core/lib/hash/crc32c.h`.
+
+use std::ops::Range;
+
+/// Bytes in front of the payload: the length and its checksum.
+pub const HEADER: usize = 12;
+/// Bytes behind the payload: its checksum.
+pub const FOOTER: usize = 4;
+
+/// A checksum as it is stored: rotated and shifted by a constant, so that checksums of data that
+/// holds checksums stay strong.
+pub fn masked_crc(bytes: &[u8]) -> u32 {
+    mask(crc32c::crc32c(bytes))
+}
+
+/// The masked form of a CRC-32C.
+pub fn mask(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// What the first 12 bytes of a frame say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes of the payload.
+    pub length: u64,
+    /// Whether the checksum of the length holds.
+    pub holds: bool,
+}
+
+/// The header at the start of `bytes`; `None` if there are fewer than 12.
+pub fn header(bytes: &[u8]) -> Option<Header> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let stored = u32::from_le_bytes(*rest.first_chunk::<4>()?);
+    Some(Header { length: u64::from_le_bytes(*length), holds: masked_crc(length) == stored })
+}
+
+/// Whether the checksum behind the payload holds; `false` if there are fewer bytes.
+pub fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
+    let stored = bytes.get(payload.end..).and_then(|rest| rest.first_chunk::<4>());
+    match (bytes.get(payload), stored) {
+        (Some(payload), Some(stored)) => masked_crc(payload) == u32::from_le_bytes(*stored),
+        _ => false,
+    }
+}
+
+/// Appends the frame of one payload.
+#[cfg(test)]
+pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
+    let length = (payload.len() as u64).to_le_bytes();
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&masked_crc(&length).to_le_bytes());
+    out.extend_from_slice(payload);
+    out.extend_from_slice(&masked_crc(payload).to_le_bytes());
+}
+
+/// Whole frames of consecutive records, not decoded.
+#[derive(Debug, Default)]
+pub struct Block {
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` each payload is; its checksum follows.
+    pub payloads: Vec<Range<usize>>,
+    /// The number of the first record, from 1 within the input.
+    pub first_record: u64,
+    /// Where in the input `bytes` starts.
+    pub offset: u64,
+}
+
+impl Block {
+    /// Where in the input the frame of record `row` of the block starts.
+    pub fn frame_offset(&self, row: usize) -> u64 {
+        self.offset + self.payloads.get(row).map_or(0, |p| p.start.saturating_sub(HEADER)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_masked_as_in_tensorflow() {
+        // The frame of an empty record, as TensorFlow 2.21 writes it.
+        let mut frame = Vec::new();
+        append(&mut frame, b"");
+        assert_eq!(frame, [0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82, 0xa2]);
+        assert_eq!(header(&frame), Some(Header { length: 0, holds: true }));
+        assert!(payload_holds(&frame, 12..12));
+        assert_eq!(header(&frame[..11]), None);
+        assert!(!payload_holds(&frame[..15], 12..12));
+    }
+}

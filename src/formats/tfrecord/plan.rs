@@ -1,0 +1,364 @@
+//! Which features a schema is read from, and how: made once for a run, before the first record.
+//!
+//! | field | features |
+//! |---|---|
+//! | `x: T`, `x: T[3, 4]`, `x: T[?, 2]` | `x`: the values |
+//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis behind axis 0 that has no known size, outermost first |
+//! | `x: T[..] from v split by E(p), ...` | `v`, and one feature for each partition: tf.io.RaggedFeature |
+//! | `x: sparse<T>[?]` | `x`: the values, at 0, 1, 2, ...: tf.io.VarLenFeature |
+//! | `x: sparse<T>[..]` | `x/values`, and `x/indices_0` ...: one for each axis |
+//! | `x: sparse<T>[..] from v at i, ...` | `v`, `i`, ..., sorted by index: tf.io.SparseFeature |
+//! | `x: {a: T}[?]` | those of `x.a: T[?]` |
+
+use super::wire::Kind;
+use crate::error::{Error, Result};
+use crate::formats::Request;
+use crate::path::FieldPath;
+use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, SplitBy, Type};
+use std::collections::HashMap;
+
+/// The most values that a default may make for one record.
+const DEFAULT_VALUES: u64 = 1 << 24;
+
+/// How the wanted fields of a schema are read.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// One for each wanted field of the record, in the schema's order.
+    pub fields: Vec<Node>,
+    /// The names of the features that are looked at.
+    pub features: Vec<String>,
+    index: HashMap<String, usize>,
+}
+
+/// How one field is read.
+#[derive(Debug)]
+pub enum Node {
+    Leaf(Box<Leaf>),
+    /// Fields that share the outermost `levels` axes.
+    Struct {
+        path: String,
+        levels: usize,
+        optional: bool,
+        fields: Vec<Node>,
+    },
+}
+
+/// How the values of one field are read.
+#[derive(Debug)]
+pub struct Leaf {
+    pub path: String,
+    /// The feature of the values.
+    pub values: usize,
+    pub dtype: DType,
+    /// All axes, those of the structures around it included.
+    pub dims: Vec<Dim>,
+    pub shape: Shape,
+    pub absent: Absent,
+    /// Whether the type lets it be null.
+    pub optional: bool,
+    /// Nothing but the data says what the field is: what a wider type would hold is no fault of a record.
+    pub inferred: bool,
+}
+
+/// What the values of a record are arranged as.
+#[derive(Debug)]
+pub enum Shape {
+    Scalar,
+    /// How axes 1, 2, ... are cut, outermost first.
+    Dense(Vec<Cut>),
+    /// The features that hold the indices, one for each axis; none: 0, 1, 2, ...
+    Sparse {
+        indices: Vec<usize>,
+        sorted: bool,
+    },
+}
+
+/// How the items of an axis are cut into rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// In rows of so many.
+    Every(usize),
+    Stored(Encoding, usize),
+}
+
+/// What the numbers of a partition's feature are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    RowLengths,
+    RowSplits,
+    RowStarts,
+    RowLimits,
+    ValueRowids,
+}
+
+/// What a record without the feature reads as.
+#[derive(Debug)]
+pub enum Absent {
+    Null,
+    Empty,
+    Default(Values),
+    Error,
+}
+
+/// Values of one of the kinds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    Int64(Vec<i64>),
+    Float(Vec<f32>),
+    Bytes(Vec<Vec<u8>>),
+}
+
+impl Plan {
+    /// How the fields of `schema` that the run wants are read.
+    ///
+    /// # Errors
+    /// A usage error: a type that no feature holds, a source or default that does not fit it.
+    pub fn new(schema: &Schema, request: &Request) -> Result<Plan> {
+        let mut plan = Plan::default();
+        for field in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
+            let declared = request.declared.fields.iter().find(|d| d.name == field.name);
+            let mut field = field.clone();
+            if let Some(declared) = declared {
+                if field.source.is_empty() {
+                    field.source = declared.source.clone();
+                }
+                field.default = field.default.or_else(|| declared.default.clone());
+            }
+            let node = plan.node(&field, &FieldPath::name(&field.name), &field.name, &[], field.ty.optional, declared.is_none())?;
+            plan.fields.push(node);
+        }
+        Ok(plan)
+    }
+
+    /// The number of the feature of that name, if it is looked at.
+    pub fn feature(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    fn slot(&mut self, name: String) -> usize {
+        let next = self.features.len();
+        *self.index.entry(name.clone()).or_insert_with(|| {
+            self.features.push(name);
+            next
+        })
+    }
+
+    fn node(&mut self, field: &Field, path: &FieldPath, name: &str, outer: &[Dim], optional: bool, inferred: bool) -> Result<Node> {
+        let mut dims = outer.to_vec();
+        dims.extend_from_slice(&field.ty.dims);
+        let Element::Struct(inner) = &field.ty.element else {
+            let leaf = self.leaf(field, name, dims, optional, inferred).map_err(|e| e.in_field(path))?;
+            return Ok(Node::Leaf(Box::new(leaf)));
+        };
+        if inner.is_empty() {
+            return Err(Error::usage("a structure without fields cannot be read from features").in_field(path));
+        }
+        let fields = inner
+            .iter()
+            .map(|f| {
+                let name = format!("{name}.{}", f.name);
+                // Below an axis no feature can say that a single item is null.
+                self.node(f, &path.join(&f.name), &name, &dims, optional || (dims.is_empty() && f.ty.optional), inferred)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Node::Struct { path: path.to_string(), levels: field.ty.dims.len(), optional: field.ty.optional, fields })
+    }
+
+    fn leaf(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
+        let (ty, source) = (&field.ty, &field.source);
+        let Some(dtype) = ty.dtype() else {
+            return Err(Error::usage("a structure inside a leaf"));
+        };
+        if let DType::Arrow(_) = dtype {
+            return Err(Error::usage(format!("a feature of a tf.Example holds no {dtype}")).help("it holds integers, floats, strings or bytes"));
+        }
+        let named = source.values.clone();
+        let (values, shape) = if ty.is_sparse() {
+            self.sparse(field, name, dims.len() - ty.dims.len())?
+        } else if dims.is_empty() {
+            (named.unwrap_or_else(|| name.to_owned()), Shape::Scalar)
+        } else {
+            let cuts = if source.split_by.is_empty() { self.by_name(&dims, name)? } else { self.split_by(&dims, &source.split_by)? };
+            (named.unwrap_or_else(|| name.to_owned()), Shape::Dense(cuts))
+        };
+        let absent = match &field.default {
+            Some(Literal::None) => Absent::Null,
+            Some(default) => Absent::Default(default_values(default, dtype, &dims)?),
+            None if optional => Absent::Null,
+            None if inferred => Absent::Error,
+            None if ty.is_sparse() || dims.first().is_some_and(|d| !matches!(d.size, Size::Known(_))) => Absent::Empty,
+            None => Absent::Error,
+        };
+        let values = self.slot(values);
+        Ok(Leaf { path: name.to_owned(), values, dtype: dtype.clone(), dims, shape, absent, optional: ty.optional, inferred })
+    }
+
+    fn sparse(&mut self, field: &Field, name: &str, outer: usize) -> Result<(String, Shape)> {
+        let (ndims, source) = (field.ty.rank(), &field.source);
+        if outer > 0 {
+            return Err(Error::usage("a sparse tensor in a list of structures cannot be read from features"));
+        }
+        if !source.at.is_empty() {
+            if source.at.len() != ndims {
+                return Err(Error::usage(format!("{} index features for the {ndims} axes of {}", source.at.len(), field.ty)));
+            }
+            let indices = source.at.iter().map(|i| self.slot(i.clone())).collect();
+            return Ok((source.values.clone().unwrap_or_else(|| name.to_owned()), Shape::Sparse { indices, sorted: true }));
+        }
+        if ndims == 1 && field.ty.dims.iter().all(|d| !matches!(d.size, Size::Known(_))) {
+            return Ok((source.values.clone().unwrap_or_else(|| name.to_owned()), Shape::Sparse { indices: Vec::new(), sorted: false }));
+        }
+        let indices = (0..ndims).map(|i| self.slot(indices_name(name, i))).collect();
+        Ok((source.values.clone().unwrap_or_else(|| values_name(name)), Shape::Sparse { indices, sorted: false }))
+    }
+
+    /// The partitions that are stored beside the values under names made from the field's.
+    fn by_name(&mut self, dims: &[Dim], name: &str) -> Result<Vec<Cut>> {
+        let mut level = 0;
+        dims.iter()
+            .skip(1)
+            .map(|dim| match dim.size {
+                Size::Known(n) => every(n),
+                _ => {
+                    level += 1;
+                    Ok(Cut::Stored(Encoding::RowLengths, self.slot(row_lengths_name(name, level))))
+                }
+            })
+            .collect()
+    }
+
+    /// The partitions of a tf.io.RaggedFeature. Known sizes that are not mentioned cut the values first.
+    fn split_by(&mut self, dims: &[Dim], split_by: &[SplitBy]) -> Result<Vec<Cut>> {
+        let mut given = split_by.iter().peekable();
+        let mut cuts = Vec::new();
+        for dim in dims.iter().skip(1) {
+            match (dim.size, given.peek()) {
+                (Size::Known(n), Some(SplitBy::UniformRowLength(k))) if n == *k => {
+                    given.next();
+                    cuts.push(every(n)?);
+                }
+                (Size::Known(n), _) => cuts.push(every(n)?),
+                (_, Some(SplitBy::UniformRowLength(k))) => {
+                    return Err(Error::usage(format!("an axis split by uniform_row_length({k}) has the size {k}")));
+                }
+                (_, Some(partition)) => {
+                    let (encoding, feature) = match partition {
+                        SplitBy::RowLengths(f) => (Encoding::RowLengths, f),
+                        SplitBy::RowSplits(f) => (Encoding::RowSplits, f),
+                        SplitBy::RowStarts(f) => (Encoding::RowStarts, f),
+                        SplitBy::RowLimits(f) => (Encoding::RowLimits, f),
+                        SplitBy::ValueRowids(f) => (Encoding::ValueRowids, f),
+                        SplitBy::UniformRowLength(_) => continue,
+                    };
+                    given.next();
+                    cuts.push(Cut::Stored(encoding, self.slot(feature.clone())));
+                }
+                (_, None) => return Err(Error::usage("there is one partition for each axis behind axis 0")),
+            }
+        }
+        if given.next().is_some() {
+            return Err(Error::usage(format!("{} partitions split {} axes", split_by.len(), split_by.len() + 1))
+                .help("one partition for each axis behind axis 0, outermost first"));
+        }
+        Ok(cuts)
+    }
+}
+
+fn every(n: u64) -> Result<Cut> {
+    usize::try_from(n).map(Cut::Every).map_err(|_| Error::usage(format!("a size of {n} is too large")))
+}
+
+/// The feature that holds the row lengths of ragged level `level`, counted from 1.
+pub fn row_lengths_name(name: &str, level: usize) -> String {
+    format!("{name}/row_lengths_{level}")
+}
+
+/// The feature that holds the values of a sparse field.
+pub fn values_name(name: &str) -> String {
+    format!("{name}/values")
+}
+
+/// The feature that holds the indices of a sparse field along an axis.
+pub fn indices_name(name: &str, axis: usize) -> String {
+    format!("{name}/indices_{axis}")
+}
+
+/// The kind of list that holds values of that dtype; `None` for the dtype of no values.
+pub fn kind_of(dtype: &DType) -> Option<Kind> {
+    match dtype {
+        DType::Null | DType::Arrow(_) => None,
+        DType::String | DType::Bytes | DType::Json => Some(Kind::Bytes),
+        d if d.is_float() => Some(Kind::Float),
+        _ => Some(Kind::Int64),
+    }
+}
+
+/// The values of a default: one that fills the whole shape, or all of them.
+fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Values> {
+    let mut flat = Vec::new();
+    flatten(default, &mut flat);
+    let count = dims.iter().try_fold(1u64, |n, d| match d.size {
+        Size::Known(size) => n.checked_mul(size),
+        _ => None,
+    });
+    let n = match (count, default) {
+        (Some(n), _) if n > DEFAULT_VALUES => return Err(Error::usage(format!("a default of {n} values is too large"))),
+        (Some(n), Literal::List(_)) if n != flat.len() as u64 => {
+            return Err(Error::usage(format!("the default has {} values, the shape takes {n}", flat.len())));
+        }
+        (Some(n), _) => usize::try_from(n).unwrap_or(0),
+        (None, Literal::List(_)) if dims.len() == 1 => flat.len(),
+        (None, _) => return Err(Error::usage("only a field of known sizes, or a vector, can have a default")),
+    };
+    let wrong = |found: &Literal| Error::usage(format!("{found:?} is no default for {dtype}"));
+    let mut flat = flat.into_iter().cycle().take(if flat_is_empty(default) { 0 } else { n });
+    Ok(match kind_of(dtype) {
+        Some(Kind::Int64) => Values::Int64(
+            flat.map(|v| match v {
+                Literal::Int(i) => i64::try_from(*i).map_err(|_| wrong(v)),
+                Literal::Bool(b) => Ok(i64::from(*b)),
+                other => Err(wrong(other)),
+            })
+            .collect::<Result<_>>()?,
+        ),
+        Some(Kind::Float) => Values::Float(
+            flat.map(|v| match v {
+                Literal::Int(i) => Ok(*i as f32),
+                Literal::Float(f) => Ok(*f as f32),
+                other => Err(wrong(other)),
+            })
+            .collect::<Result<_>>()?,
+        ),
+        Some(Kind::Bytes) => Values::Bytes(
+            flat.map(|v| match v {
+                Literal::String(s) => Ok(s.as_bytes().to_vec()),
+                Literal::Bytes(b) if *dtype == DType::Bytes => Ok(b.clone()),
+                other => Err(wrong(other)),
+            })
+            .collect::<Result<_>>()?,
+        ),
+        None => match flat.next() {
+            Some(v) => return Err(wrong(v)),
+            None => Values::Int64(Vec::new()),
+        },
+    })
+}
+
+fn flat_is_empty(default: &Literal) -> bool {
+    matches!(default, Literal::List(items) if items.iter().all(flat_is_empty))
+}
+
+fn flatten<'a>(literal: &'a Literal, out: &mut Vec<&'a Literal>) {
+    match literal {
+        Literal::List(items) => items.iter().for_each(|i| flatten(i, out)),
+        value => out.push(value),
+    }
+}
+
+/// Whether a whole type is said, so that nothing of the field has to be inferred.
+pub fn is_complete(ty: &Type) -> bool {
+    match &ty.element {
+        Element::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| is_complete(&f.ty)),
+        Element::Value(dtype) | Element::Sparse(dtype) => *dtype != DType::Null,
+    }
+}

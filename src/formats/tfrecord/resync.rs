@@ -1,0 +1,116 @@
+//! Finds the next record behind damage: the first offset at which the checksums of a length and of
+//! its payload hold, with a valid header or the end of the input behind them.
+//!
+//! Checksums of payloads are taken from running checksums, so that hostile input full of headers that
+//! claim long payloads costs no more than a look at each of them.
+
+use super::framing::{FOOTER, HEADER, header, mask};
+
+/// Bytes between two running checksums.
+const STRIDE: usize = 4096;
+
+/// A search over a window of bytes that slides forward.
+pub struct Search {
+    /// Offsets below have been looked at. The first byte is that of the damaged record itself.
+    next: usize,
+    running: Running,
+}
+
+/// How a step of a search ends.
+pub enum Step {
+    /// A record stands here, or the input ends here.
+    Found(usize),
+    /// So many bytes at the start of the window have no record; the window should grow to `want`
+    /// bytes, counted from the start that is left when they are dropped.
+    More { useless: usize, want: usize },
+}
+
+/// The CRC-32C of the bytes before each multiple of [`STRIDE`].
+struct Running {
+    crcs: Vec<u32>,
+}
+
+impl Running {
+    fn new() -> Running {
+        Running { crcs: vec![0] }
+    }
+
+    /// The CRC-32C of `bytes[..end]`.
+    fn before(&mut self, bytes: &[u8], end: usize) -> u32 {
+        let stride = end / STRIDE;
+        while self.crcs.len() <= stride {
+            let start = (self.crcs.len() - 1) * STRIDE;
+            let last = self.crcs.last().copied().unwrap_or(0);
+            self.crcs.push(crc32c::crc32c_append(last, &bytes[start..start + STRIDE]));
+        }
+        crc32c::crc32c_append(self.crcs[stride], &bytes[stride * STRIDE..end])
+    }
+
+    /// The CRC-32C of `bytes[start..end]`.
+    fn between(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
+        crc32c::crc32c_combine(self.before(bytes, start), 0, end - start) ^ self.before(bytes, end)
+    }
+}
+
+impl Search {
+    pub fn new() -> Search {
+        Search { next: 1, running: Running::new() }
+    }
+
+    /// To be told that the window has lost its first `n` bytes.
+    pub fn dropped(&mut self, n: usize) {
+        if n > 0 {
+            self.next -= n.min(self.next);
+            self.running = Running::new();
+        }
+    }
+
+    /// Looks on, in a window whose start has not changed since the last step but by [`Search::dropped`].
+    pub fn step(&mut self, window: &[u8], at_end: bool, max_record_bytes: u64) -> Step {
+        while let Some(found) = window.get(self.next..).and_then(header) {
+            let at = self.next;
+            if found.holds && found.length <= max_record_bytes {
+                let end = usize::try_from(found.length).ok().and_then(|n| n.checked_add(HEADER)?.checked_add(at));
+                let behind = end.and_then(|end| end.checked_add(FOOTER));
+                if let (Some(end), Some(behind)) = (end, behind) {
+                    if behind.saturating_add(HEADER) > window.len() && !at_end {
+                        return Step::More { useless: at, want: (behind - at).saturating_add(HEADER) };
+                    }
+                    if self.is_record(window, at + HEADER, end) && (behind == window.len() || follows(window, behind)) {
+                        return Step::Found(at);
+                    }
+                }
+            }
+            self.next += 1;
+        }
+        if at_end {
+            return Step::Found(window.len());
+        }
+        Step::More { useless: self.next.min(window.len()), want: HEADER }
+    }
+
+    fn is_record(&mut self, window: &[u8], start: usize, end: usize) -> bool {
+        match window.get(end..).and_then(|rest| rest.first_chunk::<FOOTER>()) {
+            Some(stored) => mask(self.running.between(window, start, end)) == u32::from_le_bytes(*stored),
+            None => false,
+        }
+    }
+}
+
+fn follows(window: &[u8], at: usize) -> bool {
+    window.get(at..).and_then(header).is_some_and(|h| h.holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_checksums_are_those_of_the_bytes() {
+        let bytes: Vec<u8> = (0..20_000u32).map(|i| (i * 7 + i / 251) as u8).collect();
+        let mut running = Running::new();
+        for (start, end) in [(0, 0), (0, 20_000), (1, 1), (4095, 4097), (12_000, 13_000), (3, 19_999), (8192, 16_384)] {
+            assert_eq!(running.between(&bytes, start, end), crc32c::crc32c(&bytes[start..end]), "{start}..{end}");
+        }
+    }
+}

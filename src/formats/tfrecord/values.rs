@@ -1,0 +1,322 @@
+//! The flat values of one column, appended list by list.
+
+use super::plan::Values;
+use super::wire::{self, Cursor, Flaw, Kind, Parse, flaw};
+use crate::error::{Error, Result};
+use crate::schema::DType;
+use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float16Array, Float32Array, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray,
+    NullArray, PrimitiveArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use half::f16;
+use std::sync::Arc;
+
+/// The growing values of a column.
+pub trait Append {
+    /// Appends the values of a list.
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
+    fn len(&self) -> usize;
+    fn truncate(&mut self, len: usize);
+    /// Appends `n` values that nobody sees.
+    fn fill(&mut self, n: usize);
+    /// Appends the values of a default.
+    fn default(&mut self, values: &Values);
+    /// The array of all values.
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
+}
+
+fn wrong_kind<T>(expected: &str, found: Kind, list: Cursor, widens: bool) -> Parse<T> {
+    Err(Flaw { at: list.at(), what: format!("expected {expected}, found a {}", found.name()).into(), widens })
+}
+
+/// int64, the smaller integers and bool.
+pub struct Ints {
+    values: Vec<i64>,
+    dtype: DType,
+    range: Option<(i64, i64)>,
+    inferred: bool,
+}
+
+impl Ints {
+    pub fn new(dtype: &DType, inferred: bool) -> Ints {
+        let range = match dtype {
+            DType::Bool => Some((0, 1)),
+            DType::Int8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
+            DType::Int16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
+            DType::Int32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+            DType::UInt8 => Some((0, i64::from(u8::MAX))),
+            DType::UInt16 => Some((0, i64::from(u16::MAX))),
+            DType::UInt32 => Some((0, i64::from(u32::MAX))),
+            DType::UInt64 => Some((0, i64::MAX)),
+            _ => None,
+        };
+        Ints { values: Vec::new(), dtype: dtype.clone(), range, inferred }
+    }
+}
+
+/// The array of integers that are known to be in the range of `T`.
+fn narrow<T: ArrowPrimitiveType>(values: &[i64], convert: fn(i64) -> T::Native, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let values: ScalarBuffer<T::Native> = values.iter().map(|v| convert(*v)).collect();
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls).map_err(internal)?))
+}
+
+fn internal(error: arrow_schema::ArrowError) -> Error {
+    Error::data(format!("internal: {error}"))
+}
+
+impl Append for Ints {
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+        if kind != Kind::Int64 {
+            return wrong_kind("an int64_list", kind, list, self.inferred && kind == Kind::Float);
+        }
+        let (start, at) = (self.values.len(), list.at());
+        wire::int64s(list, &mut self.values)?;
+        if let Some((low, high)) = self.range
+            && let Some(value) = self.values[start..].iter().find(|v| **v < low || **v > high)
+        {
+            return flaw(at, format!("{value} is no {}", self.dtype));
+        }
+        Ok(())
+    }
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+    fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+    }
+    fn fill(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, 0);
+    }
+    fn default(&mut self, values: &Values) {
+        if let Values::Int64(values) = values {
+            self.values.extend_from_slice(values);
+        }
+    }
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let v = &self.values;
+        match self.dtype {
+            DType::Bool => Ok(Arc::new(BooleanArray::new(v.iter().map(|v| *v != 0).collect(), nulls))),
+            DType::Int8 => narrow::<Int8Type>(v, |v| v as i8, nulls),
+            DType::Int16 => narrow::<Int16Type>(v, |v| v as i16, nulls),
+            DType::Int32 => narrow::<Int32Type>(v, |v| v as i32, nulls),
+            DType::UInt8 => narrow::<UInt8Type>(v, |v| v as u8, nulls),
+            DType::UInt16 => narrow::<UInt16Type>(v, |v| v as u16, nulls),
+            DType::UInt32 => narrow::<UInt32Type>(v, |v| v as u32, nulls),
+            DType::UInt64 => narrow::<UInt64Type>(v, |v| v as u64, nulls),
+            _ => Ok(Arc::new(Int64Array::try_new(self.values.into(), nulls).map_err(internal)?)),
+        }
+    }
+}
+
+/// float32 and float16.
+pub struct Floats {
+    values: Vec<f32>,
+    half: bool,
+    inferred: bool,
+}
+
+impl Floats {
+    pub fn new(dtype: &DType, inferred: bool) -> Floats {
+        Floats { values: Vec::new(), half: *dtype == DType::Float16, inferred }
+    }
+}
+
+impl Append for Floats {
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+        if kind != Kind::Float {
+            return wrong_kind("a float_list", kind, list, self.inferred && kind == Kind::Int64);
+        }
+        let (start, at) = (self.values.len(), list.at());
+        wire::floats(list, &mut self.values)?;
+        if self.half
+            && let Some(value) = self.values[start..].iter().find(|v| !v.is_nan() && f16::from_f32(**v).to_f32() != **v)
+        {
+            return flaw(at, format!("{value} is no float16"));
+        }
+        Ok(())
+    }
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+    fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+    }
+    fn fill(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, 0.0);
+    }
+    fn default(&mut self, values: &Values) {
+        if let Values::Float(values) = values {
+            self.values.extend_from_slice(values);
+        }
+    }
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        if self.half {
+            let values: ScalarBuffer<f16> = self.values.iter().map(|v| f16::from_f32(*v)).collect();
+            return Ok(Arc::new(Float16Array::try_new(values, nulls).map_err(internal)?));
+        }
+        Ok(Arc::new(Float32Array::try_new(self.values.into(), nulls).map_err(internal)?))
+    }
+}
+
+/// float64: of float_lists and, where nothing was declared, of int64_lists in other records.
+pub struct Doubles {
+    values: Vec<f64>,
+    floats: Vec<f32>,
+    ints: Vec<i64>,
+    inferred: bool,
+}
+
+impl Doubles {
+    pub fn new(inferred: bool) -> Doubles {
+        Doubles { values: Vec::new(), floats: Vec::new(), ints: Vec::new(), inferred }
+    }
+}
+
+impl Append for Doubles {
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+        match kind {
+            Kind::Float => {
+                self.floats.clear();
+                wire::floats(list, &mut self.floats)?;
+                self.values.extend(self.floats.iter().map(|v| f64::from(*v)));
+            }
+            Kind::Int64 if self.inferred => {
+                self.ints.clear();
+                wire::int64s(list, &mut self.ints)?;
+                if let Some(value) = self.ints.iter().find(|v| v.unsigned_abs() > 1 << 53) {
+                    return flaw(list.at(), format!("{value} is no float64, and the feature holds floats in other records"));
+                }
+                self.values.extend(self.ints.iter().map(|v| *v as f64));
+            }
+            found => return wrong_kind("a float_list", found, list, false),
+        }
+        Ok(())
+    }
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+    fn truncate(&mut self, len: usize) {
+        self.values.truncate(len);
+    }
+    fn fill(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, 0.0);
+    }
+    fn default(&mut self, values: &Values) {
+        if let Values::Float(values) = values {
+            self.values.extend(values.iter().map(|v| f64::from(*v)));
+        }
+    }
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        Ok(Arc::new(Float64Array::try_new(self.values.into(), nulls).map_err(internal)?))
+    }
+}
+
+/// bytes, string and json.
+pub struct Texts {
+    offsets: Vec<i64>,
+    data: Vec<u8>,
+    dtype: DType,
+    inferred: bool,
+}
+
+impl Texts {
+    pub fn new(dtype: &DType, inferred: bool) -> Texts {
+        Texts { offsets: vec![0], data: Vec::new(), dtype: dtype.clone(), inferred }
+    }
+
+    fn check(&self, first: usize, at: usize) -> Parse<()> {
+        let start = self.offsets[first];
+        let whole = &self.data[start as usize..];
+        let cuts = &self.offsets[first..];
+        let text = simdutf8::basic::from_utf8(whole).ok().filter(|t| cuts.iter().all(|c| t.is_char_boundary((c - start) as usize)));
+        if text.is_none() {
+            let what = match self.inferred {
+                true => "expected strings, found bytes that are not UTF-8".into(),
+                false => format!("expected {} values, found bytes that are not UTF-8; read them as bytes", self.dtype).into(),
+            };
+            return Err(Flaw { at, what, widens: self.inferred });
+        }
+        if self.dtype == DType::Json {
+            for pair in cuts.windows(2) {
+                let value = &whole[(pair[0] - start) as usize..(pair[1] - start) as usize];
+                if let Err(error) = serde_json::from_slice::<serde_json::Value>(value) {
+                    return flaw(at, format!("expected JSON: {error}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Append for Texts {
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+        if kind != Kind::Bytes {
+            return wrong_kind("a bytes_list", kind, list, false);
+        }
+        let first = self.offsets.len() - 1;
+        let (data, offsets) = (&mut self.data, &mut self.offsets);
+        wire::each_bytes(list, &mut |value| {
+            data.extend_from_slice(value);
+            offsets.push(data.len() as i64);
+        })?;
+        if self.dtype == DType::Bytes { Ok(()) } else { self.check(first, list.at()) }
+    }
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+    fn truncate(&mut self, len: usize) {
+        self.offsets.truncate(len + 1);
+        self.data.truncate(self.offsets.last().map_or(0, |end| *end as usize));
+    }
+    fn fill(&mut self, n: usize) {
+        self.offsets.resize(self.offsets.len() + n, self.data.len() as i64);
+    }
+    fn default(&mut self, values: &Values) {
+        if let Values::Bytes(values) = values {
+            for value in values {
+                self.data.extend_from_slice(value);
+                self.offsets.push(self.data.len() as i64);
+            }
+        }
+    }
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let offsets = OffsetBuffer::new(self.offsets.into());
+        Ok(match self.dtype {
+            DType::Bytes => Arc::new(LargeBinaryArray::try_new(offsets, self.data.into(), nulls).map_err(internal)?),
+            _ => Arc::new(LargeStringArray::try_new(offsets, self.data.into(), nulls).map_err(internal)?),
+        })
+    }
+}
+
+/// No values at all: what is found widens the type.
+pub struct Nothing {
+    len: usize,
+    inferred: bool,
+}
+
+impl Nothing {
+    pub fn new(inferred: bool) -> Nothing {
+        Nothing { len: 0, inferred }
+    }
+}
+
+impl Append for Nothing {
+    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+        wrong_kind("no values, as in earlier records", kind, list, self.inferred)
+    }
+    fn len(&self) -> usize {
+        self.len
+    }
+    fn truncate(&mut self, len: usize) {
+        self.len = len;
+    }
+    fn fill(&mut self, n: usize) {
+        self.len += n;
+    }
+    fn default(&mut self, _: &Values) {}
+    fn finish(self, _: Option<NullBuffer>) -> Result<ArrayRef> {
+        Ok(Arc::new(NullArray::new(self.len)))
+    }
+}

@@ -1,0 +1,446 @@
+//! The protobuf wire format of tf.Example, read as TensorFlow's own parser reads it.
+//!
+//! ```text
+//! Example  { Features features = 1; }            Feature   { BytesList bytes_list = 1; |
+//! Features { map<string, Feature> feature = 1; }             FloatList float_list = 2; |
+//!                                                            Int64List int64_list = 3; }
+//! ```
+//!
+//! Source of the meaning: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than
+//! protobuf in some places and reads less in others:
+//! - unknown fields are allowed in an Example and behind the list of a Feature, nowhere else;
+//! - an entry of the map holds exactly one key and one value, in either order;
+//! - the first list of a Feature is its kind, and the first packed run, if it starts with one, its values;
+//! - a `features` message that claims to reach beyond the record ends with the record.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What is wrong with the bytes, and at which of them.
+#[derive(Debug)]
+pub struct Flaw {
+    pub at: usize,
+    pub what: Cow<'static, str>,
+    /// A wider inferred type would hold it.
+    pub widens: bool,
+}
+
+pub type Parse<T> = Result<T, Flaw>;
+
+/// A flaw at byte `at`.
+#[cold]
+pub fn flaw<T>(at: usize, what: impl Into<Cow<'static, str>>) -> Parse<T> {
+    Err(Flaw { at, what: what.into(), widens: false })
+}
+
+/// The tag byte of field `number` with wire type 2.
+const fn delimited(number: u8) -> u8 {
+    number << 3 | 2
+}
+
+/// Bytes up to the end of the message at hand, and how far they have been read.
+#[derive(Clone, Copy)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The bytes `range` of `bytes`; positions are those in `bytes`.
+    pub fn new(bytes: &'a [u8], range: Range<usize>) -> Cursor<'a> {
+        let end = range.end.min(bytes.len());
+        Cursor { bytes: &bytes[..end], at: range.start.min(end) }
+    }
+
+    #[inline]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// What has not been read.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or(&[])
+    }
+
+    /// Takes the next byte if it is `byte`.
+    #[inline]
+    fn takes(&mut self, byte: u8) -> bool {
+        let next = self.peek() == Some(byte);
+        self.at += usize::from(next);
+        next
+    }
+
+    #[inline]
+    pub fn varint(&mut self) -> Parse<u64> {
+        match self.peek() {
+            Some(byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Parse<u64> {
+        let mut value = 0u64;
+        for (i, byte) in self.rest().iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * i);
+            if *byte < 0x80 {
+                self.at += i + 1;
+                return Ok(value);
+            }
+        }
+        let what = if self.rest().len() < 10 { "the bytes end inside a varint" } else { "a varint of more than 10 bytes" };
+        flaw(self.at, what)
+    }
+
+    /// The range of a length-delimited value; the cursor then stands behind it.
+    #[inline]
+    fn delimited(&mut self) -> Parse<Range<usize>> {
+        let start = self.at;
+        let length = self.varint()?;
+        let left = self.bytes.len() - self.at;
+        match usize::try_from(length) {
+            Ok(n) if n <= left => {
+                let range = self.at..self.at + n;
+                self.at = range.end;
+                Ok(range)
+            }
+            _ => flaw(start, format!("a length of {length} bytes where {left} are left")),
+        }
+    }
+
+    /// Skips a field of any number, whose tag has been read.
+    fn skip(&mut self, tag: u64) -> Parse<()> {
+        let start = self.at;
+        let width = match tag & 7 {
+            0 => return self.varint().map(drop),
+            1 => 8,
+            2 => return self.delimited().map(drop),
+            5 => 4,
+            3 | 4 => return flaw(start, "a protobuf group; tf.Example has none"),
+            other => return flaw(start, format!("{other} is no protobuf wire type; is this a tf.Example?")),
+        };
+        if self.bytes.len() - self.at < width {
+            return flaw(start, "the bytes end inside a number");
+        }
+        self.at += width;
+        Ok(())
+    }
+}
+
+/// Calls `entry` with the key and the value of each entry of a `Features` message, in order, as
+/// often as it is there. The value is the range of the Feature.
+pub fn entries<'a>(features: Cursor<'a>, entry: &mut impl FnMut(&'a [u8], Range<usize>) -> Parse<()>) -> Parse<()> {
+    let mut cursor = features;
+    while !cursor.is_done() {
+        if !cursor.takes(delimited(1)) {
+            return flaw(cursor.at, "expected an entry of the map of features");
+        }
+        let range = cursor.delimited()?;
+        let (key, value) = map_entry(Cursor::new(cursor.bytes, range))?;
+        entry(&cursor.bytes[key], value)?;
+    }
+    Ok(())
+}
+
+fn map_entry(mut cursor: Cursor) -> Parse<(Range<usize>, Range<usize>)> {
+    let start = cursor.at;
+    let (mut key, mut value) = (None, None);
+    for _ in 0..2 {
+        if cursor.is_done() {
+            break;
+        }
+        let at = cursor.at;
+        match cursor.varint()? {
+            0x0a if key.is_none() => key = Some(cursor.delimited()?),
+            0x12 if value.is_none() => value = Some(cursor.delimited()?),
+            _ => return flaw(at, "an entry of the map of features holds one key and one value"),
+        }
+    }
+    match (key, value) {
+        (Some(key), Some(value)) if cursor.is_done() => Ok((key, value)),
+        (Some(_), Some(_)) => flaw(cursor.at, "an entry of the map of features holds one key and one value"),
+        (None, _) => flaw(start, "an entry of the map of features has no key"),
+        (_, None) => flaw(start, "an entry of the map of features has no value"),
+    }
+}
+
+/// Calls `field` with number and content of each of the fields 1 to `known` of a message, all of them
+/// messages, and skips others. A message that claims to reach beyond the end ends there.
+pub fn fields<'a>(message: Cursor<'a>, known: u8, field: &mut impl FnMut(u8, Cursor<'a>) -> Parse<()>) -> Parse<()> {
+    let mut cursor = message;
+    while let Some(tag) = cursor.peek() {
+        let Some(number) = (1..=known).find(|n| tag == delimited(*n)) else {
+            let tag = cursor.varint()?;
+            cursor.skip(tag)?;
+            continue;
+        };
+        cursor.at += 1;
+        let length = usize::try_from(cursor.varint()?).unwrap_or(usize::MAX);
+        let end = cursor.at.saturating_add(length).min(cursor.bytes.len());
+        field(number, Cursor::new(cursor.bytes, cursor.at..end))?;
+        cursor.at = end;
+    }
+    Ok(())
+}
+
+/// Calls `entry` with each feature of a tf.Example: its key and where it stands.
+pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMut(&'a [u8], Range<usize>) -> Parse<()>) -> Parse<()> {
+    fields(Cursor::new(bytes, record), 1, &mut |_, features| entries(features, entry))
+}
+
+/// The three lists that a feature can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bytes,
+    Float,
+    Int64,
+}
+
+impl Kind {
+    /// As tf.train.Feature names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Bytes => "bytes_list",
+            Kind::Float => "float_list",
+            Kind::Int64 => "int64_list",
+        }
+    }
+}
+
+/// The kind of a feature and the cursor over its list; `None` for a feature without a kind.
+#[inline]
+pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(Kind, Cursor<'_>)>> {
+    let mut cursor = Cursor::new(bytes, feature);
+    let kind = match cursor.peek() {
+        None => return Ok(None),
+        Some(0x0a) => Kind::Bytes,
+        Some(0x12) => Kind::Float,
+        Some(0x1a) => Kind::Int64,
+        Some(_) => return flaw(cursor.at, "a feature that is neither bytes_list nor float_list nor int64_list"),
+    };
+    cursor.at += 1;
+    let range = cursor.delimited()?;
+    Ok(Some((kind, Cursor::new(bytes, range))))
+}
+
+/// Calls `value` with each item of a bytes_list.
+#[inline]
+pub fn each_bytes<'a>(list: Cursor<'a>, value: &mut impl FnMut(&'a [u8])) -> Parse<()> {
+    let mut cursor = list;
+    while !cursor.is_done() {
+        if !cursor.takes(delimited(1)) {
+            return flaw(cursor.at, "expected an item of a bytes_list");
+        }
+        let range = cursor.delimited()?;
+        value(&cursor.bytes[range]);
+    }
+    Ok(())
+}
+
+/// How the numbers of a list are written.
+pub enum Numbers<'a> {
+    /// One after the other.
+    Packed(Cursor<'a>),
+    /// Each behind a tag.
+    Tagged(Cursor<'a>),
+}
+
+/// The numbers of a float_list or int64_list. Behind a packed run nothing is read.
+#[inline]
+pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
+    let mut cursor = list;
+    match cursor.peek() {
+        Some(tag) if tag == delimited(1) => {
+            cursor.at += 1;
+            let range = cursor.delimited()?;
+            Ok(Numbers::Packed(Cursor::new(cursor.bytes, range)))
+        }
+        Some(tag) if tag != tagged => flaw(cursor.at, "expected the numbers of a list"),
+        _ => Ok(Numbers::Tagged(cursor)),
+    }
+}
+
+/// The tag byte of an unpacked int64.
+pub const TAGGED_INT64: u8 = 0x08;
+/// The tag byte of an unpacked float.
+pub const TAGGED_FLOAT: u8 = 0x0d;
+
+/// Appends the integers of a list.
+#[inline]
+pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
+    match numbers(list, TAGGED_INT64)? {
+        Numbers::Packed(cursor) => packed_varints(cursor, out),
+        Numbers::Tagged(mut cursor) => {
+            while !cursor.is_done() {
+                if !cursor.takes(TAGGED_INT64) {
+                    return flaw(cursor.at, "expected a number of an int64_list");
+                }
+                out.push(cursor.varint()?.cast_signed());
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Appends the floats of a list. Up to three bytes behind the last whole float of a packed run are
+/// no float, as in TensorFlow.
+#[inline]
+pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
+    match numbers(list, TAGGED_FLOAT)? {
+        Numbers::Packed(cursor) => {
+            let (whole, _) = cursor.rest().as_chunks::<4>();
+            out.extend(whole.iter().map(|b| f32::from_le_bytes(*b)));
+            Ok(())
+        }
+        Numbers::Tagged(mut cursor) => {
+            while !cursor.is_done() {
+                if !cursor.takes(TAGGED_FLOAT) {
+                    return flaw(cursor.at, "expected a number of a float_list");
+                }
+                let Some(bytes) = cursor.rest().first_chunk::<4>() else {
+                    return flaw(cursor.at, "the bytes end inside a float");
+                };
+                out.push(f32::from_le_bytes(*bytes));
+                cursor.at += 4;
+            }
+            Ok(())
+        }
+    }
+}
+
+const CONTINUES: u64 = 0x8080_8080_8080_8080;
+
+/// Appends the varints that fill the cursor.
+fn packed_varints(mut cursor: Cursor, out: &mut Vec<i64>) -> Parse<()> {
+    let bytes = cursor.rest();
+    let count = bytes.iter().filter(|b| **b < 0x80).count();
+    if bytes.last().is_some_and(|b| *b >= 0x80) {
+        return flaw(cursor.end(), "the bytes end inside a varint");
+    }
+    let start = out.len();
+    out.resize(start + count, 0);
+    let mut slots = out[start..].iter_mut();
+    // Eight bytes at a time, as long as there are eight.
+    while let Some(word) = cursor.rest().first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & CONTINUES;
+        if ends == CONTINUES {
+            for (slot, byte) in slots.by_ref().take(8).zip(word.to_le_bytes()) {
+                *slot = i64::from(byte);
+            }
+            cursor.at += 8;
+        } else if ends == 0 {
+            let Some(slot) = slots.next() else { break };
+            *slot = cursor.long_varint()?.cast_signed();
+        } else {
+            let (mut ends, mut used) = (ends, 0u32);
+            while ends != 0 {
+                let Some(slot) = slots.next() else { break };
+                let end = ends.trailing_zeros() + 1;
+                let groups = (word << (64 - end)) >> (64 - end) >> used;
+                *slot = compact(groups).cast_signed();
+                used = end;
+                ends &= ends - 1;
+            }
+            cursor.at += used as usize / 8;
+        }
+    }
+    for slot in slots {
+        *slot = cursor.varint()?.cast_signed();
+    }
+    Ok(())
+}
+
+/// The 7-bit groups of up to eight bytes, joined.
+#[inline]
+fn compact(groups: u64) -> u64 {
+    let x = groups & !CONTINUES;
+    let x = (x & 0x007f_007f_007f_007f) | ((x & 0x7f00_7f00_7f00_7f00) >> 1);
+    let x = (x & 0x0000_3fff_0000_3fff) | ((x & 0x3fff_0000_3fff_0000) >> 2);
+    (x & 0x0000_0000_0fff_ffff) | ((x & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// How many numbers a packed or tagged list of integers holds, without decoding them.
+pub fn count_int64s(list: Cursor) -> Parse<usize> {
+    match numbers(list, TAGGED_INT64)? {
+        Numbers::Packed(cursor) => Ok(cursor.rest().iter().filter(|b| **b < 0x80).count()),
+        Numbers::Tagged(mut cursor) => {
+            let mut n = 0;
+            while !cursor.is_done() {
+                if !cursor.takes(TAGGED_INT64) {
+                    return flaw(cursor.at, "expected a number of an int64_list");
+                }
+                cursor.varint()?;
+                n += 1;
+            }
+            Ok(n)
+        }
+    }
+}
+
+/// How many floats a list holds.
+pub fn count_floats(list: Cursor) -> Parse<usize> {
+    Ok(match numbers(list, TAGGED_FLOAT)? {
+        Numbers::Packed(cursor) => cursor.rest().len() / 4,
+        Numbers::Tagged(cursor) => cursor.rest().len() / 5,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn varint(mut value: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+        out
+    }
+
+    #[test]
+    fn packed_varints_of_every_length_and_neighbourhood() {
+        let values: Vec<u64> = (0..64).flat_map(|b| [1u64 << b, (1u64 << b) - 1, !(1u64 << b)]).collect();
+        for step in [1, 3, 7, 11] {
+            let picked: Vec<u64> = (0..values.len()).map(|i| values[i * step % values.len()]).collect();
+            let bytes: Vec<u8> = picked.iter().flat_map(|v| varint(*v)).collect();
+            let mut out = vec![7];
+            packed_varints(Cursor::new(&bytes, 0..bytes.len()), &mut out).unwrap();
+            assert_eq!(out[1..], picked.iter().map(|v| v.cast_signed()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn varints_may_be_longer_than_they_need_to_but_not_than_ten_bytes() {
+        let parse = |bytes: &[u8]| {
+            let mut out = Vec::new();
+            packed_varints(Cursor::new(bytes, 0..bytes.len()), &mut out).map(|()| out)
+        };
+        assert_eq!(parse(&[0x81, 0x80, 0x80, 0x00]).unwrap(), [1]);
+        assert_eq!(parse(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]).unwrap(), [-1]);
+        assert!(parse(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]).is_err());
+        assert!(parse(&[0x80]).is_err());
+        let mut long = vec![0x80; 64];
+        long.push(0);
+        assert!(parse(&long).is_err());
+    }
+}
