@@ -7,6 +7,7 @@
 mod jsonl;
 mod none;
 mod text;
+mod tfrecord;
 
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
@@ -20,7 +21,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// All formats. Adding one is one file, its `mod` line and its line here.
-pub static FORMATS: &[&dyn Format] = &[&jsonl::Jsonl, &jsonl::Json, &text::Text, &none::Nothing];
+pub static FORMATS: &[&dyn Format] = &[&tfrecord::TfRecord, &jsonl::Jsonl, &jsonl::Json, &text::Text, &none::Nothing];
 
 /// A file format.
 pub trait Format: Sync {

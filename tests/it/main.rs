@@ -11,3 +11,5 @@ mod oracle_compare;
 mod random;
 mod readme;
 mod tatter;
+mod tfexample;
+mod tfrecord;

@@ -45,7 +45,13 @@ fn internal() -> Error {
 
 /// `above` are the partitions of the axes above, outermost first: they lead from an item back to its
 /// record. `alive` says which records are not null further out.
-fn build(node: &Node, mut leaves: Vec<Tensor>, above: &[RowPartition], alive: Option<&NullBuffer>, bad: &mut Vec<Bad>) -> Result<Option<Tensor>> {
+fn build(
+    node: &Node,
+    mut leaves: Vec<Tensor>,
+    above: &[RowPartition],
+    alive: Option<&NullBuffer>,
+    bad: &mut Vec<Bad>,
+) -> Result<Option<Tensor>> {
     let Node::Struct { path, levels, optional, fields } = node else {
         return Ok(leaves.pop());
     };

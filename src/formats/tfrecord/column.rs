@@ -284,7 +284,8 @@ impl Nested {
                         what: what.into(),
                         widens: false,
                     })?;
-                    if leaf.dims.get(i + 1).is_some_and(|d| d.size == Size::Uniform) && splits[first - 1..].windows(3).any(|w| w[1] - w[0] != w[2] - w[1])
+                    if leaf.dims.get(i + 1).is_some_and(|d| d.size == Size::Uniform)
+                        && splits[first - 1..].windows(3).any(|w| w[1] - w[0] != w[2] - w[1])
                     {
                         return flaw(at, format!("axis {} has rows of different lengths inside the record", i + 1));
                     }
@@ -468,7 +469,16 @@ struct Entries {
 impl Entries {
     fn new(features: &[usize], sorted: bool, ndims: usize) -> Entries {
         let numbers = vec![Vec::new(); ndims];
-        Entries { features: features.to_vec(), sorted, ndims, ends: vec![0], indices: Vec::new(), shapes: Vec::new(), order: Vec::new(), numbers }
+        Entries {
+            features: features.to_vec(),
+            sorted,
+            ndims,
+            ends: vec![0],
+            indices: Vec::new(),
+            shapes: Vec::new(),
+            order: Vec::new(),
+            numbers,
+        }
     }
 
     fn read(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<Vec<i64>> {

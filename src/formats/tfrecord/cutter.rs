@@ -119,7 +119,7 @@ impl Cutter {
         let mut want = BLOCK_NBYTES;
         loop {
             self.window.fill(&mut self.source, want, &self.name)?;
-            let (payloads, end, stop) = self.scan();
+            let (payloads, end, stop) = self.whole_records();
             if !payloads.is_empty() {
                 return Ok(Some(Cut::Block(self.take(payloads, end, stop))));
             }
@@ -137,7 +137,7 @@ impl Cutter {
     }
 
     /// The payloads of the whole records at the start of the window, where they end, and why there.
-    fn scan(&self) -> (Vec<Range<usize>>, usize, Stop) {
+    fn whole_records(&self) -> (Vec<Range<usize>>, usize, Stop) {
         let bytes = self.window.bytes.as_slice();
         let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
         let (mut payloads, mut at) = (Vec::new(), 0usize);
@@ -242,7 +242,8 @@ impl Cutter {
     }
 
     fn too_long(&self, length: u64, record: u64, at: usize) -> Error {
-        let error = Error::data(format!("the record's length is {length} bytes, more than the {} of --max-record-bytes", self.max_record_bytes));
+        let error =
+            Error::data(format!("the record's length is {length} bytes, more than the {} of --max-record-bytes", self.max_record_bytes));
         self.at(error, record, at)
     }
 

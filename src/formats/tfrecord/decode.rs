@@ -163,7 +163,12 @@ impl Decoder {
 
     fn wrong_payload(&self, block: &Block, row: usize) -> Error {
         let error = Error::data("the checksum of the record's payload is wrong");
-        self.at(block, row, block.frame_offset(row), error.help("leave such records out with --on-error skip, or do not check with --no-verify"))
+        self.at(
+            block,
+            row,
+            block.frame_offset(row),
+            error.help("leave such records out with --on-error skip, or do not check with --no-verify"),
+        )
     }
 
     fn unusable(&self, block: &Block, row: usize, bad: Bad) -> Unusable {

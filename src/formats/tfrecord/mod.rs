@@ -4,12 +4,17 @@
 //! bytes -> cutter   blocks of whole records, by the lengths in their frames; damage is skipped by resync
 //!       -> decode   structure of all records, then column by column (plan, column, values, assemble)
 //!       -> observe  the types of features, for inference
+//!
+//! chunk -> flatten  fields to features
+//!       -> encode   framed records
 //! ```
 
 mod assemble;
 mod column;
 mod cutter;
 mod decode;
+mod encode;
+mod flatten;
 pub mod framing;
 mod observe;
 mod plan;
@@ -20,7 +25,7 @@ pub mod wire;
 use crate::chunk::Decoded;
 use crate::demand::Wanted;
 use crate::error::Result;
-use crate::formats::{Format, Inference, Observed, Reader, Request, Task, Tasks};
+use crate::formats::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
@@ -50,6 +55,10 @@ impl Format for TfRecord {
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(TfRecordReader { input })))
     }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(encode::TfRecordWriter::new(schema, options).map(|w| Box::new(w) as Box<dyn Writer>))
+    }
 }
 
 struct TfRecordReader {
@@ -69,7 +78,7 @@ impl Reader for TfRecordReader {
         }
         let look = Arc::new(observe::Look {
             wanted: request.wanted.clone(),
-            declared: observe::declared_features(&request.declared),
+            declared: observe::declared_features(&request.declared.fields),
             verify: !request.options.no_verify,
             input: self.input.name().clone(),
         });
@@ -115,5 +124,8 @@ impl Reader for TfRecordReader {
 fn known_schema(request: &Request) -> Option<Schema> {
     let Wanted::Matching(patterns) = &request.wanted else { return None };
     let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && plan::is_complete(&f.ty));
-    patterns.iter().all(declared).then(|| Schema::new(request.declared.fields.iter().filter(|f| plan::is_complete(&f.ty)).cloned().collect()))
+    patterns
+        .iter()
+        .all(declared)
+        .then(|| Schema::new(request.declared.fields.iter().filter(|f| plan::is_complete(&f.ty)).cloned().collect()))
 }

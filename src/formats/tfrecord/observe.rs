@@ -163,40 +163,46 @@ impl Observed for Seen {
             }
         }
         seen.sort_by_key(|(name, feature)| (feature.first, *name));
-        let declared = declared_features(&request.declared);
         let scalars = Scalars::new(request)?;
         scalars.check(&seen)?;
-        let mut fields: Vec<Field> = request.declared.fields.iter().filter(|f| is_complete(&f.ty)).cloned().collect();
-        let mut clashes = Vec::new();
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
-        let mut taken: HashSet<String> = declared;
-        for (name, _) in &seen {
-            taken.extend(self.beside(name, &named));
-        }
+        // What is declared stands where its first feature does, or last.
+        let mut declared: Vec<(&Field, HashSet<String>)> = request
+            .declared
+            .fields
+            .iter()
+            .filter(|f| is_complete(&f.ty))
+            .map(|f| (f, declared_features(std::slice::from_ref(f))))
+            .collect();
+        let beside: HashSet<String> = seen.iter().flat_map(|(name, _)| self.beside(name, &named)).collect();
+        let (mut fields, mut clashes, mut known) = (Vec::new(), Vec::new(), HashSet::new());
         for (name, feature) in &seen {
-            if taken.contains(*name) && !name.ends_with("/values") || fields.iter().any(|f| f.name == *name) {
+            while let Some(at) = declared.iter().position(|(f, features)| f.name == *name || features.contains(*name)) {
+                let (field, features) = declared.remove(at);
+                fields.push(field.clone());
+                known.extend(features.into_iter().chain([field.name.clone()]));
+            }
+            if known.contains(*name) {
                 continue;
             }
             if let Some(field) = self.sparse(name, &named) {
-                if !fields.iter().any(|f| f.name == field.name) {
-                    fields.push(field);
+                fields.push(field);
+            } else if !beside.contains(*name) {
+                match feature.dtype() {
+                    Ok(dtype) => fields.push(self.field(name, feature, dtype, &scalars, &named)),
+                    Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
                 }
-                continue;
-            }
-            if taken.contains(*name) {
-                continue;
-            }
-            match feature.dtype() {
-                Ok(dtype) => fields.push(self.field(name, feature, dtype, &scalars, &named)),
-                Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
             }
         }
+        fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
         if !clashes.is_empty() {
             let mut error = Error::data("features have lists of different kinds in different records");
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(error.help("a feature that is not used is not looked at: leave it out with `drop`, or name the others with `select`"));
+            return Err(
+                error.help("a feature that is not used is not looked at: leave it out with `drop`, or name the others with `select`")
+            );
         }
         Ok(Schema::new(fields))
     }
@@ -211,7 +217,7 @@ impl Seen {
     fn beside(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Vec<String> {
         let holds_ints = |feature: &String| named.get(feature.as_str()).is_some_and(|f| f.is_int64_only());
         if let Some(field) = name.strip_suffix("/values").filter(|_| self.sparse(name, named).is_some()) {
-            return (0..).map(|i| indices_name(field, i)).take_while(holds_ints).chain([name.to_owned()]).collect();
+            return (0..).map(|i| indices_name(field, i)).take_while(holds_ints).collect();
         }
         (1..).map(|i| row_lengths_name(name, i)).take_while(holds_ints).collect()
     }
@@ -225,7 +231,8 @@ impl Seen {
         }
         let values = named.get(name)?;
         let mut ty = Type::sparse(values.dtype().ok()?, vec![Dim::UNIFORM; ndims]);
-        let anywhere = (0..ndims).filter_map(|i| named.get(indices_name(field, i).as_str())).chain([values]).any(|f| f.present == self.records);
+        let anywhere =
+            (0..ndims).filter_map(|i| named.get(indices_name(field, i).as_str())).chain([values]).any(|f| f.present == self.records);
         ty.optional = !anywhere;
         Some(Field::new(field, ty))
     }
@@ -329,7 +336,7 @@ impl Scalars {
 }
 
 /// The names of the features that the fields of `--schema` are read from.
-pub fn declared_features(declared: &Schema) -> HashSet<String> {
+pub fn declared_features(declared: &[Field]) -> HashSet<String> {
     fn add(field: &Field, name: &str, sparse_at: usize, out: &mut HashSet<String>) {
         let source = &field.source;
         if let Element::Struct(fields) = &field.ty.element {
@@ -345,7 +352,11 @@ pub fn declared_features(declared: &Schema) -> HashSet<String> {
         out.extend(source.at.iter().cloned());
         for split in &source.split_by {
             match split {
-                SplitBy::RowLengths(f) | SplitBy::RowSplits(f) | SplitBy::RowStarts(f) | SplitBy::RowLimits(f) | SplitBy::ValueRowids(f) => {
+                SplitBy::RowLengths(f)
+                | SplitBy::RowSplits(f)
+                | SplitBy::RowStarts(f)
+                | SplitBy::RowLimits(f)
+                | SplitBy::ValueRowids(f) => {
                     out.insert(f.clone());
                 }
                 SplitBy::UniformRowLength(_) => {}
@@ -360,7 +371,7 @@ pub fn declared_features(declared: &Schema) -> HashSet<String> {
         }
     }
     let mut out = HashSet::new();
-    for field in &declared.fields {
+    for field in declared {
         add(field, &field.name, field.ty.rank(), &mut out);
     }
     out

@@ -130,11 +130,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The number of the feature of that name, if it is looked at.
-    pub fn feature(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
-    }
-
     fn slot(&mut self, name: String) -> usize {
         let next = self.features.len();
         *self.index.entry(name.clone()).or_insert_with(|| {
@@ -170,7 +165,9 @@ impl Plan {
             return Err(Error::usage("a structure inside a leaf"));
         };
         if let DType::Arrow(_) = dtype {
-            return Err(Error::usage(format!("a feature of a tf.Example holds no {dtype}")).help("it holds integers, floats, strings or bytes"));
+            return Err(
+                Error::usage(format!("a feature of a tf.Example holds no {dtype}")).help("it holds integers, floats, strings or bytes")
+            );
         }
         let named = source.values.clone();
         let (values, shape) = if ty.is_sparse() {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::schema::DType;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float16Array, Float32Array, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray,
+    ArrayRef, ArrowPrimitiveType, BooleanArray, Float16Array, Float32Array, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray,
     NullArray, PrimitiveArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};

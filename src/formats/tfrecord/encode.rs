@@ -1,0 +1,221 @@
+//! Chunks to framed records.
+//!
+//! The sizes of all lists are computed first, column by column; then each record is written front to
+//! back into its place.
+
+use super::flatten::{Feature, Values, check, flatten};
+use super::framing::{FOOTER, HEADER, masked_crc};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::{Encode, Encoded, Writer};
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::tensor::RowPartition;
+use std::io::Write;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Writes TFRecords of tf.Example.
+pub struct TfRecordWriter {
+    encoder: Arc<Encoder>,
+    out: Option<Box<dyn Write + Send>>,
+}
+
+struct Encoder {
+    schema: Arc<Schema>,
+}
+
+/// Framed records.
+struct Frames(Vec<u8>);
+
+impl TfRecordWriter {
+    /// # Errors
+    /// The schema is one that a tf.Example cannot hold.
+    pub fn new(schema: &Arc<Schema>, options: &Options) -> Result<TfRecordWriter> {
+        check(schema, options)?;
+        Ok(TfRecordWriter { encoder: Arc::new(Encoder { schema: schema.clone() }), out: None })
+    }
+}
+
+impl Writer for TfRecordWriter {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.out = Some(out);
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let (Ok(frames), Some(out)) = (encoded.downcast::<Frames>(), &mut self.out) else {
+            return Err(Error::data("internal: frames of another format"));
+        };
+        out.write_all(&frames.0).map_err(|e| Error::io("the output", "writing", &e))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        match self.out.take() {
+            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "writing", &e)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let features = flatten(&self.schema, &chunk)?;
+        Ok(Box::new(Frames(frames(&features, chunk.nrows))))
+    }
+}
+
+/// The framed records of `nrows` rows of features.
+fn frames(features: &[Feature], nrows: usize) -> Vec<u8> {
+    let columns: Vec<Column> = features.iter().map(|f| Column::new(f, nrows)).collect();
+    let entries = |row: usize| columns.iter().map(|c| c.entry_nbytes(row)).filter(|n| *n > 0).map(delimited_nbytes).sum::<usize>();
+    let sizes: Vec<usize> = (0..nrows).map(entries).collect();
+    let payload = |entries: usize| if entries == 0 { 0 } else { delimited_nbytes(entries) };
+    let total: usize = sizes.iter().map(|n| HEADER + payload(*n) + FOOTER).sum();
+    let mut out = Vec::with_capacity(total);
+    for (row, entries) in sizes.into_iter().enumerate() {
+        let length = (payload(entries) as u64).to_le_bytes();
+        out.extend_from_slice(&length);
+        out.extend_from_slice(&masked_crc(&length).to_le_bytes());
+        let start = out.len();
+        if entries > 0 {
+            head(&mut out, 0x0a, entries);
+            columns.iter().for_each(|c| c.write(row, &mut out));
+        }
+        let crc = masked_crc(&out[start..]);
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+    out
+}
+
+/// A feature with the size of its list in each record.
+struct Column<'a> {
+    feature: &'a Feature,
+    /// Tag, length and bytes of the key.
+    key: Vec<u8>,
+    /// The bytes of the values of each record, without tags around them.
+    nbytes: Vec<usize>,
+}
+
+impl<'a> Column<'a> {
+    fn new(feature: &'a Feature, nrows: usize) -> Column<'a> {
+        let mut key = Vec::with_capacity(feature.name.len() + 4);
+        head(&mut key, 0x0a, feature.name.len());
+        key.extend_from_slice(feature.name.as_bytes());
+        let ranges = (0..nrows).map(|row| range(feature.rows.as_ref(), row));
+        let nbytes = match &feature.values {
+            Values::Int64(values) => ranges.map(|r| values[r].iter().map(|v| varint_nbytes(v.cast_unsigned())).sum()).collect(),
+            Values::Float(_) => ranges.map(|r| 4 * r.len()).collect(),
+            Values::Bytes(offsets, _) => {
+                ranges.map(|r| offsets[r.start..=r.end].windows(2).map(|w| delimited_nbytes((w[1] - w[0]) as usize)).sum()).collect()
+            }
+        };
+        Column { feature, key, nbytes }
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        self.feature.valid.as_ref().is_none_or(|v| v.is_valid(row))
+    }
+
+    /// The bytes of the list: packed numbers have one more tag around them, unless there are none.
+    fn list_nbytes(&self, row: usize) -> usize {
+        match (&self.feature.values, self.nbytes[row]) {
+            (_, 0) => 0,
+            (Values::Bytes(..), n) => n,
+            (_, n) => delimited_nbytes(n),
+        }
+    }
+
+    /// The bytes of the entry of the map; 0: the record does not have the feature.
+    fn entry_nbytes(&self, row: usize) -> usize {
+        if !self.is_valid(row) {
+            return 0;
+        }
+        self.key.len() + delimited_nbytes(delimited_nbytes(self.list_nbytes(row)))
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
+        if !self.is_valid(row) {
+            return;
+        }
+        let list = self.list_nbytes(row);
+        head(out, 0x0a, self.entry_nbytes(row));
+        out.extend_from_slice(&self.key);
+        head(out, 0x12, delimited_nbytes(list));
+        let tag = match &self.feature.values {
+            Values::Bytes(..) => 0x0a,
+            Values::Float(_) => 0x12,
+            Values::Int64(_) => 0x1a,
+        };
+        head(out, tag, list);
+        if list == 0 {
+            return;
+        }
+        let range = range(self.feature.rows.as_ref(), row);
+        match &self.feature.values {
+            Values::Int64(values) => {
+                head(out, 0x0a, self.nbytes[row]);
+                values[range].iter().for_each(|v| varint(out, v.cast_unsigned()));
+            }
+            Values::Float(values) => {
+                head(out, 0x0a, self.nbytes[row]);
+                out.extend(values[range].iter().flat_map(|v| v.to_le_bytes()));
+            }
+            Values::Bytes(offsets, data) => {
+                for pair in offsets[range.start..=range.end].windows(2) {
+                    let value = &data[pair[0] as usize..pair[1] as usize];
+                    head(out, 0x0a, value.len());
+                    out.extend_from_slice(value);
+                }
+            }
+        }
+    }
+}
+
+fn range(rows: Option<&RowPartition>, row: usize) -> Range<usize> {
+    rows.map_or(row..row + 1, |p| p.range(row))
+}
+
+/// Bytes of a varint.
+fn varint_nbytes(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize) * 9 / 64 + 1
+}
+
+/// Bytes of a length-delimited field of one of the first 15 numbers.
+fn delimited_nbytes(n: usize) -> usize {
+    1 + varint_nbytes(n as u64) + n
+}
+
+/// Appends the tag and the length of a delimited field.
+fn head(out: &mut Vec<u8>, tag: u8, nbytes: usize) {
+    out.push(tag);
+    varint(out, nbytes as u64);
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_a_varint_is_what_it_takes() {
+        for bit in 0..64 {
+            for value in [1u64 << bit, (1 << bit) - 1, !(1 << bit)] {
+                let mut out = Vec::new();
+                varint(&mut out, value);
+                assert_eq!(out.len(), varint_nbytes(value), "{value}");
+            }
+        }
+    }
+}

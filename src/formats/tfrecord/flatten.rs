@@ -1,0 +1,407 @@
+//! A chunk as features: the mirror of [`super::plan`].
+//!
+//! Which features a field becomes is decided by its type, once; a chunk only fills them.
+
+use super::plan::{indices_name, kind_of, row_lengths_name, values_name};
+use super::wire::Kind;
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
+use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use std::collections::HashSet;
+
+/// One feature of a chunk.
+pub struct Feature {
+    pub name: String,
+    pub values: Values,
+    /// Which values belong to which record; `None`: one each.
+    pub rows: Option<RowPartition>,
+    /// Which records have it; `None`: all.
+    pub valid: Option<NullBuffer>,
+}
+
+/// The values of a feature in all records.
+pub enum Values {
+    Int64(ScalarBuffer<i64>),
+    Float(ScalarBuffer<f32>),
+    Bytes(ScalarBuffer<i64>, Buffer),
+}
+
+/// Checks that a tf.Example can hold records of this schema, in a way that reads back.
+///
+/// # Errors
+/// What it cannot hold, with the field and the way out; notices under `--strict`.
+pub fn check(schema: &Schema, options: &Options) -> Result<()> {
+    let mut names = Vec::new();
+    for field in &schema.fields {
+        let path = FieldPath::name(&field.name);
+        check_field(field, &path, &field.name, 0, options, &mut names)?;
+    }
+    let mut seen = HashSet::new();
+    if let Some((name, path)) = names.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+        return Err(Error::usage(format!("two fields would become the feature `{name}`"))
+            .in_field(path)
+            .help("give one another name: rename old=new"));
+    }
+    for (name, path) in &names {
+        let other = name
+            .strip_suffix("/row_lengths_1")
+            .or_else(|| name.strip_suffix("/values").filter(|x| seen.contains(indices_name(x, 0).as_str())));
+        let own = other.is_some_and(|x| path.names().join(".") == x);
+        if let Some(other) = other.filter(|x| !own && (seen.contains(x) || name.ends_with("/values"))) {
+            return Err(Error::usage(format!("a feature of this name would read back as a part of `{other}`"))
+                .in_field(path)
+                .help("give the field another name: rename old=new"));
+        }
+    }
+    Ok(())
+}
+
+fn check_field(
+    field: &Field,
+    path: &FieldPath,
+    name: &str,
+    outer: usize,
+    options: &Options,
+    names: &mut Vec<(String, FieldPath)>,
+) -> Result<()> {
+    let ty = &field.ty;
+    let drop = || format!("leave it out: drop {path}");
+    match &ty.element {
+        Element::Struct(fields) if fields.is_empty() => {
+            Err(Error::usage("a structure without fields has no feature in a tf.Example").in_field(path).help(drop()))
+        }
+        Element::Struct(fields) => {
+            for inner in fields {
+                check_field(inner, &path.join(&inner.name), &format!("{name}.{}", inner.name), outer + ty.rank(), options, names)?;
+            }
+            Ok(())
+        }
+        Element::Value(dtype) | Element::Sparse(dtype) => {
+            if let DType::Arrow(_) = dtype {
+                let error = Error::usage(format!("a tf.Example cannot hold {dtype}")).in_field(path);
+                return Err(error.help(format!("it holds integers, floats, strings and bytes; {}", drop())));
+            }
+            if *dtype == DType::Float64 {
+                options
+                    .notices
+                    .add(format!("{path}: float64 becomes float32, as a tf.Example has no float64"), options.strict)
+                    .map_err(|e| e.in_field(path))?;
+            }
+            if ty.is_sparse() {
+                return check_sparse(ty, path, name, outer, names);
+            }
+            names.push((name.to_owned(), path.clone()));
+            let levels = ty.dims.iter().skip(usize::from(outer == 0)).filter(|d| !matches!(d.size, Size::Known(_))).count();
+            names.extend((1..=levels).map(|level| (row_lengths_name(name, level), path.clone())));
+            Ok(())
+        }
+    }
+}
+
+fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &mut Vec<(String, FieldPath)>) -> Result<()> {
+    if outer > 0 {
+        let error = Error::usage("a tf.Example cannot hold sparse tensors in a list of structures").in_field(path);
+        return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {path}")));
+    }
+    if is_plain(ty) {
+        names.push((name.to_owned(), path.clone()));
+        return Ok(());
+    }
+    if ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_))) {
+        let known = Type::sparse(ty.dtype().cloned().unwrap_or(DType::Null), ty.dims.iter().map(|_| Dim::known(100)).collect());
+        return Err(Error::usage(format!("a tf.Example does not hold the dense_shape of {ty}: it must be the same in all records"))
+            .in_field(path)
+            .help(format!("say it: --schema '{path}: {known}' (with the real sizes), or from-sparse -f {path}")));
+    }
+    names.push((values_name(name), path.clone()));
+    names.extend((0..ty.rank()).map(|axis| (indices_name(name, axis), path.clone())));
+    Ok(())
+}
+
+/// `sparse<T>[?]` is stored as its values alone: what tf.io.VarLenFeature reads.
+fn is_plain(ty: &Type) -> bool {
+    ty.rank() == 1 && ty.dims.iter().all(|d| !matches!(d.size, Size::Known(_)))
+}
+
+/// The features of a chunk, in the order of the schema.
+///
+/// # Errors
+/// A value that a tf.Example cannot hold: the row, the field and the way out.
+pub fn flatten(schema: &Schema, chunk: &Chunk) -> Result<Vec<Feature>> {
+    let mut features = Vec::new();
+    for (field, column) in schema.fields.iter().zip(&chunk.columns) {
+        let mut walk = Walk { nrows: chunk.nrows, features: &mut features };
+        walk.field(
+            field,
+            column,
+            &Place { path: FieldPath::name(&field.name), name: field.name.clone(), dims: Vec::new(), above: Vec::new(), alive: None },
+        )?;
+    }
+    Ok(features)
+}
+
+struct Walk<'a> {
+    nrows: usize,
+    features: &'a mut Vec<Feature>,
+}
+
+/// Where in the record a tensor stands.
+struct Place {
+    path: FieldPath,
+    name: String,
+    /// The axes above.
+    dims: Vec<Dim>,
+    above: Vec<RowPartition>,
+    /// The records that are not null further out; `None`: all.
+    alive: Option<NullBuffer>,
+}
+
+impl Place {
+    fn record_of(&self, item: usize) -> usize {
+        self.above.iter().rev().fold(item, |item, p| row_of(p, item))
+    }
+
+    fn is_alive(&self, record: usize) -> bool {
+        self.alive.as_ref().is_none_or(|a| a.is_valid(record))
+    }
+
+    /// Refuses a null below the record.
+    fn no_nulls(&self, validity: Option<&NullBuffer>) -> Result<()> {
+        let Some(validity) = validity else { return Ok(()) };
+        for item in (0..validity.len()).filter(|i| validity.is_null(*i)) {
+            let record = self.record_of(item);
+            if self.is_alive(record) {
+                let top = self.path.names().first().map_or_else(String::new, |n| quoted(n));
+                return Err(Error::data("a tf.Example cannot hold a null inside a list")
+                    .in_field(&self.path)
+                    .at_row(record)
+                    .help(format!("put a value there: fill-null {}=...; or leave the field out: drop {top}", self.path)));
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&self, item: usize, message: String) -> Error {
+        Error::data(message).in_field(&self.path).at_row(self.record_of(item))
+    }
+}
+
+impl Walk<'_> {
+    fn field(&mut self, field: &Field, tensor: &Tensor, outer: &Place) -> Result<()> {
+        let ty = &field.ty;
+        let mut place = Place {
+            path: outer.path.clone(),
+            name: outer.name.clone(),
+            dims: outer.dims.clone(),
+            above: outer.above.clone(),
+            alive: outer.alive.clone(),
+        };
+        let mut tensor = tensor.clone();
+        for (axis, dim) in ty.list_dims().iter().enumerate() {
+            let Tensor::List(list) = tensor else {
+                return Err(Error::data("internal: a list dimension without a list"));
+            };
+            self.nulls(&mut place, list.validity(), axis == 0)?;
+            place.dims.push(dim.clone());
+            place.above.push(list.partition().clone());
+            tensor = list.into_values();
+        }
+        let outermost = ty.list_dims().is_empty();
+        match (&ty.element, tensor) {
+            (Element::Struct(fields), Tensor::Struct(s)) => {
+                self.nulls(&mut place, s.validity(), outermost)?;
+                if ty.optional && place.above.is_empty() {
+                    self.told_from_null(fields, s.fields(), &place)?;
+                }
+                for (inner, column) in fields.iter().zip(s.into_fields()) {
+                    let inside = Place {
+                        path: place.path.join(&inner.name),
+                        name: format!("{}.{}", place.name, inner.name),
+                        dims: place.dims.clone(),
+                        above: place.above.clone(),
+                        alive: place.alive.clone(),
+                    };
+                    self.field(inner, &column, &inside)?;
+                }
+                Ok(())
+            }
+            (Element::Value(dtype), Tensor::Leaf(array)) => {
+                if *dtype == DType::Null {
+                    return no_dtype(&place, array.len(), self.nrows);
+                }
+                self.nulls(&mut place, array.nulls().filter(|n| n.null_count() > 0), outermost)?;
+                self.leaf(dtype, &array, place)
+            }
+            (Element::Sparse(dtype), Tensor::Sparse(sparse)) => {
+                self.nulls(&mut place, sparse.validity(), true)?;
+                self.sparse(ty, dtype, &sparse, place)
+            }
+            _ => Err(Error::data("internal: a tensor that is not of its type").in_field(&place.path)),
+        }
+    }
+
+    /// At the record itself a null is a feature that is not there; further in there is no room for it.
+    fn nulls(&self, place: &mut Place, validity: Option<&NullBuffer>, outermost: bool) -> Result<()> {
+        if place.above.is_empty() && outermost {
+            place.alive = NullBuffer::union(place.alive.as_ref(), validity);
+            return Ok(());
+        }
+        place.no_nulls(validity)
+    }
+
+    /// A structure that may be null itself must not have null fields only.
+    fn told_from_null(&self, fields: &[Field], columns: &[Tensor], place: &Place) -> Result<()> {
+        if !fields.iter().all(|f| f.ty.optional) {
+            return Ok(());
+        }
+        let validities: Vec<_> = columns.iter().map(Tensor::validity).collect();
+        let empty = |row: &usize| validities.iter().all(|v| v.as_ref().is_some_and(|v| v.is_null(*row)));
+        match (0..self.nrows).filter(|row| place.is_alive(*row)).find(empty) {
+            Some(row) => Err(place
+                .error(row, "in a tf.Example a structure whose fields are all null cannot be told from null".to_owned())
+                .help(format!("fill-null {}.{}=..., or drop {}", place.path, fields.first().map_or("", |f| f.name.as_str()), place.path))),
+            None => Ok(()),
+        }
+    }
+
+    fn leaf(&mut self, dtype: &DType, array: &ArrayRef, place: Place) -> Result<()> {
+        let values = values(dtype, array, &place)?;
+        let rows = merged(&place.above);
+        self.features.push(Feature { name: place.name.clone(), values, rows, valid: place.alive.clone() });
+        let mut level = 0;
+        for (axis, dim) in place.dims.iter().enumerate().skip(1) {
+            if matches!(dim.size, Size::Known(_)) {
+                continue;
+            }
+            level += 1;
+            let lengths: Vec<i64> = place.above[axis].row_lengths().map(|n| n as i64).collect();
+            self.features.push(Feature {
+                name: row_lengths_name(&place.name, level),
+                values: Values::Int64(lengths.into()),
+                rows: merged(&place.above[..axis]),
+                valid: place.alive.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    fn sparse(&mut self, ty: &Type, dtype: &DType, sparse: &Sparse, mut place: Place) -> Result<()> {
+        let (ndims, nrows, entries) = (sparse.ndims(), sparse.nrows(), sparse.entries());
+        let plain = is_plain(ty);
+        for row in (0..nrows).filter(|row| place.is_alive(*row)) {
+            let shape = sparse.shape_of(row);
+            if plain {
+                let straight = entries.range(row).enumerate().all(|(i, entry)| sparse.index_of(entry) == [i as i64]);
+                if !straight || shape != [entries.row_length(row) as i64] {
+                    return Err(place
+                        .error(row, "a tf.Example holds a sparse vector of unknown size only if it has a value at each index".to_owned())
+                        .help(format!("say its size: --schema '{}: {}'", place.path, Type::sparse(dtype.clone(), vec![Dim::known(100)]))));
+                }
+            } else if shape.iter().zip(&ty.dims).any(|(n, d)| !matches!(d.size, Size::Known(size) if i64::try_from(size) == Ok(*n))) {
+                return Err(place.error(row, format!("the dense_shape is {shape:?}, and {:?} in the schema", sizes(ty))));
+            }
+        }
+        let name = place.name.clone();
+        if !plain {
+            place.name = values_name(&name);
+        }
+        place.above.push(entries.clone());
+        place.no_nulls(sparse.values().nulls())?;
+        let values = values(dtype, sparse.values(), &place)?;
+        self.features.push(Feature { name: place.name.clone(), values, rows: Some(entries.clone()), valid: place.alive.clone() });
+        for axis in (0..ndims).filter(|_| !plain) {
+            let along: Vec<i64> = (0..entries.nvals()).filter_map(|entry| sparse.index_of(entry).get(axis).copied()).collect();
+            self.features.push(Feature {
+                name: indices_name(&name, axis),
+                values: Values::Int64(along.into()),
+                rows: Some(entries.clone()),
+                valid: place.alive.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn sizes(ty: &Type) -> Vec<u64> {
+    ty.dims.iter().filter_map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect()
+}
+
+/// All partitions merged into one: which values belong to which record.
+fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
+    let (first, rest) = partitions.split_first()?;
+    Some(rest.iter().fold(first.clone(), |outer, inner| outer.merge(inner)))
+}
+
+/// A field without a dtype is null everywhere: no feature. Lists without a dtype have no kind to be written as.
+fn no_dtype(place: &Place, values: usize, nrows: usize) -> Result<()> {
+    if place.above.is_empty() {
+        return Ok(());
+    }
+    match (0..nrows).find(|row| place.is_alive(*row)) {
+        Some(row) if values == 0 => Err(Error::data("an empty list of unknown dtype has no place in a tf.Example: a feature is of a kind")
+            .in_field(&place.path)
+            .at_row(row)
+            .help(format!("say what it would hold: --schema '{}: int64[?]'; or leave it out: drop {0}", place.path))),
+        Some(row) => Err(Error::data("a tf.Example cannot hold a null inside a list").in_field(&place.path).at_row(row)),
+        None => Ok(()),
+    }
+}
+
+fn widen<T: ArrowPrimitiveType>(array: &ArrayRef) -> Values
+where
+    T::Native: Into<i64>,
+{
+    Values::Int64(array.as_primitive::<T>().values().iter().map(|v| (*v).into()).collect())
+}
+
+/// The values of an array as a feature holds them.
+fn values(dtype: &DType, array: &ArrayRef, place: &Place) -> Result<Values> {
+    Ok(match dtype {
+        DType::Int64 => Values::Int64(array.as_primitive::<Int64Type>().values().clone()),
+        DType::Bool => Values::Int64(array.as_boolean().values().iter().map(i64::from).collect()),
+        DType::Int8 => widen::<Int8Type>(array),
+        DType::Int16 => widen::<Int16Type>(array),
+        DType::Int32 => widen::<Int32Type>(array),
+        DType::UInt8 => widen::<UInt8Type>(array),
+        DType::UInt16 => widen::<UInt16Type>(array),
+        DType::UInt32 => widen::<UInt32Type>(array),
+        DType::UInt64 => {
+            let array = array.as_primitive::<UInt64Type>();
+            let too_large = |i: usize| !array.is_null(i) && array.value(i) > i64::MAX.unsigned_abs();
+            if let Some(i) = (0..array.len()).find(|i| too_large(*i) && place.is_alive(place.record_of(*i))) {
+                let message = format!("{} is more than a tf.Example holds: its integers are int64", array.value(i));
+                return Err(place.error(i, message).help(format!("write it as text or as a float: cast {}=float64", place.path)));
+            }
+            Values::Int64(array.values().iter().map(|v| v.cast_signed()).collect())
+        }
+        DType::Float16 => Values::Float(array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32()).collect()),
+        DType::Float32 => Values::Float(array.as_primitive::<Float32Type>().values().clone()),
+        DType::Float64 => {
+            let array = array.as_primitive::<Float64Type>();
+            let narrow: ScalarBuffer<f32> = array.values().iter().map(|v| *v as f32).collect();
+            let overflows = |i: usize| narrow[i].is_infinite() && array.value(i).is_finite() && !array.is_null(i);
+            if let Some(i) = (0..array.len()).find(|i| overflows(*i) && place.is_alive(place.record_of(*i))) {
+                return Err(place.error(i, format!("{:e} is more than a tf.Example holds: its floats are float32", array.value(i))));
+            }
+            Values::Float(narrow)
+        }
+        _ if kind_of(dtype) == Some(Kind::Bytes) => {
+            if let Some(text) = array.as_string_opt::<i64>() {
+                Values::Bytes(text.offsets().inner().clone(), text.values().clone())
+            } else {
+                let bytes = array.as_binary::<i64>();
+                Values::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
+            }
+        }
+        other => return Err(Error::data(format!("internal: a feature of dtype {other}")).in_field(&place.path)),
+    })
+}
