@@ -4,8 +4,10 @@
 //! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
 //! no threads, locks or channels and never see verbs.
 
+mod arrow;
 mod jsonl;
 mod none;
+mod parquet;
 mod text;
 mod tfrecord;
 
@@ -21,7 +23,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// All formats. Adding one is one file, its `mod` line and its line here.
-pub static FORMATS: &[&dyn Format] = &[&tfrecord::TfRecord, &jsonl::Jsonl, &jsonl::Json, &text::Text, &none::Nothing];
+pub static FORMATS: &[&dyn Format] = &[
+    &tfrecord::TfRecord,
+    &parquet::Parquet,
+    &arrow::Arrow::File,
+    &arrow::Arrow::Stream,
+    &jsonl::Jsonl,
+    &jsonl::Json,
+    &text::Text,
+    &none::Nothing,
+];
 
 /// A file format.
 pub trait Format: Sync {

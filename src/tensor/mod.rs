@@ -31,6 +31,7 @@ pub mod build;
 pub mod builder;
 pub mod concat;
 pub mod equal;
+pub mod fill;
 pub mod gather;
 pub mod literal;
 pub mod merge;
@@ -38,6 +39,7 @@ pub mod pad;
 pub mod partition;
 pub mod runs;
 pub mod sparse;
+pub mod widen;
 
 pub use partition::RowPartition;
 pub use sparse::Sparse;

@@ -1,0 +1,130 @@
+//! The columns of one file, made to fit the schema of the run: chosen, named, retyped, filled up.
+//!
+//! Parquet and Arrow files know their types, but several files are read under one schema, and `--schema`
+//! may ask for other types than the file has.
+
+use crate::chunk::{Chunk, Origin};
+use crate::demand::Wanted;
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::{Field, Schema, Type, unify};
+use crate::tensor::Tensor;
+use crate::tensor::arrow::from_arrow;
+use arrow_array::ArrayRef;
+use arrow_schema::FieldRef;
+
+/// The schema of a file with what `--schema` says laid over it. A column that another field is read `from`
+/// is no field of its own, unless it is named, too.
+pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
+    let is_source = |name: &String| declared.fields.iter().any(|f| f.source.values.as_ref() == Some(name));
+    found.fields.retain(|f| !is_source(&f.name) || declared.index_of(&f.name).is_some());
+    unify::overlay(declared, &found)
+}
+
+/// How the chunks of one file are made.
+pub struct Columns {
+    columns: Vec<Column>,
+    roots: Vec<usize>,
+}
+
+struct Column {
+    /// The position among the columns that are read; `None`: the file does not have it.
+    source: Option<(usize, FieldRef, Type)>,
+    target: Field,
+}
+
+impl Columns {
+    /// The wanted fields of `schema` out of the fields of a file: the Arrow fields, and what they read as.
+    ///
+    /// # Errors
+    /// A source that only features have (`split by`, `at`); a field that the file lacks and that may not be null.
+    pub fn plan(arrow: &[FieldRef], found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
+        let (mut columns, mut roots) = (Vec::new(), Vec::new());
+        for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
+            if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
+                return Err(Error::usage("`split by` and `at` join features of TFRecords; columns hold whole values")
+                    .in_field(quoted(&target.name))
+                    .help("give the type alone, and join the columns with the verbs partition or compose"));
+            }
+            let name = target.source.values.as_ref().unwrap_or(&target.name);
+            let source = match found.iter().position(|f| f.name == *name) {
+                None => None,
+                Some(position) => {
+                    let place = roots.iter().position(|r| *r == position).unwrap_or_else(|| {
+                        roots.push(position);
+                        roots.len() - 1
+                    });
+                    Some((place, arrow[position].clone(), found[position].ty.clone()))
+                }
+            };
+            if source.is_none() && !target.ty.optional && target.default.is_none() {
+                return Err(Error::data(format!("there is no column {}", quoted(name))).in_field(quoted(&target.name)).help(format!(
+                    "--schema '{}: optional {}' reads it as null",
+                    quoted(&target.name),
+                    target.ty
+                )));
+            }
+            columns.push(Column { source, target: target.clone() });
+        }
+        // Columns are read in the order of the file.
+        let mut order: Vec<usize> = (0..roots.len()).collect();
+        order.sort_by_key(|place| roots[*place]);
+        for column in &mut columns {
+            if let Some((place, ..)) = &mut column.source {
+                *place = order.iter().position(|p| p == place).unwrap_or(0);
+            }
+        }
+        roots.sort_unstable();
+        Ok(Columns { columns, roots })
+    }
+
+    /// The columns of the file that are read, in its order.
+    pub fn roots(&self) -> &[usize] {
+        &self.roots
+    }
+
+    /// The chunk of `arrays`, which are those of [`Columns::roots`].
+    ///
+    /// # Errors
+    /// The data is not what its schema says, or does not fit what is asked for.
+    pub fn chunk(&self, arrays: &[ArrayRef], nrows: usize, origin: Origin) -> Result<Chunk> {
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| column.read(arrays, nrows).map_err(|e| origin.resolve(e.in_field(quoted(&column.target.name)), nrows)));
+        let columns = columns.collect::<Result<_>>()?;
+        Chunk::try_new(nrows, columns, origin)
+    }
+
+    /// A chunk of no records.
+    ///
+    /// # Errors
+    /// None for types of tensors in memory.
+    pub fn empty(&self, origin: Origin) -> Result<Chunk> {
+        let columns = self.columns.iter().map(|column| Tensor::empty(&column.target.ty)).collect::<Result<_>>()?;
+        Chunk::try_new(0, columns, origin)
+    }
+}
+
+impl Column {
+    fn read(&self, arrays: &[ArrayRef], nrows: usize) -> Result<Tensor> {
+        let ty = &self.target.ty;
+        let Some((place, field, from)) = &self.source else {
+            return self.filled(Tensor::nulls(&ty.clone().with_optional(true), nrows)?);
+        };
+        let array = arrays.get(*place).ok_or_else(|| Error::data("a column is missing"))?;
+        let read = from_arrow(array, field)?;
+        if self.target.default.is_some() {
+            return self.filled(read.widen(from, &ty.clone().with_optional(true))?);
+        }
+        read.widen(from, ty)
+    }
+
+    /// Null rows take the default of the field.
+    fn filled(&self, tensor: Tensor) -> Result<Tensor> {
+        match &self.target.default {
+            None => Ok(tensor),
+            Some(default) => tensor.fill_null_rows(&self.target.ty, default),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Framing: the encapsulated messages of a stream, and the blocks of a file. Nothing is decoded here.
+//!
+//! Source: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>.
+
+use super::source::Source;
+use crate::error::{Error, Result};
+use arrow_buffer::Buffer;
+use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
+use std::io::{self, Read};
+
+/// Marks a message of format version 0.15 and later.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// The longest metadata: real ones are some kilobytes.
+const MAX_METADATA: u64 = 256 << 20;
+/// Memory is taken in steps of this, so that a length alone never takes more.
+const STEP: u64 = 16 << 20;
+/// What a compressed buffer may say that it inflates to, at most: a gigabyte is a column of 128 million numbers.
+const MAX_INFLATED: i64 = 8 << 30;
+
+/// One message: its metadata, verified, and where its body lies.
+#[derive(Clone)]
+pub struct Framed {
+    metadata: Vec<u8>,
+    pub body: Body,
+}
+
+/// The buffers of a message.
+#[derive(Clone)]
+pub enum Body {
+    Here(Buffer),
+    /// In a file, still to be read.
+    At {
+        source: Source,
+        start: u64,
+        length: usize,
+    },
+}
+
+impl Framed {
+    fn try_new(metadata: Vec<u8>, body: Body) -> Result<Framed> {
+        let framed = Framed { metadata, body };
+        framed.message()?;
+        Ok(framed)
+    }
+
+    /// The metadata.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub fn message(&self) -> Result<Message<'_>> {
+        verified(&self.metadata)
+    }
+
+    /// Rows of a record batch; `None` for other messages.
+    ///
+    /// # Errors
+    /// A negative number.
+    pub fn nrows(&self) -> Result<Option<u64>> {
+        let message = self.message()?;
+        let Some(batch) = message.header_as_record_batch() else { return Ok(None) };
+        u64::try_from(batch.length()).map(Some).map_err(|_| Error::data(format!("a record batch of {} rows", batch.length())))
+    }
+
+    /// Bytes of the body.
+    pub fn nbytes(&self) -> u64 {
+        match &self.body {
+            Body::Here(buffer) => buffer.len() as u64,
+            Body::At { length, .. } => *length as u64,
+        }
+    }
+
+    /// The body in memory.
+    ///
+    /// # Errors
+    /// Reading fails; a compressed buffer that claims to inflate to more than is plausible.
+    pub fn load(&self) -> Result<Buffer> {
+        let body = match &self.body {
+            Body::Here(buffer) => buffer.clone(),
+            Body::At { source, start, length } => Buffer::from_vec(source.bytes(*start, *length).map_err(|e| lifted(&e))?),
+        };
+        self.check_lengths(&body)?;
+        Ok(body)
+    }
+
+    fn check_lengths(&self, body: &Buffer) -> Result<()> {
+        let message = self.message()?;
+        let batch = match message.header_type() {
+            MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|d| d.data()),
+            _ => message.header_as_record_batch(),
+        };
+        let Some((batch, compression)) = batch.and_then(|b| Some((b, b.compression()?))) else { return Ok(()) };
+        // The most that each byte can stand for: LZ4 255, zstd a block of 128 KiB in four bytes.
+        let ratio = if compression.codec() == CompressionType::ZSTD { 1 << 15 } else { 255 };
+        for buffer in batch.buffers().iter().flatten() {
+            let start = usize::try_from(buffer.offset()).ok();
+            let prefix = start.and_then(|start| body.get(start..start.checked_add(8)?)).and_then(|b| <[u8; 8]>::try_from(b).ok());
+            let Some(inflated) = prefix.map(i64::from_le_bytes).filter(|_| buffer.length() > 0) else { continue };
+            if inflated > buffer.length().saturating_mul(ratio).min(MAX_INFLATED) {
+                return Err(Error::data(format!("a compressed buffer of {} bytes claims to inflate to {inflated}", buffer.length())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether buffers are compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.message().is_ok_and(|m| m.header_as_record_batch().is_some_and(|b| b.compression().is_some()))
+    }
+}
+
+fn verified(metadata: &[u8]) -> Result<Message<'_>> {
+    root_as_message(metadata).map_err(|e| Error::data(format!("the metadata of an Arrow message is damaged: {e}")))
+}
+
+/// Whether these bytes start a stream: a message that holds a schema.
+pub fn starts_stream(head: &[u8]) -> bool {
+    let Some(length) = head.strip_prefix(&CONTINUATION).and_then(|rest| rest.first_chunk::<4>()) else { return false };
+    let Ok(length) = usize::try_from(i32::from_le_bytes(*length)) else { return false };
+    match head.get(8..8usize.saturating_add(length)) {
+        Some(metadata) => verified(metadata).is_ok_and(|m| m.header_type() == MessageHeader::Schema),
+        // A schema longer than the head: the mark and a plausible length are all there is.
+        None => length > head.len() && (length as u64) < MAX_METADATA,
+    }
+}
+
+/// The next message of a stream; `None` at its end.
+///
+/// # Errors
+/// The stream is cut off inside a message, or damaged.
+pub fn read(stream: &mut dyn Read) -> Result<Option<Framed>> {
+    let mut word = [0u8; 4];
+    let n = fill(stream, &mut word)?;
+    if n == 0 {
+        return Ok(None);
+    }
+    if n == 4 && word == CONTINUATION && fill(stream, &mut word)? < 4 || n < 4 {
+        return Err(cut_off());
+    }
+    let length = i32::from_le_bytes(word);
+    let Some(length) = u64::try_from(length).ok().filter(|n| *n <= MAX_METADATA) else {
+        return Err(Error::data(format!("an Arrow message with metadata of {length} bytes")));
+    };
+    if length == 0 {
+        return Ok(None);
+    }
+    let metadata = take(stream, length)?;
+    let nbytes = verified(&metadata)?.bodyLength();
+    let nbytes = u64::try_from(nbytes).map_err(|_| Error::data(format!("an Arrow message with a body of {nbytes} bytes")))?;
+    let body = take(stream, nbytes)?;
+    Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Some)
+}
+
+/// The message of a block of a file; its body stays there.
+///
+/// # Errors
+/// The block lies outside the file, or its metadata are damaged.
+pub fn at(source: &Source, block: &arrow_ipc::Block) -> Result<Framed> {
+    let place = || {
+        Error::data(format!(
+            "a block of {} and {} bytes at byte {} of a file of {}",
+            block.metaDataLength(),
+            block.bodyLength(),
+            block.offset(),
+            source.nbytes()
+        ))
+    };
+    let start = u64::try_from(block.offset()).map_err(|_| place())?;
+    let header = usize::try_from(block.metaDataLength()).map_err(|_| place())?;
+    let length = usize::try_from(block.bodyLength()).map_err(|_| place())?;
+    let body = start.checked_add(header as u64).filter(|b| b.checked_add(length as u64).is_some_and(|end| end <= source.nbytes()));
+    let body = body.ok_or_else(place)?;
+    let mut metadata = source.bytes(start, header).map_err(|e| lifted(&e))?;
+    let skipped = if metadata.starts_with(&CONTINUATION) { 8 } else { 4 };
+    metadata.drain(..skipped.min(metadata.len()));
+    Framed::try_new(metadata, Body::At { source: source.clone(), start: body, length })
+}
+
+fn fill(stream: &mut dyn Read, buffer: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(lifted(&e)),
+        }
+    }
+    Ok(filled)
+}
+
+fn take(stream: &mut dyn Read, nbytes: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < nbytes {
+        let step = STEP.max(bytes.len() as u64).min(nbytes - bytes.len() as u64);
+        bytes.reserve_exact(step as usize);
+        if (&mut *stream).take(step).read_to_end(&mut bytes).map_err(|e| lifted(&e))? as u64 != step {
+            return Err(cut_off());
+        }
+    }
+    Ok(bytes)
+}
+
+fn cut_off() -> Error {
+    Error::data("the Arrow stream is cut off inside a message")
+}
+
+/// A failure of reading.
+pub fn lifted(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => cut_off(),
+        io::ErrorKind::InvalidData => Error::data(error.to_string()),
+        _ => Error::new(crate::error::Kind::Io, error.to_string()),
+    }
+}

@@ -1,0 +1,309 @@
+//! Record batches as tasks.
+
+use super::MAGIC;
+use super::adapt::{Columns, declared_over};
+use super::contain::contain;
+use super::message::{self, Body, Framed, lifted};
+use super::source::Source;
+use crate::chunk::{Decoded, Origin};
+use crate::error::{Error, Result};
+use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::io::Input;
+use crate::schema::{Field, Schema};
+use crate::tensor::arrow::field::check_names;
+use crate::tensor::arrow::from_arrow_field;
+use arrow_array::ArrayRef;
+use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+
+/// A batch with a larger body is cut into ranges of its rows, if it is not compressed.
+const BATCH_NBYTES: u64 = 32 << 20;
+
+type Dictionaries = Arc<HashMap<i64, ArrayRef>>;
+
+/// What the schema of an input says.
+#[derive(Clone)]
+struct Known {
+    name: Arc<str>,
+    schema: SchemaRef,
+    fields: Vec<Field>,
+    arrow: Vec<FieldRef>,
+}
+
+impl Known {
+    fn new(name: Arc<str>, schema: arrow_ipc::Schema) -> Result<Known> {
+        if schema.endianness() != arrow_ipc::Endianness::Little {
+            return Err(Error::data("big-endian Arrow is not read").help("convert it on the machine that wrote it"));
+        }
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(unexpected)?);
+        check_names(schema.fields())?;
+        let fields = schema.fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        let arrow = schema.fields().iter().cloned().collect();
+        Ok(Known { name, schema, fields, arrow })
+    }
+
+    fn inference(&self, request: &Request) -> Inference {
+        Inference::Known(declared_over(&request.declared, Schema::new(self.fields.clone())))
+    }
+
+    /// The tasks of the batches that `messages` gives.
+    fn tasks(&self, messages: Messages, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
+        let columns = Columns::plan(&self.arrow, &self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
+        let name = self.name.clone();
+        let batches = Batches {
+            known: Arc::new(self.clone()),
+            columns: Arc::new(columns),
+            messages,
+            dictionaries: Dictionaries::default(),
+            left: request.records.unwrap_or(u64::MAX),
+            first: 0,
+            cut: None,
+        };
+        Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
+    }
+}
+
+/// Messages behind the schema, in order.
+type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
+
+/// Reads a stream.
+pub struct StreamReader {
+    input: Arc<Input>,
+    /// A pipe is read once: what inference has opened is read on.
+    opened: Option<(Known, Box<dyn Read + Send>)>,
+}
+
+impl StreamReader {
+    pub fn new(input: Arc<Input>) -> StreamReader {
+        StreamReader { input, opened: None }
+    }
+
+    fn open(&self) -> Result<(Known, Box<dyn Read + Send>)> {
+        let name = self.input.name().clone();
+        let mut stream = self.input.open()?;
+        let known = contain("the Arrow schema", || {
+            let first = message::read(&mut stream)?.ok_or_else(|| Error::data("the Arrow stream is empty"))?;
+            let schema = first.message()?.header_as_schema().ok_or_else(|| Error::data("the Arrow stream does not start with a schema"))?;
+            Known::new(name.clone(), schema)
+        });
+        Ok((known.map_err(|e| e.in_input(name))?, stream))
+    }
+}
+
+impl Reader for StreamReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let opened = match self.opened.take() {
+            Some(opened) => opened,
+            None => self.open()?,
+        };
+        Ok(self.opened.insert(opened).0.inference(request))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let (known, mut stream) = match self.opened.take() {
+            Some(opened) => opened,
+            None => self.open()?,
+        };
+        let messages = std::iter::from_fn(move || message::read(&mut stream).transpose());
+        known.tasks(Box::new(messages), schema, request)
+    }
+}
+
+/// Reads a file: dictionaries first, then its record batches, each where its block lies.
+pub struct FileReader {
+    input: Arc<Input>,
+    opened: Option<Arc<Footer>>,
+}
+
+struct Footer {
+    known: Known,
+    source: Source,
+    blocks: Vec<Block>,
+}
+
+impl FileReader {
+    pub fn new(input: Arc<Input>) -> FileReader {
+        FileReader { input, opened: None }
+    }
+
+    fn opened(&mut self) -> Result<Arc<Footer>> {
+        if let Some(opened) = &self.opened {
+            return Ok(opened.clone());
+        }
+        let name = self.input.name().clone();
+        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "reading", &e)))?;
+        let footer = contain("the Arrow footer", || Footer::read(name.clone(), source)).map_err(|e| e.in_input(name.clone()))?;
+        Ok(self.opened.insert(Arc::new(footer)).clone())
+    }
+}
+
+impl Footer {
+    fn read(name: Arc<str>, source: Source) -> Result<Footer> {
+        let cut = || Error::data("the file does not end as an Arrow file does: it is cut off, or still being written");
+        let tail_at = source.nbytes().checked_sub(10).filter(|at| *at >= 8).ok_or_else(cut)?;
+        let tail = source.bytes(tail_at, 10).map_err(|e| lifted(&e))?;
+        if !tail.ends_with(MAGIC) {
+            return Err(cut());
+        }
+        let tail = <[u8; 10]>::try_from(tail).map_err(|_| cut())?;
+        let length = read_footer_length(tail).map_err(unexpected)?;
+        let start = tail_at
+            .checked_sub(length as u64)
+            .ok_or_else(|| Error::data(format!("a footer of {length} bytes in an Arrow file of {}", source.nbytes())))?;
+        let bytes = source.bytes(start, length).map_err(|e| lifted(&e))?;
+        let footer = root_as_footer(&bytes).map_err(|e| Error::data(format!("the Arrow footer is damaged: {e}")))?;
+        let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;
+        let blocks = footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten()).copied().collect();
+        Ok(Footer { known: Known::new(name, schema)?, source, blocks })
+    }
+}
+
+impl Reader for FileReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        Ok(self.opened()?.known.inference(request))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let footer = self.opened()?;
+        let (known, mut next) = (footer.known.clone(), 0);
+        let messages = std::iter::from_fn(move || {
+            let block = footer.blocks.get(next)?;
+            next += 1;
+            Some(message::at(&footer.source, block))
+        });
+        known.tasks(Box::new(messages), schema, request)
+    }
+}
+
+/// Cuts messages into tasks; dictionaries are decoded on the way, for the batches behind them.
+struct Batches {
+    known: Arc<Known>,
+    columns: Arc<Columns>,
+    messages: Messages,
+    dictionaries: Dictionaries,
+    /// Records still to be read.
+    left: u64,
+    /// Records given so far.
+    first: u64,
+    /// A large batch, and its rows that are given already.
+    cut: Option<(Batch, u64)>,
+}
+
+/// A record batch to be decoded, or some of its rows.
+#[derive(Clone)]
+struct Batch {
+    known: Arc<Known>,
+    columns: Arc<Columns>,
+    framed: Framed,
+    dictionaries: Dictionaries,
+    /// Of the whole batch.
+    nrows: u64,
+}
+
+impl Batches {
+    fn step(&mut self) -> Result<Option<Task<Decoded>>> {
+        loop {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            if let Some((batch, given)) = self.cut.take() {
+                let size = if batch.framed.nbytes() > BATCH_NBYTES && !batch.framed.is_compressed() { BATCH_NBYTES / 4 } else { u64::MAX };
+                let parts = batch.framed.nbytes().div_ceil(size).max(1);
+                let nrows = batch.nrows.div_ceil(parts).max(1).min(batch.nrows - given).min(self.left);
+                let (share, first) = (batch.framed.nbytes() / parts, self.first);
+                self.left -= nrows;
+                self.first += nrows;
+                let part = batch.clone();
+                if given + nrows < batch.nrows {
+                    self.cut = Some((batch, given + nrows));
+                }
+                return Ok(Some(Box::new(move || part.decode(given, nrows, first, share))));
+            }
+            let Some(framed) = self.messages.next().transpose()? else { return Ok(None) };
+            let message = framed.message()?;
+            match message.header_type() {
+                MessageHeader::DictionaryBatch if !self.columns.roots().is_empty() => {
+                    let version = message.version();
+                    let body = framed.load()?;
+                    let dictionary =
+                        message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch without its header"))?;
+                    let known = Arc::make_mut(&mut self.dictionaries);
+                    contain("an Arrow dictionary", || {
+                        read_dictionary(&body, dictionary, &self.known.schema, known, &version).map_err(unexpected)
+                    })?;
+                }
+                MessageHeader::RecordBatch => {
+                    let nrows = framed.nrows()?.unwrap_or(0);
+                    let mut batch = Batch {
+                        known: self.known.clone(),
+                        columns: self.columns.clone(),
+                        dictionaries: self.dictionaries.clone(),
+                        nrows,
+                        framed: framed.clone(),
+                    };
+                    if framed.nbytes() > BATCH_NBYTES && !framed.is_compressed() && !self.columns.roots().is_empty() {
+                        // Read once for all parts.
+                        batch.framed.body = Body::Here(framed.load()?);
+                    }
+                    if nrows > 0 {
+                        self.cut = Some((batch, 0));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Task<Decoded>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.step().transpose();
+        if matches!(step, Some(Err(_))) {
+            self.left = 0;
+        }
+        step
+    }
+}
+
+impl Batch {
+    /// Rows `start .. start + nrows` of the batch, which are records `first` (from 0) and on.
+    fn decode(&self, start: u64, nrows: u64, first: u64, nbytes: u64) -> Result<Decoded> {
+        let origin = Origin::consecutive(self.known.name.clone(), first + 1);
+        let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch of too many rows"))?;
+        let roots = self.columns.roots();
+        if roots.is_empty() {
+            return Ok(Decoded { chunk: self.columns.chunk(&[], count, origin)?, faults: Vec::new(), nbytes });
+        }
+        let named = origin.clone();
+        let chunk = contain("a record batch", || {
+            let message = self.framed.message()?;
+            let version: MetadataVersion = message.version();
+            let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch without its header"))?;
+            let body = self.framed.load()?;
+            let batch = RecordBatchDecoder::try_new(&body, header, self.known.schema.clone(), &self.dictionaries, &version)
+                .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
+                .map_err(unexpected)?;
+            if batch.num_rows() as u64 != self.nrows {
+                return Err(Error::data(format!("a record batch of {} rows that promises {}", batch.num_rows(), self.nrows)));
+            }
+            let start = usize::try_from(start).map_err(|_| Error::data("a record batch of too many rows"))?;
+            let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
+            self.columns.chunk(&arrays, count, origin)
+        });
+        let chunk = chunk.map_err(|e| named.resolve(e, count))?;
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+    }
+}
+
+fn unexpected(error: ArrowError) -> Error {
+    match error {
+        ArrowError::IpcError(text) | ArrowError::ParseError(text) | ArrowError::InvalidArgumentError(text) => Error::data(text),
+        other => Error::data(other.to_string()),
+    }
+}

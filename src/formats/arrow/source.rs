@@ -1,0 +1,74 @@
+//! A file that several threads read at different places.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// A file read by position: clones of a [`File`] share one cursor, which threads must not.
+#[derive(Clone, Debug)]
+pub struct Source {
+    file: Arc<File>,
+    nbytes: u64,
+}
+
+impl Source {
+    /// # Errors
+    /// Its size cannot be told.
+    pub fn new(file: File) -> io::Result<Source> {
+        let nbytes = file.metadata()?.len();
+        Ok(Source { file: Arc::new(file), nbytes })
+    }
+
+    /// Size in bytes.
+    pub fn nbytes(&self) -> u64 {
+        self.nbytes
+    }
+
+    /// `length` bytes at `start`. The length is checked before memory is taken.
+    ///
+    /// # Errors
+    /// They are not all there, or reading fails.
+    pub fn bytes(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.nbytes) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{length} bytes at byte {start} of {}", self.nbytes)));
+        }
+        let mut bytes = vec![0; length];
+        read_exact_at(&self.file, &mut bytes, start)?;
+        Ok(bytes)
+    }
+}
+
+impl Source {
+    /// Some bytes at `start`; 0 at the end.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn read_at(&self, buffer: &mut [u8], start: u64) -> io::Result<usize> {
+        read_at(&self.file, buffer, start)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], start: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, start)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], start: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, start)
+}
+
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut start: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match read_at(file, buffer, start) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                buffer = &mut buffer[n..];
+                start += n as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The structure of a footer, checked before the footer is decoded.
+//!
+//! The decoder of the parquet crate takes memory for as many list elements as the footer claims and
+//! follows the schema's tree by recursion; both are harmless only where the claims are. Source: the Thrift
+//! compact protocol, and `parquet.thrift` of the Parquet format for the field numbers.
+
+use crate::error::{Error, Result};
+
+/// Structures in structures of the footer itself, at most.
+const MAX_DEPTH: usize = 32;
+/// Nesting of the columns: a list takes two levels.
+const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
+
+/// `FileMetaData.schema`.
+const SCHEMA: i16 = 2;
+/// `SchemaElement.num_children`.
+const NUM_CHILDREN: i16 = 5;
+
+/// Checks that lengths and lists end inside the footer, and that nesting is bounded.
+///
+/// # Errors
+/// They do not.
+pub fn check(footer: &[u8]) -> Result<()> {
+    let mut walk = Walk { bytes: footer, at: 0, children: Vec::new() };
+    walk.structure(0, Place::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
+    let mut open: Vec<u64> = Vec::new();
+    for children in walk.children {
+        if let Some(left) = open.last_mut() {
+            *left = left.saturating_sub(1);
+        }
+        if children > 0 {
+            open.push(children);
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if open.len() > MAX_SCHEMA_DEPTH {
+            return Err(Error::data(format!("columns nested more than {} deep", MAX_SCHEMA_DEPTH / 2)));
+        }
+    }
+    Ok(())
+}
+
+/// What the structure at hand is, as far as it matters.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    File,
+    SchemaList,
+    SchemaElement,
+    Other,
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// `num_children` of each schema element, 0 for leaves.
+    children: Vec<u64>,
+}
+
+impl Walk<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..70).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn zigzag(&mut self) -> Option<i64> {
+        let n = self.varint()?;
+        Some((n >> 1) as i64 ^ -((n & 1) as i64))
+    }
+
+    fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn skip(&mut self, nbytes: u64) -> Option<()> {
+        let nbytes = usize::try_from(nbytes).ok().filter(|n| *n <= self.left())?;
+        self.at += nbytes;
+        Some(())
+    }
+
+    fn structure(&mut self, depth: usize, place: Place) -> Option<()> {
+        let mut field = 0i16;
+        let element = self.children.len();
+        if place == Place::SchemaElement {
+            self.children.push(0);
+        }
+        loop {
+            let header = self.byte()?;
+            if header == 0 {
+                return Some(());
+            }
+            field = match header >> 4 {
+                0 => i16::try_from(self.zigzag()?).ok()?,
+                delta => field.checked_add(i16::from(delta))?,
+            };
+            match (place, field, header & 0x0f) {
+                (Place::SchemaElement, NUM_CHILDREN, 5) => {
+                    let children = self.zigzag()?;
+                    *self.children.get_mut(element)? = u64::try_from(children).ok()?;
+                }
+                (Place::File, SCHEMA, kind) => self.value(kind, depth, Place::SchemaList, true)?,
+                (_, _, kind) => self.value(kind, depth, Place::Other, true)?,
+            }
+        }
+    }
+
+    /// A value of a wire type; booleans of fields stand in the type itself.
+    fn value(&mut self, kind: u8, depth: usize, place: Place, is_field: bool) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match kind {
+            1 | 2 if is_field => Some(()),
+            1..=3 => self.skip(1),
+            4..=6 => self.varint().map(|_| ()),
+            7 => self.skip(8),
+            8 => {
+                let length = self.varint()?;
+                self.skip(length)
+            }
+            9 | 10 => {
+                let header = self.byte()?;
+                let (count, kind) = match header >> 4 {
+                    15 => (self.varint()?, header & 0x0f),
+                    count => (u64::from(count), header & 0x0f),
+                };
+                // Every element takes a byte at least.
+                if usize::try_from(count).ok()? > self.left() {
+                    return None;
+                }
+                let inner = if place == Place::SchemaList { Place::SchemaElement } else { Place::Other };
+                (0..count).try_for_each(|_| self.value(kind, depth + 1, inner, false))
+            }
+            11 => {
+                let count = self.varint()?;
+                if count == 0 {
+                    return Some(());
+                }
+                let kinds = self.byte()?;
+                if usize::try_from(count).ok()? > self.left() {
+                    return None;
+                }
+                (0..count).try_for_each(|_| {
+                    self.value(kinds >> 4, depth + 1, Place::Other, false)?;
+                    self.value(kinds & 0x0f, depth + 1, Place::Other, false)
+                })
+            }
+            12 => self.structure(depth + 1, place),
+            13 => self.skip(16),
+            _ => None,
+        }
+    }
+}

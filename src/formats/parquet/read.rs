@@ -1,0 +1,281 @@
+//! Row groups, or ranges of their rows, as tasks.
+
+use super::schema::widened;
+use super::{MAGIC, footer, from_io, lifted};
+use crate::chunk::{Chunk, Decoded, Origin};
+use crate::error::{Error, Result};
+use crate::formats::arrow::adapt::{Columns, declared_over};
+use crate::formats::arrow::contain::contain;
+use crate::formats::arrow::source::Source;
+use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::io::Input;
+use crate::schema::{Field, Schema};
+use crate::tensor::arrow::field::check_names;
+use crate::tensor::arrow::from_arrow_field;
+use arrow_array::ArrayRef;
+use arrow_schema::{FieldRef, Fields, Schema as ArrowSchema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use std::sync::Arc;
+
+/// Bytes in memory of what one task decodes, about.
+const TASK_NBYTES: u64 = 8 << 20;
+/// A row group up to this size is one task: skipping rows inside it is not free.
+const WHOLE_NBYTES: u64 = 32 << 20;
+/// Rows of a task without columns, and the most of any other.
+const TASK_ROWS: u64 = 1 << 20;
+
+/// Reads one Parquet file.
+pub struct ParquetReader {
+    input: Arc<Input>,
+    opened: Option<Arc<Opened>>,
+}
+
+/// A file whose footer has been read.
+struct Opened {
+    name: Arc<str>,
+    source: Source,
+    metadata: ArrowReaderMetadata,
+    /// The columns as they are decoded, and what they read as.
+    arrow: Vec<FieldRef>,
+    fields: Vec<Field>,
+    /// Rows of each row group.
+    rows: Vec<u64>,
+}
+
+impl ParquetReader {
+    pub fn new(input: Arc<Input>) -> ParquetReader {
+        ParquetReader { input, opened: None }
+    }
+
+    fn opened(&mut self) -> Result<Arc<Opened>> {
+        if let Some(opened) = &self.opened {
+            return Ok(opened.clone());
+        }
+        let name = self.input.name().clone();
+        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "reading", &e)))?;
+        let opened = contain("the Parquet footer", || Opened::new(name.clone(), source)).map_err(|e| e.in_input(name.clone()))?;
+        Ok(self.opened.insert(Arc::new(opened)).clone())
+    }
+}
+
+impl Opened {
+    fn new(name: Arc<str>, source: Source) -> Result<Opened> {
+        let metadata = Arc::new(read_footer(&source)?);
+        let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
+        let rows = rows.map_err(|_| Error::data("a row group with a negative number of rows"))?;
+        let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
+        if total != u64::try_from(metadata.file_metadata().num_rows()).ok() {
+            return Err(Error::data(format!(
+                "the footer promises {} rows, but its row groups do not add up to them",
+                metadata.file_metadata().num_rows()
+            )));
+        }
+        let found = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())
+            .or_else(|_| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
+            .map_err(lifted)?;
+        let wide = ArrowSchema::new(found.schema().fields().iter().map(|f| Arc::new(widened(f))).collect::<Fields>());
+        // Where the wider form is refused, the file's own form is converted after decoding.
+        let metadata = ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(Arc::new(wide))).unwrap_or(found);
+        let mut arrow = metadata.schema().fields().clone();
+        check_names(&arrow)?;
+        arrow = arrow.iter().enumerate().map(|(i, f)| without_nulls(f, i, metadata.metadata())).collect();
+        let fields = arrow.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        Ok(Opened { name, source, arrow: arrow.iter().cloned().collect(), metadata, fields, rows })
+    }
+
+    /// Bytes in memory of all values of some columns of a row group, about, and their bytes in the file.
+    fn nbytes(&self, group: usize, mask: &ProjectionMask) -> (u64, u64) {
+        let (mut memory, mut file) = (0u64, 0u64);
+        let columns = self.metadata.metadata().row_group(group).columns().iter().enumerate();
+        for (_, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            let width = match column.column_type() {
+                PhysicalType::BOOLEAN => 1,
+                PhysicalType::INT32 | PhysicalType::FLOAT => 4,
+                PhysicalType::BYTE_ARRAY => 12,
+                _ => 8,
+            };
+            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(width);
+            memory = memory.saturating_add(values.max(u64::try_from(column.uncompressed_size()).unwrap_or(0)));
+            file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
+        }
+        (memory, file)
+    }
+}
+
+/// A top-level column whose statistics count no nulls in any row group has none.
+fn without_nulls(field: &FieldRef, root: usize, metadata: &ParquetMetaData) -> FieldRef {
+    let schema = metadata.file_metadata().schema_descr();
+    let mut leaves = (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == root);
+    let (Some(leaf), None) = (leaves.next(), leaves.next()) else { return field.clone() };
+    let column = schema.column(leaf);
+    let counted = |group: &parquet::file::metadata::RowGroupMetaData| {
+        group.columns().get(leaf).and_then(|c| c.statistics()).and_then(|s| s.null_count_opt()) == Some(0)
+    };
+    let flat = column.max_rep_level() == 0 && column.max_def_level() == 1;
+    if field.is_nullable() && flat && metadata.num_row_groups() > 0 && metadata.row_groups().iter().all(counted) {
+        return Arc::new(field.as_ref().clone().with_nullable(false));
+    }
+    field.clone()
+}
+
+fn read_footer(source: &Source) -> Result<ParquetMetaData> {
+    let too_short = || Error::data(format!("{} bytes are too few for a Parquet file", source.nbytes()));
+    let tail_at = source.nbytes().checked_sub(8).filter(|at| *at >= 4).ok_or_else(too_short)?;
+    let tail = source.bytes(tail_at, 8).map_err(|e| from_io(&e))?;
+    let (length, magic) = tail.split_at(4);
+    if magic == b"PARE" {
+        return Err(Error::data("the Parquet file is encrypted").help("decrypt it first: tatter has no keys"));
+    }
+    if magic != MAGIC {
+        return Err(Error::data("the file does not end as a Parquet file does: it is cut off, or still being written"));
+    }
+    let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
+    let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);
+    let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
+    let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
+    footer::check(&bytes)?;
+    ParquetMetaDataReader::decode_metadata(&bytes)
+        .map_err(|e| Error::data(format!("the Parquet footer is damaged: {}", lifted(e).message())))
+}
+
+impl Reader for ParquetReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let opened = self.opened()?;
+        let found = Schema::new(opened.fields.clone());
+        Ok(Inference::Known(declared_over(&request.declared, found)))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let opened = self.opened()?;
+        let columns = Columns::plan(&opened.arrow, &opened.fields, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
+        let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
+        let plan =
+            Plan { first: 0, group: 0, within: 0, left: request.records.unwrap_or(u64::MAX), mask: mask.clone(), opened: opened.clone() };
+        let decode = Arc::new(Decode { opened, columns, mask });
+        Ok(Box::new(plan.map(move |rows| {
+            let decode = decode.clone();
+            Ok(Box::new(move || decode.rows(rows)) as Task<Decoded>)
+        })))
+    }
+}
+
+/// Consecutive rows: all of some row groups, or a range of one.
+struct Rows {
+    /// From 0, within the file.
+    first: u64,
+    groups: std::ops::Range<usize>,
+    /// Rows of the groups to skip, and then to read.
+    skip: u64,
+    nrows: u64,
+    /// About so many bytes of the file.
+    nbytes: u64,
+}
+
+/// Cuts a file into tasks.
+struct Plan {
+    opened: Arc<Opened>,
+    mask: ProjectionMask,
+    first: u64,
+    group: usize,
+    /// Rows of the group at hand that are already cut off.
+    within: u64,
+    left: u64,
+}
+
+impl Iterator for Plan {
+    type Item = Rows;
+
+    fn next(&mut self) -> Option<Rows> {
+        let start = self.group;
+        let (mut nrows, mut memory, mut file) = (0u64, 0u64, 0u64);
+        while self.left > 0 && self.group < self.opened.rows.len() {
+            let rows = self.opened.rows[self.group];
+            let (all_memory, all_file) = self.opened.nbytes(self.group, &self.mask);
+            let rest = rows - self.within;
+            let share = |nbytes: u64, part: u64| (u128::from(nbytes) * u128::from(part) / u128::from(rows.max(1))) as u64;
+            if self.within == 0 && all_memory <= WHOLE_NBYTES && rows <= TASK_ROWS {
+                // Small row groups share a task.
+                if nrows > 0 && (memory.saturating_add(all_memory) > TASK_NBYTES || nrows + rows > TASK_ROWS) {
+                    break;
+                }
+                let taken = rest.min(self.left);
+                (nrows, memory, file) = (nrows + taken, memory.saturating_add(all_memory), file.saturating_add(share(all_file, taken)));
+                self.left -= taken;
+                self.group += 1;
+                continue;
+            }
+            if nrows > 0 {
+                break;
+            }
+            let tasks = all_memory.div_ceil(TASK_NBYTES).max(rows.div_ceil(TASK_ROWS)).max(1);
+            let taken = rows.div_ceil(tasks).clamp(1, rest.max(1)).min(rest).min(self.left);
+            let cut = Rows { first: self.first, groups: start..start + 1, skip: self.within, nrows: taken, nbytes: share(all_file, taken) };
+            self.within += taken;
+            self.left -= taken;
+            self.first += taken;
+            if self.within >= rows {
+                (self.group, self.within) = (self.group + 1, 0);
+            }
+            return Some(cut);
+        }
+        if self.group == start {
+            return None;
+        }
+        let cut = Rows { first: self.first, groups: start..self.group, skip: 0, nrows, nbytes: file };
+        self.first += nrows;
+        Some(cut)
+    }
+}
+
+struct Decode {
+    opened: Arc<Opened>,
+    columns: Columns,
+    mask: ProjectionMask,
+}
+
+impl Decode {
+    fn rows(&self, rows: Rows) -> Result<Decoded> {
+        let (first, nbytes) = (rows.first, rows.nbytes);
+        let nrows = usize::try_from(rows.nrows).map_err(|_| Error::data("a row group of too many rows"))?;
+        let origin = Origin::consecutive(self.opened.name.clone(), first + 1);
+        let chunk = if self.columns.roots().is_empty() {
+            self.columns.chunk(&[], nrows, origin)?
+        } else {
+            let named = origin.clone();
+            contain("the Parquet data", || self.decode(rows, nrows, origin)).map_err(|e| named.resolve(e, nrows))?
+        };
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+    }
+
+    fn decode(&self, rows: Rows, nrows: usize, origin: Origin) -> Result<Chunk> {
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
+            .with_row_groups(rows.groups.collect())
+            .with_projection(self.mask.clone())
+            .with_batch_size(nrows.max(1));
+        if rows.skip > 0 {
+            let skip = usize::try_from(rows.skip).map_err(|_| Error::data("a row group of too many rows"))?;
+            builder = builder.with_row_selection(RowSelection::from(vec![RowSelector::skip(skip), RowSelector::select(nrows)]));
+        }
+        let reader = builder.with_limit(nrows).build().map_err(lifted)?;
+        let mut parts = Vec::new();
+        let mut next = origin;
+        let (mut seen, first) = (0usize, rows.first);
+        for batch in reader {
+            let batch = batch.map_err(|e| Error::data(e.to_string()))?;
+            let arrays: Vec<ArrayRef> = batch.columns().to_vec();
+            parts.push(self.columns.chunk(&arrays, batch.num_rows(), next.clone())?);
+            seen += batch.num_rows();
+            next = Origin::consecutive(self.opened.name.clone(), first + 1 + seen as u64);
+        }
+        if seen != nrows {
+            return Err(Error::data(format!("{seen} rows where the footer promises {nrows}")));
+        }
+        match parts.is_empty() {
+            true => self.columns.empty(next),
+            false => Chunk::concat(&parts),
+        }
+    }
+}

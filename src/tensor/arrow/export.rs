@@ -1,0 +1,174 @@
+//! Tensors to Arrow arrays of the type that [`super::to_arrow_field`] gives.
+
+use super::extension::TensorType;
+use super::field::{Place, Reading, reading};
+use crate::error::{Error, Result};
+use crate::tensor::{List, RowPartition, Sparse, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, ListArray, StructArray, UInt64Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef};
+use std::sync::Arc;
+
+/// The rows of a tensor as an array of `field`'s type, a field made by [`super::to_arrow_field`] of the
+/// tensor's type. Values are shared; offsets are copied where they get narrower.
+///
+/// # Errors
+/// More values than 32-bit offsets reach; a tensor that is not of the field's type (an error of ours).
+pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
+    match (reading(field, Place::Field), tensor) {
+        (Reading::Sparse { .. }, Tensor::Sparse(sparse)) => sparse_array(sparse, field),
+        (Reading::Tensor(TensorType::Fixed { sizes }), _) => {
+            let (list, values) = merged(tensor, sizes.len())?;
+            rows(&list, to_arrow(&values, item_of(field)?)?, tensor.validity(), field.data_type())
+        }
+        (Reading::Tensor(TensorType::Variable { sizes }), _) => variable_shape(tensor, sizes.len(), field),
+        _ => plain(tensor, field),
+    }
+}
+
+fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
+    match (tensor, field.data_type()) {
+        (Tensor::Leaf(array), ty) => leaf(array, ty),
+        (Tensor::List(list), ty) => {
+            let values = plain(list.values(), item_of(field)?)?;
+            rows(list.partition(), values, list.validity().cloned(), ty)
+        }
+        (Tensor::Struct(s), DataType::Struct(fields)) if fields.len() == s.fields().len() => {
+            if fields.is_empty() {
+                return Ok(Arc::new(StructArray::new_empty_fields(tensor.nrows(), s.validity().cloned())));
+            }
+            let columns =
+                s.fields().iter().zip(fields).map(|(t, f)| to_arrow(t, f).map_err(|e| e.in_field(f.name()))).collect::<Result<_>>()?;
+            Ok(Arc::new(StructArray::try_new(fields.clone(), columns, s.validity().cloned()).map_err(unexpected)?))
+        }
+        (_, ty) => Err(Error::data(format!("internal: no {ty} can be made of this tensor"))),
+    }
+}
+
+fn item_of(field: &Field) -> Result<&FieldRef> {
+    match field.data_type() {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Ok(item),
+        other => Err(Error::data(format!("internal: {other} is no list"))),
+    }
+}
+
+/// An array of lists of `ty`.
+fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
+    Ok(match ty {
+        DataType::FixedSizeList(item, size) => {
+            if usize::try_from(*size).ok() != partition.uniform_row_length() {
+                return Err(Error::data(format!("internal: rows that are not of the known size {size}")));
+            }
+            let array = FixedSizeListArray::try_new_with_length(item.clone(), *size, values, validity, partition.nrows());
+            Arc::new(array.map_err(unexpected)?)
+        }
+        DataType::LargeList(item) => {
+            let offsets = OffsetBuffer::new(partition.row_splits());
+            Arc::new(LargeListArray::try_new(item.clone(), offsets, values, validity).map_err(unexpected)?)
+        }
+        DataType::List(item) => {
+            let offsets = narrow(&partition.row_splits())?;
+            Arc::new(ListArray::try_new(item.clone(), OffsetBuffer::new(offsets), values, validity).map_err(unexpected)?)
+        }
+        other => return Err(Error::data(format!("internal: {other} is no list"))),
+    })
+}
+
+fn narrow(splits: &[i64]) -> Result<ScalarBuffer<i32>> {
+    match splits.last() {
+        Some(last) if i32::try_from(*last).is_err() => Err(too_many(*last as u64)),
+        _ => Ok(splits.iter().map(|s| *s as i32).collect()),
+    }
+}
+
+fn too_many(n: u64) -> Error {
+    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings reach {}", i32::MAX))
+        .help("write smaller groups with --row-group-rows, or smaller records")
+}
+
+/// Single values of `ty`: memory has 64-bit offsets, `ty` may have 32-bit ones.
+fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == ty {
+        return Ok(array.clone());
+    }
+    let end = match array.data_type() {
+        DataType::LargeUtf8 => array.as_string::<i64>().value_offsets().last().copied(),
+        DataType::LargeBinary => array.as_binary::<i64>().value_offsets().last().copied(),
+        other => return Err(Error::data(format!("internal: values of {other} for {ty}"))),
+    };
+    // Rows cut from the end of very long memory: offsets have to start at 0 again.
+    let compact = match end {
+        Some(end) if i32::try_from(end).is_err() => {
+            let all = UInt64Array::from_iter_values(0..array.len() as u64);
+            arrow_select::take::take(array, &all, None).map_err(unexpected)?
+        }
+        _ => array.clone(),
+    };
+    arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::build::leaf_nbytes(array) as u64))
+}
+
+fn sparse_array(sparse: &Sparse, field: &Field) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = field.data_type() else { return Err(Error::data("internal: a sparse tensor is a structure")) };
+    let [indices, values, shape] =
+        <&[FieldRef; 3]>::try_from(fields.as_ref()).map_err(|_| Error::data("internal: a sparse tensor has three components"))?;
+    let index_item = item_of(indices)?;
+    let numbers = |buffer: &ScalarBuffer<i64>| Arc::new(Int64Array::new(buffer.clone(), None)) as ArrayRef;
+    let index_rows = RowPartition::uniform(sparse.ndims(), sparse.entries().nvals())?;
+    let shape_rows = RowPartition::uniform(sparse.ndims(), sparse.nrows())?;
+    let columns = vec![
+        rows(sparse.entries(), rows(&index_rows, numbers(sparse.indices()), None, index_item.data_type())?, None, indices.data_type())?,
+        rows(sparse.entries(), leaf(sparse.values(), item_of(values)?.data_type())?, None, values.data_type())?,
+        rows(&shape_rows, numbers(sparse.dense_shape()), None, shape.data_type())?,
+    ];
+    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, sparse.validity().cloned()).map_err(unexpected)?))
+}
+
+/// The first `levels` axes as one partition, and the values below.
+fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
+    let (partitions, below) = tensor.levels(levels)?;
+    let mut partitions = partitions.into_iter();
+    let first = partitions.next().cloned().ok_or_else(|| Error::data("internal: a scalar is no tensor of known rank"))?;
+    Ok((partitions.fold(first, |outer, inner| outer.merge(inner)), below.clone()))
+}
+
+/// `struct<data, shape>`: the sizes of each record. An axis below an empty one has size 0, unless it is known.
+fn variable_shape(tensor: &Tensor, rank: usize, field: &Field) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = field.data_type() else {
+        return Err(Error::data("internal: a tensor of variable shape is a structure"));
+    };
+    let [data, shape] = <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::data("internal: data and shape are expected"))?;
+    let (partition, values) = merged(tensor, rank)?;
+    let nrows = tensor.nrows();
+    let mut sizes = vec![0i32; nrows.checked_mul(rank).ok_or_else(|| too_many(nrows as u64))?];
+    let mut firsts: Vec<usize> = (0..=nrows).collect();
+    let mut level = tensor;
+    for axis in 0..rank {
+        let list: &List = level.as_list()?;
+        for row in 0..nrows {
+            let (start, end) = (firsts[row], firsts[row + 1]);
+            let size = match list.partition().uniform_row_length() {
+                Some(size) => size,
+                None if start < end => list.partition().row_length(start),
+                None => 0,
+            };
+            if list.partition().uniform_row_length().is_none() && (start..end).any(|r| list.partition().row_length(r) != size) {
+                return Err(Error::data("rows of different lengths in an axis that is uniform").at_row(row).on_axis(axis));
+            }
+            sizes[row * rank + axis] = i32::try_from(size).map_err(|_| too_many(size as u64))?;
+        }
+        for first in &mut firsts {
+            *first = list.partition().start(*first);
+        }
+        level = list.values();
+    }
+    let columns = vec![
+        rows(&partition, plain(&values, item_of(data)?)?, None, data.data_type())?,
+        rows(&RowPartition::uniform(rank, nrows)?, Arc::new(Int32Array::from(sizes)), None, shape.data_type())?,
+    ];
+    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, tensor.validity()).map_err(unexpected)?))
+}
+
+fn unexpected(error: arrow_schema::ArrowError) -> Error {
+    Error::data(error.to_string())
+}

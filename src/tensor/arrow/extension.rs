@@ -1,0 +1,104 @@
+//! The canonical extension types `arrow.fixed_shape_tensor` and `arrow.variable_shape_tensor`.
+//!
+//! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata
+//! permutes its dimensions is read as the plain storage type.
+
+use crate::schema::{DType, Dim, Element, Size, Type};
+use arrow_schema::{DataType, Field};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const NAME: &str = "ARROW:extension:name";
+const METADATA: &str = "ARROW:extension:metadata";
+const FIXED: &str = "arrow.fixed_shape_tensor";
+const VARIABLE: &str = "arrow.variable_shape_tensor";
+
+/// A tensor extension type found on a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TensorType {
+    /// Storage: `fixed_size_list<T, product of the sizes>`.
+    Fixed { sizes: Vec<u64> },
+    /// Storage: `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`; sizes that all rows share are known.
+    Variable { sizes: Vec<Option<u64>> },
+}
+
+/// The tensor extension type of a field, if it has one and its storage is what the type asks for.
+pub fn of(field: &Field) -> Option<TensorType> {
+    let name = field.metadata().get(NAME)?;
+    let parameters: Value = match field.metadata().get(METADATA).map(String::as_str) {
+        None | Some("") => json!({}),
+        Some(text) => serde_json::from_str(text).ok()?,
+    };
+    let numbers = |key: &str| parameters.get(key).and_then(Value::as_array);
+    if let Some(order) = numbers("permutation")
+        && order.iter().enumerate().any(|(i, p)| p.as_u64() != Some(i as u64))
+    {
+        return None;
+    }
+    match (name.as_str(), field.data_type()) {
+        (FIXED, DataType::FixedSizeList(item, size)) if is_value(item) => {
+            let sizes: Vec<u64> = numbers("shape")?.iter().map(Value::as_u64).collect::<Option<_>>()?;
+            let product = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size))?;
+            (product == u64::try_from(*size).ok()? && !sizes.is_empty()).then_some(TensorType::Fixed { sizes })
+        }
+        (VARIABLE, DataType::Struct(fields)) => {
+            let [data, shape] = <&[Arc<Field>; 2]>::try_from(fields.as_ref()).ok()?;
+            let (DataType::List(item) | DataType::LargeList(item)) = data.data_type() else { return None };
+            let DataType::FixedSizeList(size, rank) = shape.data_type() else { return None };
+            let rank = usize::try_from(*rank).ok().filter(|rank| *rank > 0)?;
+            if data.name() != "data" || shape.name() != "shape" || *size.data_type() != DataType::Int32 || !is_value(item) {
+                return None;
+            }
+            let sizes: Vec<Option<u64>> = match numbers("uniform_shape") {
+                Some(sizes) => sizes.iter().map(Value::as_u64).collect(),
+                None => vec![None; rank],
+            };
+            (sizes.len() == rank).then_some(TensorType::Variable { sizes })
+        }
+        _ => None,
+    }
+}
+
+fn is_value(item: &Field) -> bool {
+    !item.data_type().is_nested()
+}
+
+/// The axes of such a tensor.
+pub fn dims(tensor: &TensorType) -> Vec<Dim> {
+    match tensor {
+        TensorType::Fixed { sizes } => sizes.iter().map(|size| Dim::known(*size)).collect(),
+        TensorType::Variable { sizes } => sizes.iter().map(|size| size.map_or(Dim::UNIFORM, Dim::known)).collect(),
+    }
+}
+
+/// The field of a dense type as a tensor extension type over `item`; `None` for any other type: scalars,
+/// ragged, structured and sparse tensors, tensors with nulls inside.
+pub fn write(name: &str, ty: &Type, item: Arc<Field>) -> Option<Field> {
+    let Element::Value(dtype) = &ty.element else { return None };
+    if ty.dims.is_empty() || ty.is_ragged() || ty.with_nulls || matches!(dtype, DType::Arrow(_) | DType::Null | DType::Json) {
+        return None;
+    }
+    let sizes: Vec<Option<u64>> = ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect();
+    let known: Option<Vec<u64>> = sizes.iter().copied().collect();
+    let (extension, parameters, storage) = match known {
+        Some(sizes) => {
+            let product = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size))?;
+            (FIXED, json!({ "shape": sizes }), DataType::FixedSizeList(item, i32::try_from(product).ok()?))
+        }
+        None => {
+            let size = Arc::new(Field::new("element", DataType::Int32, false));
+            let fields = vec![
+                Field::new("data", DataType::List(item), false),
+                Field::new("shape", DataType::FixedSizeList(size, i32::try_from(ty.rank()).ok()?), false),
+            ];
+            (VARIABLE, json!({ "uniform_shape": sizes }), DataType::Struct(fields.into()))
+        }
+    };
+    let metadata = [(NAME.to_owned(), extension.to_owned()), (METADATA.to_owned(), parameters.to_string())];
+    Some(Field::new(name, storage, ty.optional).with_metadata(metadata.into_iter().collect::<std::collections::HashMap<_, _>>()))
+}
+
+/// Whether the field says that its text is JSON: the canonical extension type `arrow.json`.
+pub fn is_json(field: &Field) -> bool {
+    field.metadata().get(NAME).is_some_and(|name| name == "arrow.json")
+}

@@ -1,0 +1,275 @@
+//! Types to Arrow fields and back.
+
+use super::extension::{self, TensorType};
+use super::note;
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::{DType, Dim, Element, Field, Size, Type};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The name of the items of a list: that of the Parquet specification.
+const ITEM: &str = "element";
+/// Structures in structures, and lists, at most.
+const MAX_DEPTH: usize = 128;
+/// Fields in one structure, at most.
+const MAX_FIELDS: usize = 10_000;
+
+/// Which of several Arrow types is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// 64-bit offsets, as tensors have them in memory, instead of the types that every reader likes.
+    pub wide: bool,
+    /// Tensor extension types for dense fields.
+    pub tensor_types: bool,
+}
+
+/// The Arrow field that a field is written as.
+///
+/// # Errors
+/// A known size beyond 31 bits.
+pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
+    let ty = &field.ty;
+    let arrow = match form.tensor_types {
+        true => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), false))),
+        false => None,
+    };
+    let arrow = match arrow {
+        Some(arrow) => arrow,
+        None => ArrowField::new(&field.name, data_type(ty, form).map_err(|e| e.in_field(quoted(&field.name)))?, is_nullable(ty)),
+    };
+    let says_all = from_arrow_field(&arrow).is_ok_and(|read| same_own(&read.ty, ty));
+    if says_all {
+        return Ok(arrow);
+    }
+    let mut metadata = arrow.metadata().clone();
+    metadata.insert(note::KEY.to_owned(), note::write(ty));
+    Ok(arrow.with_metadata(metadata))
+}
+
+fn same_own(a: &Type, b: &Type) -> bool {
+    let element = match (&a.element, &b.element) {
+        (Element::Struct(_), Element::Struct(_)) => true,
+        (a, b) => a == b,
+    };
+    let nulls = !is_null(a) || (a.optional, a.with_nulls) == (b.optional, b.with_nulls);
+    element && nulls && a.dims == b.dims
+}
+
+fn is_null(ty: &Type) -> bool {
+    ty.element == Element::Value(DType::Null)
+}
+
+fn is_nullable(ty: &Type) -> bool {
+    ty.optional || is_null(ty) && ty.dims.is_empty()
+}
+
+/// The Arrow type of a type.
+fn data_type(ty: &Type, form: Form) -> Result<DataType> {
+    if let Element::Sparse(dtype) = &ty.element {
+        return sparse_type(dtype, ty, form);
+    }
+    let Some(dim) = ty.dims.first() else {
+        return match &ty.element {
+            Element::Struct(fields) => {
+                let fields: Vec<ArrowField> = fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<_>>()?;
+                Ok(DataType::Struct(fields.into()))
+            }
+            _ => Ok(value_type(ty, form)),
+        };
+    };
+    let item = ty.item();
+    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form)?, is_nullable(&item)));
+    Ok(match dim.size {
+        Size::Known(size) => DataType::FixedSizeList(item, fixed(size)?),
+        _ => list(item, form),
+    })
+}
+
+fn list(item: FieldRef, form: Form) -> DataType {
+    if form.wide { DataType::LargeList(item) } else { DataType::List(item) }
+}
+
+fn fixed(size: u64) -> Result<i32> {
+    i32::try_from(size).map_err(|_| Error::usage(format!("an axis of the known size {size}; Arrow holds at most {}", i32::MAX)))
+}
+
+/// The Arrow type of single values.
+fn value_type(ty: &Type, form: Form) -> DataType {
+    match ty.dtype() {
+        Some(DType::String | DType::Json) if !form.wide => DataType::Utf8,
+        Some(DType::Bytes) if !form.wide => DataType::Binary,
+        Some(dtype) => dtype.arrow(),
+        None => DataType::Null,
+    }
+}
+
+fn sparse_type(dtype: &DType, ty: &Type, form: Form) -> Result<DataType> {
+    let index = Arc::new(ArrowField::new(ITEM, DataType::Int64, false));
+    let indices = DataType::FixedSizeList(index, fixed(ty.rank() as u64)?);
+    let value = ArrowField::new(ITEM, value_type(&Type::tensor(dtype.clone(), Vec::new()), form), ty.with_nulls);
+    let fields = vec![
+        ArrowField::new("indices", list(Arc::new(ArrowField::new(ITEM, indices.clone(), false)), form), false),
+        ArrowField::new("values", list(Arc::new(value), form), false),
+        ArrowField::new("dense_shape", indices, false),
+    ];
+    Ok(DataType::Struct(fields.into()))
+}
+
+/// The three components of a sparse tensor, if a structure has exactly their form: dtype's field and rank.
+fn sparse_form(fields: &Fields) -> Option<(&FieldRef, usize)> {
+    let [indices, values, shape] = <&[FieldRef; 3]>::try_from(fields.as_ref()).ok()?;
+    let rank = |f: &ArrowField| match f.data_type() {
+        DataType::FixedSizeList(item, rank) if *item.data_type() == DataType::Int64 => usize::try_from(*rank).ok(),
+        _ => None,
+    };
+    let names = [indices.name(), values.name(), shape.name()];
+    let (DataType::List(index) | DataType::LargeList(index)) = indices.data_type() else { return None };
+    let (DataType::List(value) | DataType::LargeList(value)) = values.data_type() else { return None };
+    let ranks = rank(index)?;
+    (names == ["indices", "values", "dense_shape"] && rank(shape) == Some(ranks) && !value.data_type().is_nested())
+        .then_some((value, ranks))
+}
+
+/// Where an Arrow field stands: notes are read, and sparse tensors found, on fields alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Field,
+    Item,
+}
+
+/// How a field is read, where its Arrow type alone does not decide.
+pub(super) enum Reading {
+    Plain,
+    Sparse { ndims: usize },
+    Tensor(TensorType),
+}
+
+/// How a field is read.
+pub(super) fn reading(field: &ArrowField, place: Place) -> Reading {
+    if let Some(tensor) = extension::of(field) {
+        return Reading::Tensor(tensor);
+    }
+    if place == Place::Field
+        && let DataType::Struct(fields) = field.data_type()
+        && let Some((_, ndims)) = sparse_form(fields)
+        && note::read(field.metadata()).is_some_and(|noted| noted.is_sparse() && noted.rank() == ndims)
+    {
+        return Reading::Sparse { ndims };
+    }
+    Reading::Plain
+}
+
+/// The field that an Arrow field is read as. Dictionaries and run-end encoded values are read as their
+/// values, maps and whatever is no tensor type as they are.
+///
+/// # Errors
+/// Nesting that is too deep, a structure of too many fields or with two of one name, a negative size.
+pub fn from_arrow_field(field: &ArrowField) -> Result<Field> {
+    Ok(Field::new(field.name(), read_type(field, Place::Field, 0).map_err(|e| e.in_field(quoted(field.name())))?))
+}
+
+fn read_type(field: &ArrowField, place: Place, depth: usize) -> Result<Type> {
+    if depth > MAX_DEPTH {
+        return Err(Error::data(format!("nested more than {MAX_DEPTH} deep")));
+    }
+    let noted = if place == Place::Field { note::read(field.metadata()) } else { None };
+    let plain = match reading(field, place) {
+        Reading::Plain => plain_type(field, depth)?,
+        Reading::Tensor(tensor) => {
+            let item = match field.data_type() {
+                DataType::FixedSizeList(item, _) => item,
+                DataType::Struct(fields) => match fields.first().map(|f| f.data_type()) {
+                    Some(DataType::List(item) | DataType::LargeList(item)) => item,
+                    _ => return plain_type(field, depth),
+                },
+                _ => return plain_type(field, depth),
+            };
+            let value = read_type(item, Place::Item, depth + 1)?;
+            Type { dims: extension::dims(&tensor), optional: field.is_nullable(), with_nulls: value.optional, element: value.element }
+        }
+        Reading::Sparse { .. } => {
+            let (Some(noted), DataType::Struct(fields)) = (&noted, field.data_type()) else { return plain_type(field, depth) };
+            let Some((value, _)) = sparse_form(fields) else { return plain_type(field, depth) };
+            let value = read_type(value, Place::Item, depth + 1)?;
+            let Element::Value(dtype) = value.element else { return plain_type(field, depth) };
+            let mut ty = Type::sparse(dtype, noted.dims.clone()).with_optional(field.is_nullable());
+            ty.with_nulls = value.optional;
+            return Ok(ty);
+        }
+    };
+    Ok(match noted {
+        Some(noted) => note::apply(plain, &noted),
+        None => plain,
+    })
+}
+
+fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
+    let optional = field.is_nullable();
+    let value = |dtype| Ok(Type::tensor(dtype, Vec::new()).with_optional(optional));
+    match field.data_type() {
+        DataType::List(item) | DataType::LargeList(item) | DataType::ListView(item) | DataType::LargeListView(item) => {
+            Ok(rows_of(Dim::UNIFORM, read_type(item, Place::Item, depth + 1)?, optional))
+        }
+        DataType::FixedSizeList(item, size) => {
+            let size = u64::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
+            Ok(rows_of(Dim::known(size), read_type(item, Place::Item, depth + 1)?, optional))
+        }
+        DataType::Struct(fields) => {
+            check_names(fields)?;
+            let fields = fields
+                .iter()
+                .map(|f| Ok(Field::new(f.name(), read_type(f, Place::Field, depth + 1).map_err(|e| e.in_field(quoted(f.name())))?)))
+                .collect::<Result<_>>()?;
+            Ok(Type::structure(fields, Vec::new()).with_optional(optional))
+        }
+        DataType::Dictionary(_, values) => value(value_dtype(values, field)),
+        DataType::RunEndEncoded(_, values) => value(value_dtype(values.data_type(), field)),
+        other => value(value_dtype(other, field)),
+    }
+}
+
+/// Fields of one structure: not too many, no two of one name.
+///
+/// # Errors
+/// As said.
+pub fn check_names(fields: &Fields) -> Result<()> {
+    if fields.len() > MAX_FIELDS {
+        return Err(Error::data(format!("{} fields in one structure; at most {MAX_FIELDS} are read", fields.len())));
+    }
+    let mut seen = HashSet::new();
+    match fields.iter().find(|f| !seen.insert(f.name())) {
+        Some(twice) => Err(Error::data(format!("two fields are named {}", quoted(twice.name())))),
+        None => Ok(()),
+    }
+}
+
+/// The type of lists of `item`: an unknown size of the item's own first axis becomes ragged below another axis.
+fn rows_of(dim: Dim, item: Type, optional: bool) -> Type {
+    let mut dims = vec![dim];
+    dims.extend(item.dims.into_iter().map(|d| if d.size == Size::Uniform { Dim { size: Size::Ragged, ..d } } else { d }));
+    Type { element: item.element, dims, optional, with_nulls: item.optional || item.with_nulls }
+}
+
+fn value_dtype(ty: &DataType, field: &ArrowField) -> DType {
+    match ty {
+        DataType::Null => DType::Null,
+        DataType::Boolean => DType::Bool,
+        DataType::Int8 => DType::Int8,
+        DataType::Int16 => DType::Int16,
+        DataType::Int32 => DType::Int32,
+        DataType::Int64 => DType::Int64,
+        DataType::UInt8 => DType::UInt8,
+        DataType::UInt16 => DType::UInt16,
+        DataType::UInt32 => DType::UInt32,
+        DataType::UInt64 => DType::UInt64,
+        DataType::Float16 => DType::Float16,
+        DataType::Float32 => DType::Float32,
+        DataType::Float64 => DType::Float64,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if extension::is_json(field) => DType::Json,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => DType::String,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DType::Bytes,
+        other => DType::Arrow(Box::new(other.clone())),
+    }
+}

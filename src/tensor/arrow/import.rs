@@ -1,0 +1,309 @@
+//! Arrow arrays of whatever layout to tensors.
+//!
+//! Arrow leaves open what lies below a null; tensors do not: null list rows become empty, values below a
+//! null structure stay but are never nulls of a type without nulls. Values are shared wherever the rows are
+//! contiguous.
+
+use super::extension::{self, TensorType};
+use super::field::{Place, Reading, reading};
+use crate::error::{Error, Result};
+use crate::schema::Dim;
+use crate::schema::Size;
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, UInt64Array, make_array};
+use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+
+/// Values that list views or dictionaries may spread out to in one array: views may share values, so that
+/// a few bytes name any number of them.
+const MAX_SPREAD: usize = 1 << 28;
+
+/// The tensor of an Arrow array whose field reads as [`super::from_arrow_field`] says. O(rows), and O(values)
+/// for what is not laid out as a list in memory.
+///
+/// # Errors
+/// Nulls in a field that says it has none, sparse components that do not fit, tensor shapes that do not.
+pub fn from_arrow(array: &ArrayRef, field: &Field) -> Result<Tensor> {
+    import(array, field, Place::Field, None)
+}
+
+/// `mask`: which rows are null because something around them is.
+fn import(array: &ArrayRef, field: &Field, place: Place, mask: Option<&NullBuffer>) -> Result<Tensor> {
+    if array.data_type() != field.data_type() {
+        return Err(Error::data(format!("internal: an array of {} in a field of {}", array.data_type(), field.data_type())));
+    }
+    match reading(field, place) {
+        Reading::Plain => plain(array, field, mask),
+        Reading::Sparse { ndims } => sparse(array, field, ndims, mask),
+        Reading::Tensor(tensor @ TensorType::Fixed { .. }) => {
+            let tensor = extension::dims(&tensor);
+            split_known(plain(array, field, mask)?, &tensor)
+        }
+        Reading::Tensor(tensor @ TensorType::Variable { .. }) => variable_shape(array, field, &extension::dims(&tensor), mask),
+    }
+}
+
+fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
+    match field.data_type() {
+        DataType::List(item) => {
+            let list = array.as_list::<i32>();
+            rows(Layout::offsets(list.value_offsets()), list.values(), item, array, field, mask)
+        }
+        DataType::LargeList(item) => {
+            let list = array.as_list::<i64>();
+            rows(Layout::offsets(list.value_offsets()), list.values(), item, array, field, mask)
+        }
+        DataType::ListView(item) => {
+            let list = array.as_list_view::<i32>();
+            rows(Layout::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
+        }
+        DataType::LargeListView(item) => {
+            let list = array.as_list_view::<i64>();
+            rows(Layout::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
+        }
+        DataType::FixedSizeList(item, size) => {
+            let size = usize::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
+            let partition = RowPartition::uniform(size, array.len())?;
+            let nulls = NullBuffer::union(array.nulls(), mask).map(|nulls| nulls.expand(size));
+            let values = import(array.as_fixed_size_list().values(), item, Place::Item, nulls.as_ref())?;
+            Tensor::list(partition, values, validity(array, field, mask)?)
+        }
+        DataType::Struct(fields) => {
+            let nulls = NullBuffer::union(array.nulls(), mask);
+            let columns = array
+                .as_struct()
+                .columns()
+                .iter()
+                .zip(fields)
+                .map(|(column, f)| import(column, f, Place::Field, nulls.as_ref()).map_err(|e| e.in_field(f.name())))
+                .collect::<Result<_>>()?;
+            Tensor::structure(array.len(), columns, validity(array, field, mask)?)
+        }
+        _ => leaf(array, field, mask),
+    }
+}
+
+/// The validity of a level: none where the field says that there are no nulls, which is checked.
+fn validity(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Option<NullBuffer>> {
+    let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) else { return Ok(None) };
+    if field.is_nullable() {
+        return Ok(Some(nulls));
+    }
+    let seen = |row: &usize| nulls.is_null(*row) && mask.is_none_or(|m| m.is_valid(*row));
+    match (0..nulls.len()).find(seen) {
+        Some(row) => Err(Error::data("a null in a column whose schema says that it has none").at_row(row)),
+        None => Ok(None),
+    }
+}
+
+/// Where the items of each row lie.
+enum Layout {
+    /// One row after the other: `[nrows + 1]`.
+    Offsets(Vec<i64>),
+    /// Start and length of each row.
+    Views(Vec<(usize, usize)>),
+}
+
+impl Layout {
+    fn offsets<O: ArrowNativeType>(offsets: &[O]) -> Layout {
+        Layout::Offsets(offsets.iter().map(|o| o.as_usize() as i64).collect())
+    }
+
+    fn views<O: ArrowNativeType>(offsets: &[O], sizes: &[O]) -> Layout {
+        Layout::Views(offsets.iter().zip(sizes).map(|(o, s)| (o.as_usize(), s.as_usize())).collect())
+    }
+}
+
+/// A list level: rows that are null, by themselves or by what is around them, are made empty.
+fn rows(layout: Layout, values: &ArrayRef, item: &Field, array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
+    let nulls = NullBuffer::union(array.nulls(), mask).filter(|n| n.null_count() > 0);
+    let is_null = |row: usize| nulls.as_ref().is_some_and(|n| n.is_null(row));
+    let (partition, values) = match layout {
+        Layout::Offsets(offsets) if !(nulls.is_some() && offsets.windows(2).enumerate().any(|(row, w)| w[0] != w[1] && is_null(row))) => {
+            let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+            if first < 0 || last < first || last as usize > values.len() {
+                return Err(Error::data("list offsets outside the values"));
+            }
+            let values = values.slice(first as usize, (last - first) as usize);
+            let splits: ScalarBuffer<i64> = if first == 0 { offsets.into() } else { offsets.iter().map(|o| o - first).collect() };
+            (RowPartition::from_row_splits(if splits.is_empty() { vec![0].into() } else { splits })?, values)
+        }
+        Layout::Offsets(offsets) => {
+            let views: Vec<_> = offsets.windows(2).map(|w| (w[0] as usize, w[1].saturating_sub(w[0]) as usize)).collect();
+            spread(&views, is_null, values)?
+        }
+        Layout::Views(views) => spread(&views, is_null, values)?,
+    };
+    Tensor::list(partition, import(&values, item, Place::Item, None)?, validity(array, field, mask)?)
+}
+
+/// The rows' items one after the other.
+fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &ArrayRef) -> Result<(RowPartition, ArrayRef)> {
+    let length = |row: usize| if is_null(row) { 0 } else { views[row].1 };
+    let partition = RowPartition::from_row_lengths((0..views.len()).map(|row| length(row) as i64))?;
+    let outside = |(row, (start, _)): (usize, &(usize, usize))| length(row) > 0 && start.saturating_add(length(row)) > values.len();
+    if let Some(row) = views.iter().enumerate().position(outside) {
+        return Err(Error::data("a list view outside the values").at_row(row));
+    }
+    if partition.nvals() > MAX_SPREAD.max(values.len()) {
+        return Err(Error::data(format!("list views of {} values that stand for {} items", values.len(), partition.nvals())));
+    }
+    let filled = || (0..views.len()).filter(|row| length(*row) > 0);
+    let mut end = filled().next().map_or(0, |row| views[row].0);
+    let first = end;
+    let contiguous = filled().all(|row| std::mem::replace(&mut end, views[row].0 + length(row)) == views[row].0);
+    let values = if contiguous {
+        values.slice(first, partition.nvals())
+    } else {
+        let numbers = UInt64Array::from_iter_values(filled().flat_map(|row| views[row].0..views[row].0 + length(row)).map(|i| i as u64));
+        arrow_select::take::take(values, &numbers, None).map_err(unexpected)?
+    };
+    Ok((partition, values))
+}
+
+/// Single values: strings and bytes get 64-bit offsets, dictionaries and runs their values.
+fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
+    let target = leaf_type(field.data_type());
+    let array = if *array.data_type() == target {
+        array.clone()
+    } else {
+        check_spread(array)?;
+        arrow_cast::cast(array, &target).map_err(|e| Error::data(e.to_string()))?
+    };
+    if array.null_count() == 0 || field.is_nullable() {
+        return Ok(Tensor::Leaf(array));
+    }
+    validity(&array, field, mask)?;
+    let values = array.to_data().into_builder().nulls(None).build().map_err(unexpected)?;
+    Ok(Tensor::Leaf(make_array(values)))
+}
+
+fn leaf_type(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
+        DataType::Binary | DataType::BinaryView => DataType::LargeBinary,
+        DataType::Dictionary(_, values) => leaf_type(values),
+        DataType::RunEndEncoded(_, values) => leaf_type(values.data_type()),
+        other => other.clone(),
+    }
+}
+
+/// A dictionary of long strings may stand for any number of bytes.
+fn check_spread(array: &ArrayRef) -> Result<()> {
+    let values = match array.data_type() {
+        DataType::Dictionary(..) => array.as_any_dictionary().values().clone(),
+        _ => return Ok(()),
+    };
+    let longest = match values.data_type() {
+        DataType::Utf8 => values.as_string::<i32>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
+        DataType::Binary => values.as_binary::<i32>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
+        DataType::LargeUtf8 => values.as_string::<i64>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
+        DataType::LargeBinary => values.as_binary::<i64>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
+        _ => Some(16),
+    };
+    match array.len().checked_mul(longest.unwrap_or(0)) {
+        Some(nbytes) if nbytes <= 16 * MAX_SPREAD => Ok(()),
+        _ => Err(Error::data(format!("{} dictionary keys for values of up to {} bytes", array.len(), longest.unwrap_or(0)))
+            .help("write the column without a dictionary")),
+    }
+}
+
+fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffer>) -> Result<Tensor> {
+    let Tensor::Struct(parts) = plain(array, field, mask)? else { return Err(Error::data("internal: a sparse tensor is a structure")) };
+    let validity = parts.validity().cloned();
+    let [indices, values, shape] = <[Tensor; 3]>::try_from(parts.into_fields()).map_err(|_| Error::data("internal: three components"))?;
+    let (indices, values) = (indices.as_list()?, values.as_list()?);
+    if indices.partition() != values.partition() {
+        let differs = |row: &usize| indices.partition().row_length(*row) != values.partition().row_length(*row);
+        return Err(
+            Error::data("a sparse tensor with another number of indices than values").at_row((0..array.len()).find(differs).unwrap_or(0))
+        );
+    }
+    let numbers = |tensor: &Tensor| -> Result<ScalarBuffer<i64>> {
+        Ok(tensor.as_list()?.values().as_leaf()?.as_primitive::<Int64Type>().values().clone())
+    };
+    let (index_numbers, sizes) = (numbers(indices.values())?, numbers(&shape)?);
+    let sparse = Sparse::try_new(ndims, values.partition().clone(), index_numbers, values.values().as_leaf()?.clone(), sizes, validity)?;
+    Ok(Tensor::Sparse(sparse))
+}
+
+/// One axis cut into several of known sizes.
+fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
+    let Tensor::List(list) = tensor else { return Err(Error::data("internal: a tensor of known shape is a list")) };
+    let (nrows, validity) = (list.partition().nrows(), list.validity().cloned());
+    let mut levels = Vec::new();
+    let mut rows = nrows;
+    for dim in dims {
+        let Size::Known(size) = dim.size else { return Err(Error::data("internal: an unknown size")) };
+        let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?, rows)?;
+        rows = partition.nvals();
+        levels.push(partition);
+    }
+    stack(levels, list.into_values(), validity)
+}
+
+/// List levels, outermost first, over values.
+fn stack(levels: Vec<RowPartition>, values: Tensor, validity: Option<NullBuffer>) -> Result<Tensor> {
+    let last = levels.len().saturating_sub(1);
+    levels
+        .into_iter()
+        .enumerate()
+        .rev()
+        .try_fold(values, |below, (i, partition)| Tensor::list(partition, below, if i == 0 { validity.clone() } else { None }))
+        .map_err(|e| e.on_axis(last))
+}
+
+/// Records of their own shapes: the axes from the `shape` of each.
+fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&NullBuffer>) -> Result<Tensor> {
+    let Tensor::Struct(parts) = plain(array, field, mask)? else {
+        return Err(Error::data("internal: a tensor of variable shape is a structure"));
+    };
+    let validity = parts.validity().cloned();
+    let nulls = NullBuffer::union(validity.as_ref(), mask);
+    let [flat, shape] = <[Tensor; 2]>::try_from(parts.into_fields()).map_err(|_| Error::data("internal: data and shape are expected"))?;
+    let flat = flat.as_list()?;
+    let sizes = shape.as_list()?.values().as_leaf()?.clone();
+    let (sizes, rank, nrows) = (sizes.as_primitive::<Int32Type>().values(), dims.len(), array.len());
+    let null = |row: usize| nulls.as_ref().is_some_and(|n| n.is_null(row));
+    let size_of = |row: usize, axis: usize| match dims[axis].size {
+        Size::Known(size) => usize::try_from(size).ok(),
+        _ if null(row) => Some(0),
+        _ => usize::try_from(sizes[row * rank + axis]).ok(),
+    };
+    let mut counts = vec![1usize; nrows];
+    let mut levels = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let mut lengths = Vec::new();
+        for (row, count) in counts.iter_mut().enumerate() {
+            let declared = sizes[row * rank + axis];
+            let size =
+                size_of(row, axis).ok_or_else(|| Error::data(format!("the size {declared} in the shape of a tensor")).at_row(row))?;
+            if !null(row) && usize::try_from(declared).ok() != Some(size) {
+                return Err(Error::data(format!("the size {declared} in the shape of a tensor whose type says {size}"))
+                    .at_row(row)
+                    .on_axis(axis));
+            }
+            if lengths.len().saturating_add(*count) > MAX_SPREAD {
+                return Err(Error::data("a tensor of too many empty rows").at_row(row).on_axis(axis));
+            }
+            lengths.resize(lengths.len() + *count, size as i64);
+            *count = count.checked_mul(size).ok_or_else(|| Error::data("a tensor with too many values").at_row(row))?;
+        }
+        levels.push(match dims[axis].size {
+            Size::Known(size) => RowPartition::uniform(size as usize, lengths.len())?,
+            _ => RowPartition::from_row_lengths(lengths)?,
+        });
+    }
+    let differs = |row: &usize| counts[*row] != flat.partition().row_length(*row);
+    if let Some(row) = (0..nrows).find(differs) {
+        let found = flat.partition().row_length(row);
+        return Err(Error::data(format!("a tensor of {} values by its shape, {found} by its data", counts[row])).at_row(row));
+    }
+    stack(levels, flat.values().clone(), validity)
+}
+
+fn unexpected(error: arrow_schema::ArrowError) -> Error {
+    Error::data(error.to_string())
+}

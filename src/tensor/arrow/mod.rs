@@ -1,0 +1,31 @@
+//! Tensors to Arrow arrays and back. Values are shared; list offsets change width.
+//!
+//! ```text
+//! int64[?, (?)]                 list<list<int64>>
+//! float32[?, 32]                list<fixed_size_list<float32, 32>>
+//! {a: string}[?]                list<struct<a: utf8>>
+//! sparse<float32>[?, 9]         struct<indices: list<fixed_size_list<int64, 2>>, values: list<float32>,
+//!                                      dense_shape: fixed_size_list<int64, 2>>
+//! json                          utf8
+//! ```
+//!
+//! What Arrow's types cannot say (`?` or `(?)` at an inner axis, labels, `json`, sparse) stands in the
+//! field's metadata under [`note::KEY`], and only where it is needed. A note that does not fit its field,
+//! because somebody else has changed the file, is ignored.
+//!
+//! - [`field`]: types to Arrow fields and back;
+//! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
+//! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
+
+pub mod export;
+pub mod extension;
+pub mod field;
+pub mod import;
+pub mod note;
+
+pub use export::to_arrow;
+pub use field::{Form, from_arrow_field, to_arrow_field};
+pub use import::from_arrow;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+use super::*;
+use crate::schema::{Field, Literal, Schema, Type, notation};
+use crate::tensor::Tensor;
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int32Array, ListArray, ListViewArray, RecordBatch, StringArray, StringViewArray,
+    StructArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
+use std::sync::Arc;
+
+const FORMS: [Form; 4] = [
+    Form { wide: false, tensor_types: false },
+    Form { wide: true, tensor_types: false },
+    Form { wide: false, tensor_types: true },
+    Form { wide: true, tensor_types: true },
+];
+
+fn schema(text: &str) -> Schema {
+    notation::parse(text).unwrap()
+}
+
+/// A record of each type: what it is in notation, and one value as a literal.
+const TYPES: [(&str, &str); 22] = [
+    ("bool", "True"),
+    ("optional int64", "3"),
+    ("uint64", "18446744073709551615"),
+    ("float16[?]", "[1.5]"),
+    ("string[?] with nulls", "[\"a\", None]"),
+    ("bytes", "b\"\\x00\\xff\""),
+    ("json", "\"[1, {}]\""),
+    ("json[?]", "[\"1\", \"[]\"]"),
+    ("null[?]", "[]"),
+    ("optional null", "None"),
+    ("int64[3]", "[1, 2, 3]"),
+    ("int64[0]", "[]"),
+    ("optional float32[4, 2]", "[[1, 2], [3, 4], [5, 6], [7, 8]]"),
+    ("int32[?, (?)]", "[[1, 2], [], [3]]"),
+    ("int32[?, ?]", "[[1, 2], [3, 4]]"),
+    ("int32[?, 2]", "[[1, 2], [3, 4]]"),
+    ("int32[2, (?)]", "[[1, 2], []]"),
+    ("int64[sentences, (words)]", "[[1], [2, 3]]"),
+    ("optional string[?, (?), 2] with nulls", "[[[\"a\", None]], []]"),
+    ("float64[?, 3, (?)]", "[[[1], [], [2, 3]]]"),
+    ("uint8[2, ?]", "[[1, 2, 3], [4, 5, 6]]"),
+    ("string[?, ?, ?]", "[]"),
+];
+
+#[test]
+fn every_type_comes_back_from_its_field() {
+    let structures = [
+        "{a: int64, b: {c: string[?], d: json}[?, (?)]}[docs]",
+        "{}[?]",
+        "sparse<float32>[?, 1000]",
+        "optional sparse<string>[3] with nulls",
+    ];
+    let structures = structures.iter().chain(&["{s: sparse<int64>[?, ?], t: optional int32[?, ?]}"]).copied();
+    for text in TYPES.iter().map(|(ty, _)| *ty).chain(structures) {
+        let field = &schema(&format!("x: {text}")).fields[0];
+        for form in FORMS {
+            let arrow = to_arrow_field(field, form).unwrap();
+            let back = from_arrow_field(&arrow).unwrap();
+            assert_eq!(&back, field, "{text} as {arrow}");
+        }
+    }
+}
+
+/// Two rows of the literal around a null one, where the type may be null.
+fn sample(ty: &Type, text: &str) -> Tensor {
+    let literal = crate::schema::literal::parse_literal(text).unwrap();
+    let row = Tensor::of_literal(ty, &literal).unwrap();
+    let null = if ty.optional { Tensor::nulls(ty, 1).unwrap() } else { row.clone() };
+    Tensor::concat(&[&row, &null, &row]).unwrap()
+}
+
+#[test]
+fn every_tensor_comes_back_from_its_array() {
+    for (text, literal) in TYPES {
+        let field = &schema(&format!("x: {text}")).fields[0];
+        let tensor = sample(&field.ty, literal);
+        for form in FORMS {
+            let arrow = to_arrow_field(field, form).unwrap();
+            for part in [tensor.clone(), tensor.slice(1, 2), tensor.slice(2, 0)] {
+                let array = to_arrow(&part, &arrow).unwrap();
+                let batch = RecordBatch::try_new(Arc::new(ArrowSchema::new(vec![arrow.clone()])), vec![array.clone()]);
+                assert!(batch.is_ok(), "{text}: {batch:?}");
+                let back = from_arrow(&array, &arrow).unwrap();
+                back.check(&field.ty).unwrap();
+                assert_eq!(back.first_difference(&part), None, "{text} as {arrow}");
+            }
+        }
+    }
+}
+
+#[test]
+fn notes_that_do_not_fit_are_ignored() {
+    let of = |ty: DataType, note: &str| {
+        let metadata = [(note::KEY.to_owned(), note.to_owned())];
+        let field = ArrowField::new("x", ty, true).with_metadata(std::collections::HashMap::from(metadata));
+        from_arrow_field(&field).unwrap().ty.to_string()
+    };
+    let list = |ty: DataType| DataType::new_list(ty, false);
+    assert_eq!(of(list(DataType::Int64), "int64[words]"), "optional int64[words]");
+    assert_eq!(of(list(DataType::Int32), "int64[words]"), "optional int32[?]");
+    assert_eq!(of(DataType::Int64, "int64[words]"), "optional int64");
+    assert_eq!(of(list(list(DataType::Int64)), "int64[?, ?]"), "optional int64[?, ?]");
+    assert_eq!(of(list(list(DataType::Int64)), "int64[?, 3]"), "optional int64[?, (?)]");
+    assert_eq!(of(DataType::Utf8, "json"), "optional json");
+    assert_eq!(of(DataType::Int64, "json"), "optional int64");
+    assert_eq!(of(DataType::Int64, "no ] type"), "optional int64");
+    assert_eq!(of(DataType::Int64, "int64; y: int64"), "optional int64");
+    assert_eq!(of(DataType::Int64, "sparse<int64>[?]"), "optional int64");
+}
+
+fn read(array: ArrayRef) -> (Field, Tensor) {
+    let arrow = ArrowField::new("x", array.data_type().clone(), true);
+    let field = from_arrow_field(&arrow).unwrap();
+    let tensor = from_arrow(&array, &arrow).unwrap();
+    tensor.check(&field.ty).unwrap();
+    (field, tensor)
+}
+
+fn rows_of(ty: &Type, rows: &[&str]) -> Tensor {
+    let rows: Vec<Tensor> = rows
+        .iter()
+        .map(|text| match crate::schema::literal::parse_literal(text).unwrap() {
+            Literal::None => Tensor::nulls(ty, 1).unwrap(),
+            literal => Tensor::of_literal(ty, &literal).unwrap(),
+        })
+        .collect();
+    Tensor::concat(&rows.iter().collect::<Vec<_>>()).unwrap()
+}
+
+/// Layouts that memory does not have: what they read as, and their rows.
+#[test]
+fn every_layout_reads_as_its_rows() {
+    let item = |nullable| Arc::new(ArrowField::new("item", DataType::Int32, nullable));
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10));
+    let mut sliced = ListBuilder::new(Int32Builder::new());
+    sliced.append_value([Some(9)]);
+    sliced.append_value([Some(1), None]);
+    sliced.append_null();
+    let cases: Vec<(ArrayRef, &str, Vec<&str>)> = vec![
+        (
+            // The null row covers values.
+            Arc::new(ListArray::new(
+                item(false),
+                OffsetBuffer::new(vec![1, 3, 6, 7].into()),
+                numbers.clone(),
+                Some(NullBuffer::from(vec![true, false, true])),
+            )),
+            "optional int32[?]",
+            vec!["[1, 2]", "None", "[6]"],
+        ),
+        (Arc::new(sliced.finish().slice(1, 2)), "optional int32[?] with nulls", vec!["[1, None]", "None"]),
+        (
+            // Out of order, shared, and one in a null row outside everything.
+            Arc::new(ListViewArray::new(
+                item(false),
+                vec![4, 0, 0, 4].into(),
+                vec![2, 3, 0, 1].into(),
+                numbers.clone(),
+                Some(NullBuffer::from(vec![true, true, false, true])),
+            )),
+            "optional int32[?]",
+            vec!["[4, 5]", "[0, 1, 2]", "None", "[4]"],
+        ),
+        (
+            Arc::new(FixedSizeListArray::new(item(false), 2, numbers.slice(0, 6), Some(NullBuffer::from(vec![true, false, true])))),
+            "optional int32[2]",
+            vec!["[0, 1]", "None", "[4, 5]"],
+        ),
+        (
+            Arc::new(StringViewArray::from(vec![Some("a"), None, Some("a string longer than the view")])),
+            "optional string",
+            vec!["\"a\"", "None", "\"a string longer than the view\""],
+        ),
+        (
+            Arc::new(DictionaryArray::<Int32Type>::from_iter([Some("a"), None, Some("a")])),
+            "optional string",
+            vec!["\"a\"", "None", "\"a\""],
+        ),
+        (
+            Arc::new(DictionaryArray::new(Int32Array::from(vec![1, 0, 1]), Arc::new(Int32Array::from(vec![7, 8])))),
+            "optional int32",
+            vec!["8", "7", "8"],
+        ),
+    ];
+    for (array, ty, rows) in cases {
+        let shown = array.data_type().to_string();
+        let (field, tensor) = read(array);
+        assert_eq!(field.ty.to_string(), ty, "{shown}");
+        assert_eq!(tensor.first_difference(&rows_of(&field.ty, &rows)), None, "{shown}: {tensor:?}");
+    }
+}
+
+#[test]
+fn what_no_tensor_holds_is_carried() {
+    let stamps: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![Some(1), None]));
+    let (field, tensor) = read(stamps.clone());
+    let back = to_arrow(&tensor, &to_arrow_field(&field, Form::default()).unwrap()).unwrap();
+    assert_eq!(&back, &stamps);
+}
+
+#[test]
+fn below_null_structures_nothing_is_null_that_may_not_be() {
+    let inner = Arc::new(ArrowField::new("a", DataType::Utf8, false));
+    let values: ArrayRef = Arc::new(StringArray::from(vec![Some("x"), None]));
+    let array: ArrayRef = Arc::new(StructArray::new(vec![inner].into(), vec![values], Some(NullBuffer::from(vec![true, false]))));
+    let (field, tensor) = read(array);
+    assert_eq!(field.ty.to_string(), "optional {a: string}");
+    assert_eq!(tensor.as_struct().unwrap().fields()[0].as_leaf().unwrap().null_count(), 0);
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let item = Arc::new(ArrowField::new("item", DataType::Int32, true));
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..4));
+    let list: ArrayRef =
+        Arc::new(ListArray::new(item, OffsetBuffer::new(vec![0, 2, 4].into()), numbers, Some(NullBuffer::from(vec![true, false]))));
+    let required = ArrowField::new("x", list.data_type().clone(), false);
+    assert_eq!(from_arrow(&list, &required).unwrap_err().location().row, Some(1));
+
+    let shapes = |sizes: Vec<i32>| {
+        let field = &schema("x: int32[?, ?]").fields[0];
+        let arrow = to_arrow_field(field, Form { wide: false, tensor_types: true }).unwrap();
+        let good = to_arrow(
+            &Tensor::of_literal(&field.ty, &Literal::List(vec![Literal::List(vec![Literal::Int(1), Literal::Int(2)])])).unwrap(),
+            &arrow,
+        )
+        .unwrap();
+        let DataType::Struct(fields) = arrow.data_type() else { panic!() };
+        let DataType::FixedSizeList(size, _) = fields[1].data_type() else { panic!() };
+        let shape: ArrayRef = Arc::new(FixedSizeListArray::new(size.clone(), 2, Arc::new(Int32Array::from(sizes)), None));
+        let array: ArrayRef = Arc::new(StructArray::new(fields.clone(), vec![good.as_struct().column(0).clone(), shape], None));
+        from_arrow(&array, &arrow)
+    };
+    assert!(shapes(vec![2, 1]).is_ok());
+    for wrong in [vec![2, 2], vec![-1, -2], vec![i32::MAX, i32::MAX], vec![i32::MAX, 0]] {
+        assert!(shapes(wrong.clone()).is_err(), "{wrong:?}");
+    }
+}

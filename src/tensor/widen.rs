@@ -1,0 +1,195 @@
+//! Tensors of one type as tensors of another that holds the same values: what unification and `--schema` ask for.
+
+use super::{RowPartition, Struct, Tensor};
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::{DType, Element, Field, Size, Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::NullBuffer;
+use arrow_cast::{CastOptions, cast_with_options};
+
+impl Tensor {
+    /// The same rows as `to`. Nothing is lost: integers become floats or other integers that hold each of
+    /// them, floats other floats (the nearest), strings bytes, bytes strings if they are UTF-8, fields that are missing nulls, values of dtype
+    /// null anything; sizes become known if they are that long. Zero-copy where only dims differ.
+    ///
+    /// # Errors
+    /// The first row that does not fit; types that have nothing in common.
+    pub fn widen(&self, from: &Type, to: &Type) -> Result<Tensor> {
+        if from == to {
+            return Ok(self.clone());
+        }
+        if !to.optional
+            && let Some(validity) = self.validity()
+        {
+            let row = (0..validity.len()).find(|row| validity.is_null(*row)).unwrap_or(0);
+            return Err(Error::data(format!("null, where the schema says {to}"))
+                .at_row(row)
+                .help("write `optional` before the type, or give a default with = VALUE"));
+        }
+        if from.element == Element::Value(DType::Null) && from.dims.is_empty() {
+            return Tensor::nulls(to, self.nrows());
+        }
+        match (from.list_dims().first(), to.list_dims().first()) {
+            (Some(_), Some(dim)) => {
+                let list = self.as_list()?;
+                let (partition, values) = match dim.size {
+                    Size::Known(size) => known_rows(self, from, size)?,
+                    _ => open_rows(list.partition(), list.validity(), list.values())?,
+                };
+                let values = values.widen(&from.item(), &to.item()).map_err(|e| up(e, &partition))?;
+                Tensor::list(partition, values, list.validity().cloned())
+            }
+            (None, None) => element(self, from, to),
+            _ => Err(mismatch(from, to)),
+        }
+    }
+}
+
+/// The row of an error that names an item.
+fn up(error: Error, partition: &RowPartition) -> Error {
+    match error.location().row {
+        Some(item) if item < partition.nvals() => error.locate(|at| at.row = Some(super::row_of(partition, item))),
+        _ => error,
+    }
+}
+
+fn mismatch(from: &Type, to: &Type) -> Error {
+    Error::data(format!("values of type {from} do not read as {to}"))
+}
+
+fn element(tensor: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
+    match (tensor, &from.element, &to.element) {
+        (Tensor::Leaf(array), Element::Value(a), Element::Value(b)) => Ok(Tensor::Leaf(cast(array, a, b)?)),
+        (Tensor::Struct(s), Element::Struct(a), Element::Struct(b)) => structure(s, tensor.nrows(), a, b),
+        (Tensor::Sparse(s), Element::Sparse(a), Element::Sparse(b)) if from.rank() == to.rank() => {
+            let wrong = |row: &usize| {
+                s.validity().is_none_or(|v| v.is_valid(*row))
+                    && s.shape_of(*row)
+                        .iter()
+                        .zip(&to.dims)
+                        .any(|(size, d)| matches!(d.size, Size::Known(n) if i64::try_from(n).ok() != Some(*size)))
+            };
+            if let Some(row) = (0..s.nrows()).find(wrong) {
+                return Err(Error::data(format!("a dense_shape of {:?}, where the schema says {to}", s.shape_of(row))).at_row(row));
+            }
+            let values = cast(s.values(), a, b)?;
+            let parts = (s.ndims(), s.entries().clone(), s.indices().clone(), s.dense_shape().clone(), s.validity().cloned());
+            Ok(Tensor::Sparse(super::Sparse::try_new(parts.0, parts.1, parts.2, values, parts.3, parts.4)?))
+        }
+        _ => Err(mismatch(from, to)),
+    }
+}
+
+fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<Tensor> {
+    let fields = to.iter().map(|target| {
+        let name = target.source.values.as_ref().unwrap_or(&target.name);
+        let tensor = match from.iter().position(|f| f.name == *name) {
+            Some(place) if target.default.is_some() => s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?,
+            // Below a null structure there may be nulls that the field's type does not have.
+            Some(place) => match s.validity() {
+                Some(_) if s.fields()[place].validity().is_some() && !from[place].ty.optional => {
+                    s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?
+                }
+                _ => s.fields()[place].widen(&from[place].ty, &target.ty)?,
+            },
+            None if target.ty.optional || target.default.is_some() => Tensor::nulls(&target.ty.clone().with_optional(true), nrows)?,
+            None => return Err(Error::data("the structure has no such field").help("write `optional` before its type")),
+        };
+        match &target.default {
+            Some(default) => tensor.fill_null_rows(&target.ty, default),
+            None => Ok(tensor),
+        }
+    });
+    let fields = fields.zip(to).map(|(t, f)| t.map_err(|e: Error| e.in_field(quoted(&f.name)))).collect::<Result<_>>()?;
+    Tensor::structure(nrows, fields, s.validity().cloned())
+}
+
+/// Rows of known size: as they are, or checked to be that long; null rows are filled with nulls.
+fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, Tensor)> {
+    let list = tensor.as_list()?;
+    let size = usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?;
+    let partition = list.partition();
+    if partition.uniform_row_length() == Some(size) {
+        return Ok((partition.clone(), list.values().clone()));
+    }
+    let is_null = |row: usize| list.validity().is_some_and(|v| v.is_null(row));
+    if let Some(row) = (0..partition.nrows()).find(|row| !is_null(*row) && partition.row_length(*row) != size) {
+        return Err(Error::data(format!("{} items, where the schema says {size}", partition.row_length(row))).at_row(row));
+    }
+    let uniform = RowPartition::uniform(size, partition.nrows())?;
+    if list.validity().is_none() {
+        return Ok((uniform, list.values().clone()));
+    }
+    let nvals = list.values().nrows();
+    let places: Vec<usize> = (0..partition.nrows())
+        .flat_map(|row| (0..size).map(move |i| (row, i)))
+        .map(|(row, i)| if is_null(row) { nvals } else { partition.start(row) + i })
+        .collect();
+    let filler = Tensor::nulls(&from.item(), 1)?;
+    Ok((uniform, Tensor::concat(&[list.values(), &filler])?.gather(&places)?))
+}
+
+/// Rows of unknown size: null rows are empty.
+fn open_rows(partition: &RowPartition, validity: Option<&NullBuffer>, values: &Tensor) -> Result<(RowPartition, Tensor)> {
+    match validity {
+        Some(v) if partition.uniform_row_length().is_some_and(|size| size > 0) => {
+            let lengths = (0..partition.nrows()).map(|row| if v.is_null(row) { 0 } else { partition.row_length(row) as i64 });
+            let kept: Vec<usize> = (0..partition.nrows()).filter(|row| v.is_valid(*row)).flat_map(|row| partition.range(row)).collect();
+            Ok((RowPartition::from_row_lengths(lengths)?, values.gather(&kept)?))
+        }
+        _ => Ok((partition.clone(), values.clone())),
+    }
+}
+
+/// Values of another dtype, each the same as before.
+fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
+    if from == to {
+        return Ok(array.clone());
+    }
+    let allowed = match (from, to) {
+        (DType::Null, _) | (DType::String, DType::Bytes) | (DType::Bytes, DType::String) | (DType::Json, DType::String) => true,
+        (a, b) => a.is_number() && b.is_number(),
+    };
+    if !allowed {
+        return Err(Error::data(format!("values of dtype {from} do not read as {to}")));
+    }
+    let safe = CastOptions { safe: true, ..Default::default() };
+    let cast = |array: &ArrayRef, to: &DType| cast_with_options(array, &to.arrow(), &safe).map_err(|e| Error::data(e.to_string()));
+    let result = cast(array, to)?;
+    let first = if from.is_float() && to.is_float() {
+        // Floats round to the nearest, but not to infinity.
+        overflow(array, &result)?
+    } else if from.is_number() {
+        first_change(array, &cast(&result, from)?)
+    } else if *from == DType::Null {
+        None
+    } else {
+        (result.null_count() > array.null_count()).then(|| (0..array.len()).find(|i| result.is_null(*i) && !array.is_null(*i)).unwrap_or(0))
+    };
+    match first {
+        None => Ok(result),
+        Some(row) => Err(Error::data(format!("{} is no {to}", shown(array, row))).at_row(row)),
+    }
+}
+
+/// The first finite value that is none any more.
+fn overflow(before: &ArrayRef, after: &ArrayRef) -> Result<Option<usize>> {
+    let wide = |a: &ArrayRef| {
+        cast_with_options(a, &arrow_schema::DataType::Float64, &CastOptions::default()).map_err(|e| Error::data(e.to_string()))
+    };
+    let (before, after) = (wide(before)?, wide(after)?);
+    let (x, y) = (before.as_primitive::<Float64Type>(), after.as_primitive::<Float64Type>());
+    Ok((0..x.len()).find(|i| x.is_valid(*i) && x.value(*i).is_finite() && !y.value(*i).is_finite()))
+}
+
+fn first_change(before: &ArrayRef, after: &ArrayRef) -> Option<usize> {
+    if before.to_data() == after.to_data() { None } else { Tensor::Leaf(before.clone()).first_difference(&Tensor::Leaf(after.clone())) }
+}
+
+fn shown(array: &ArrayRef, row: usize) -> String {
+    let text = arrow_cast::display::array_value_to_string(array, row).unwrap_or_default();
+    if text.chars().count() > 40 { format!("{}...", text.chars().take(37).collect::<String>()) } else { text }
+}
