@@ -1,0 +1,15 @@
+#!/bin/sh
+# run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
+# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow jsonl tfrecord.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+tatter=$(realpath "$1")
+shift
+venv=${READERS_VENV:-$here/../../target/readers-venv}
+if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    cp "$here/requirements.txt" "$venv/requirements.txt"
+fi
+export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
+exec "$venv/bin/python" "$here/suite.py" "$tatter" "$@"

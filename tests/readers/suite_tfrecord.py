@@ -1,0 +1,160 @@
+"""TFRecord, both ways, with TensorFlow."""
+import json
+import random
+
+import numpy as np
+import tensorflow as tf
+
+from harness import as_json, expect
+
+SEEDS = range(6)
+KINDS = {"int64": tf.int64, "float32": tf.float32, "string": tf.string, "bytes": tf.string}
+
+
+def run(harness):
+    for seed in SEEDS:
+        vectors(harness, seed)
+        ragged(harness, seed)
+    structures(harness)
+    specification(harness)
+
+
+def value(kind, r):
+    if kind == "int64":
+        return r.choice([0, -1, 2**63 - 1, -(2**63), r.randint(-1000, 1000)])
+    if kind == "float32":
+        return float(np.float32(r.choice([0.0, -0.0, 1.5, r.uniform(-1e6, 1e6), 3.4e38])))
+    if kind == "string":
+        return r.choice(["", "a", "naïve", "漢字", "x" * 200])
+    return r.choice([b"", b"\xff\x00", bytes(r.randrange(256) for _ in range(5))])
+
+
+def feature(kind, values):
+    if kind == "int64":
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+    if kind == "float32":
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[v.encode() if isinstance(v, str) else v for v in values]))
+
+
+def numbers(tensor):
+    """The values of a tensor as Python's: strings as bytes."""
+    return tensor.numpy().tolist() if isinstance(tensor, tf.Tensor) else tensor.to_list()
+
+
+def encoded(value):
+    if isinstance(value, list):
+        return [encoded(v) for v in value]
+    return value.encode() if isinstance(value, str) else value
+
+
+def vectors(harness, seed):
+    """Lists of every kind, absent, empty, or without a kind; plain, GZIP and ZLIB."""
+    r = random.Random(seed)
+    records = []
+    for _ in range(40):
+        record = {}
+        for kind in KINDS:
+            values = [value(kind, r) for _ in range(r.choice([0, 1, 1, 3, 8]))]
+            record[kind] = None if r.random() < 0.2 else values
+        records.append(record)
+    for kind in KINDS:
+        records[0][kind] = [value(kind, r)]
+    # A field of bytes is one as soon as some value is not UTF-8.
+    records[0]["bytes"] = [b"\xff"]
+
+    def example(record):
+        present = {k: feature(k, v) for k, v in record.items() if v is not None}
+        return tf.train.Example(features=tf.train.Features(feature=present)).SerializeToString()
+
+    for compression, extension in [("", "tfrecord"), ("GZIP", "tfrecord.gz"), ("ZLIB", "tfrecord.zlib")]:
+        path, back = harness.path(f"v{seed}.{extension}"), harness.path(f"b{seed}.{extension}")
+        with tf.io.TFRecordWriter(path, compression or None) as writer:
+            for record in records:
+                writer.write(example(record))
+        harness.check(f"tfrecord {compression} read, seed {seed}", lambda: expect(harness.records("convert", "--from", "tfrecord", path), [by_name(as_json_bytes(x)) for x in records]))
+        harness.check(f"tfrecord {compression} counted, seed {seed}", lambda: expect(int(harness.run("count", path)), len(records)))
+
+        def check():
+            harness.run("convert", path, "-o", back)
+            spec = {k: tf.io.RaggedFeature(dtype) for k, dtype in KINDS.items()}
+            dataset = tf.data.TFRecordDataset(back, compression_type="ZLIB" if extension.endswith("zlib") else compression)
+            found = [{k: numbers(v) for k, v in tf.io.parse_single_example(x, spec).items()} for x in dataset]
+            expect([dict(sorted(x.items())) for x in found], [dict(sorted((k, encoded(v or [])) for k, v in x.items())) for x in records])
+            present = [sorted(tf.train.Example.FromString(x.numpy()).features.feature) for x in dataset]
+            expect(present, [sorted(k for k, v in x.items() if v is not None) for x in records])
+
+        harness.check(f"tfrecord {compression} written, seed {seed}", check)
+
+
+def by_name(record):
+    return dict(sorted(record.items()))
+
+
+def as_json_bytes(record):
+    """Every value of a field of bytes is `{"b64": ...}` only where it is no UTF-8."""
+    return as_json(record)
+
+
+def ragged(harness, seed):
+    """Ragged tensors through the row_lengths features that tf.io.RaggedFeature reads."""
+    r = random.Random(50 + seed)
+    nested = lambda depth, leaf: [nested(depth - 1, leaf) for _ in range(r.randint(0, 3))] if depth else leaf()
+    records = [{"id": i, "two": nested(2, lambda: r.randint(0, 9)), "three": nested(3, lambda: r.choice(["a", "bc", ""]))} for i in range(30)]
+    records[0].update(two=[[1], [2, 3]], three=[[["x"], []], []])
+    path = harness.path(f"ragged{seed}.tfrecord")
+
+    def check():
+        harness.run("convert", "-o", path, stdin=b"".join(json.dumps(x).encode() + b"\n" for x in records))
+        lengths = lambda name, levels: [tf.io.RaggedFeature.RowLengths(f"{name}/row_lengths_{i}") for i in range(1, levels)]
+        spec = {
+            "id": tf.io.FixedLenFeature([], tf.int64),
+            "two": tf.io.RaggedFeature(tf.int64, value_key="two", partitions=lengths("two", 2)),
+            "three": tf.io.RaggedFeature(tf.string, value_key="three", partitions=lengths("three", 3)),
+        }
+        found = []
+        for raw in tf.data.TFRecordDataset(path):
+            parsed = tf.io.parse_single_example(raw, spec)
+            found.append({k: numbers(parsed[k]) for k in spec})
+        expect(found, [{k: encoded(v) for k, v in x.items()} for x in records])
+
+    harness.check(f"ragged written, seed {seed}", check)
+    harness.check(f"ragged read, seed {seed}", lambda: expect(harness.records("convert", "--scalar", "id", path), [by_name(x) for x in records]))
+
+
+def structures(harness):
+    """Structures are flattened; sparse tensors are what tf.io.SparseFeature reads."""
+    lines = b'{"a": {"b": 1, "c": [1.5, 2.5]}, "s": {"indices": [[0], [3]], "values": [1, 2], "dense_shape": [5]}}\n'
+    path = harness.path("structures.tfrecord")
+
+    def check():
+        harness.run("convert", "-o", path, "--schema", "s: sparse<int64>[5]; a: {b: int64, c: float32[?]}", stdin=lines)
+        spec = {
+            "a.b": tf.io.FixedLenFeature([], tf.int64),
+            "a.c": tf.io.FixedLenFeature([2], tf.float32),
+            "s": tf.io.SparseFeature(["s/indices_0"], "s/values", tf.int64, [5]),
+        }
+        raw = next(iter(tf.data.TFRecordDataset(path)))
+        parsed = tf.io.parse_single_example(raw, spec)
+        expect(int(parsed["a.b"]), 1)
+        expect(numbers(parsed["a.c"]), [1.5, 2.5])
+        expect(tf.sparse.to_dense(parsed["s"]).numpy().tolist(), [1, 0, 0, 2, 0])
+
+    harness.check("structures and sparse tensors", check)
+
+
+def specification(harness):
+    """The dictionary that `schema --as tf` prints reads the file."""
+    lines = b'{"id": 1, "name": "x", "tags": ["a", "b"], "m": [[1], [2, 3]]}\n{"id": 2, "name": "y", "tags": [], "m": []}\n'
+    path = harness.path("spec.tfrecord")
+
+    def check():
+        harness.run("convert", "-o", path, stdin=lines)
+        text = harness.run("schema", path, "--as", "tf", "--scalar", "id,name").decode()
+        scope = {"tf": tf, "tensorflow": tf}
+        exec(text, scope)
+        spec = next(v for k, v in scope.items() if isinstance(v, dict) and not k.startswith("__"))
+        found = [tf.io.parse_single_example(raw, spec) for raw in tf.data.TFRecordDataset(path)]
+        expect([[int(x["id"]), numbers(x["m"])] for x in found], [[1, [[1], [2, 3]]], [2, []]])
+
+    harness.check("schema --as tf", check)
