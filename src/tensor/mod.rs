@@ -30,16 +30,21 @@ pub mod batch;
 pub mod build;
 pub mod builder;
 pub mod concat;
+pub mod cut;
+pub mod encoding;
 pub mod equal;
 pub mod fill;
 pub mod gather;
+pub mod ints;
 pub mod literal;
 pub mod merge;
+pub mod order;
 pub mod pad;
 pub mod partition;
 pub mod runs;
 pub mod sparse;
 pub mod widen;
+pub mod sparsify;
 
 pub use partition::RowPartition;
 pub use sparse::Sparse;
@@ -295,6 +300,23 @@ impl Tensor {
         }
         let list = self.as_list()?;
         Ok(Tensor::List(list.with_values(list.values.map_below(levels - 1, change)?)?))
+    }
+
+    /// The same rows under a uniform partition: what a known size asks for. O(rows).
+    ///
+    /// # Errors
+    /// It is no list, or a row has another length: names it.
+    pub fn with_row_length(self, length: usize) -> Result<Tensor> {
+        let list = self.as_list()?;
+        if list.partition.uniform_row_length() == Some(length) {
+            return Ok(self);
+        }
+        if let Some(row) = (0..self.nrows()).find(|row| list.partition.row_length(*row) != length) {
+            let error = format!("has {} items, where {length} were expected", list.partition.row_length(row));
+            return Err(Error::data(error).at_row(row));
+        }
+        let partition = RowPartition::uniform(length, self.nrows())?;
+        Tensor::list(partition, list.values.as_ref().clone(), list.validity.clone())
     }
 
     /// About the memory of the values and partitions of these rows, in bytes: the sum over the rows,

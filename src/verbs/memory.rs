@@ -12,12 +12,19 @@ pub struct Held {
     chunks: VecDeque<Chunk>,
     nrows: usize,
     budget: Budget,
+    /// How many times as much memory they will take.
+    copies: u64,
 }
 
 impl Held {
     /// Nothing yet. `verb` and `way_out` are for the message at the limit: `sort` holds all records ...
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
-        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options) }
+        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options), copies: 1 }
+    }
+
+    /// Counts every byte twice: for verbs that put all rows into new places in the end.
+    pub fn twice(self) -> Held {
+        Held { copies: 2, ..self }
     }
 
     /// Number of rows held.
@@ -30,7 +37,7 @@ impl Held {
     /// # Errors
     /// That is more than `--max-memory`.
     pub fn push_back(&mut self, chunk: Chunk) -> Result<()> {
-        self.budget.take(chunk.nbytes() as u64)?;
+        self.budget.take(self.copies.saturating_mul(chunk.nbytes() as u64))?;
         self.nrows += chunk.nrows;
         self.chunks.push_back(chunk);
         Ok(())
@@ -41,7 +48,7 @@ impl Held {
     /// # Errors
     /// That is more than `--max-memory`.
     pub fn push_front(&mut self, chunk: Chunk) -> Result<()> {
-        self.budget.take(chunk.nbytes() as u64)?;
+        self.budget.take(self.copies.saturating_mul(chunk.nbytes() as u64))?;
         self.nrows += chunk.nrows;
         self.chunks.push_front(chunk);
         Ok(())
@@ -51,7 +58,7 @@ impl Held {
     pub fn pop_front(&mut self) -> Option<Chunk> {
         let chunk = self.chunks.pop_front()?;
         self.nrows -= chunk.nrows;
-        self.budget.give_back(chunk.nbytes() as u64);
+        self.budget.give_back(self.copies.saturating_mul(chunk.nbytes() as u64));
         Some(chunk)
     }
 
@@ -62,6 +69,35 @@ impl Held {
     pub fn take_all(&mut self) -> Result<Option<Chunk>> {
         let parts: Vec<Chunk> = std::iter::from_fn(|| self.pop_front()).collect();
         if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
+    }
+}
+
+/// Rows in another order, given out chunk by chunk.
+#[derive(Debug)]
+pub struct Slices {
+    all: Chunk,
+    order: Vec<usize>,
+    given: usize,
+    rows_per_chunk: usize,
+}
+
+impl Slices {
+    /// The rows of `all` in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
+    pub fn new(all: Chunk, order: Vec<usize>, options: &Options) -> Slices {
+        let by_size = (4 << 20) / (all.nbytes() / all.nrows.max(1)).max(1);
+        let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, 1 << 16);
+        Slices { all, order, given: 0, rows_per_chunk }
+    }
+
+    /// The next rows.
+    ///
+    /// # Errors
+    /// As [`Chunk::gather`].
+    pub fn next(&mut self) -> Result<Option<Chunk>> {
+        let end = self.order.len().min(self.given + self.rows_per_chunk);
+        let rows = &self.order[self.given..end];
+        self.given = end;
+        if rows.is_empty() { Ok(None) } else { self.all.gather(rows).map(Some) }
     }
 }
 

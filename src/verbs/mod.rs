@@ -12,6 +12,7 @@
 
 pub mod axes;
 pub mod batch;
+pub mod bucket;
 pub mod choose;
 pub mod convert;
 pub mod count;
@@ -19,6 +20,8 @@ pub mod drop;
 pub mod edit;
 pub mod fields;
 pub mod filter;
+pub mod from_dense;
+pub mod from_sparse;
 pub mod head;
 pub mod map;
 pub mod memory;
@@ -27,13 +30,19 @@ pub mod pad_plan;
 pub mod padded_batch;
 pub mod padding;
 pub mod promote;
+pub mod random;
 pub mod rename;
 pub mod schema;
+pub mod sample;
 pub mod select;
 pub mod show;
+pub mod shard;
+pub mod shuffle;
+pub mod sort;
 pub mod skip;
 pub mod tail;
 pub mod to_dense;
+pub mod to_sparse;
 pub mod unbatch;
 
 use crate::chunk::{Chunk, Fault};
@@ -53,6 +62,10 @@ pub static VERBS: &[Entry] = &[
     entry::<head::Head>(),
     entry::<tail::Tail>(),
     entry::<skip::Skip>(),
+    entry::<shard::Shard>(),
+    entry::<sample::Sample>(),
+    entry::<shuffle::Shuffle>(),
+    entry::<sort::Sort>(),
     entry::<select::Select>(),
     entry::<drop::Drop>(),
     entry::<rename::Rename>(),
@@ -61,7 +74,11 @@ pub static VERBS: &[Entry] = &[
     entry::<batch::Batch>(),
     entry::<unbatch::Unbatch>(),
     entry::<padded_batch::PaddedBatch>(),
+    entry::<bucket::Bucket>(),
     entry::<to_dense::ToDense>(),
+    entry::<to_sparse::ToSparse>(),
+    entry::<from_dense::FromDense>(),
+    entry::<from_sparse::FromSparse>(),
     entry::<merge_dims::MergeDims>(),
     entry::<promote::Promote>(),
 ];

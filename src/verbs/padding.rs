@@ -25,8 +25,9 @@ struct Default {
     text: String,
 }
 
+/// The sizes that `--shape` gives.
 #[derive(Clone, Debug)]
-struct Shape {
+pub struct Shape {
     /// `None`: all fields.
     path: Option<FieldPath>,
     sizes: Vec<AxisSize>,
@@ -54,7 +55,11 @@ fn parse_default(text: &str) -> Result<Default, Error> {
     }
 }
 
-fn parse_shape(text: &str) -> Result<Shape, Error> {
+/// Parses `x=[?, <=512, 4, max]`; without a name it is for all fields.
+///
+/// # Errors
+/// Anything else.
+pub fn parse_shape(text: &str) -> Result<Shape, Error> {
     let expected = || Error::usage(format!("expected a shape as 'x=[?, <=512, 4, max]', found `{text}`"));
     let (name, sizes) = match text.trim_start().starts_with('[') {
         true => (None, text),
@@ -78,6 +83,11 @@ fn parse_shape(text: &str) -> Result<Shape, Error> {
 }
 
 impl PaddingArgs {
+    /// Shapes without defaults.
+    pub fn of_shapes(shapes: &[Shape]) -> PaddingArgs {
+        PaddingArgs { defaults: Vec::new(), shapes: shapes.to_vec() }
+    }
+
     /// Whether neither option was given.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_empty() && self.shapes.is_empty()

@@ -1,0 +1,126 @@
+//! The order of scalars.
+
+use super::Tensor;
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use std::cmp::Ordering;
+
+/// The numbers of the rows in the order of their keys, the first key first; equal rows stay in their
+/// order. NaN stands behind all numbers, null behind everything, in either direction. Strings are
+/// compared by bytes. O(n log n).
+///
+/// # Errors
+/// A key that is no leaf of a tensor dtype.
+pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
+    let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
+    let comparisons = keys.iter().map(|(key, descending)| comparison(key.as_leaf()?, *descending)).collect::<Result<Vec<_>>>()?;
+    let mut rows: Vec<usize> = (0..nrows).collect();
+    rows.sort_by(|a, b| comparisons.iter().map(|compare| compare(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal));
+    Ok(rows)
+}
+
+type Comparison<'a> = Box<dyn Fn(usize, usize) -> Ordering + 'a>;
+
+fn comparison(array: &ArrayRef, descending: bool) -> Result<Comparison<'_>> {
+    macro_rules! by {
+        ($key:expr) => {{
+            let key = $key;
+            directed(array, descending, move |row| key(row))
+        }};
+    }
+    macro_rules! integers {
+        ($t:ty) => {{
+            let values = array.as_primitive::<$t>().values();
+            by!(|row: usize| values[row])
+        }};
+    }
+    macro_rules! floats {
+        ($t:ty, $to:expr) => {{
+            let values = array.as_primitive::<$t>().values();
+            let to = $to;
+            let keys: Vec<f64> = values.iter().map(|x| to(*x)).collect();
+            let valid = validity(array);
+            Box::new(move |a: usize, b: usize| {
+                last(!valid(a), !valid(b)).or_else(|| last(keys[a].is_nan(), keys[b].is_nan())).unwrap_or_else(|| {
+                    let order = keys[a].partial_cmp(&keys[b]).unwrap_or(Ordering::Equal);
+                    if descending { order.reverse() } else { order }
+                })
+            }) as Comparison<'_>
+        }};
+    }
+    Ok(match array.data_type() {
+        DataType::Boolean => {
+            let values = array.as_boolean().values();
+            by!(|row: usize| values.value(row))
+        }
+        DataType::Int8 => integers!(Int8Type),
+        DataType::Int16 => integers!(Int16Type),
+        DataType::Int32 => integers!(Int32Type),
+        DataType::Int64 => integers!(Int64Type),
+        DataType::UInt8 => integers!(UInt8Type),
+        DataType::UInt16 => integers!(UInt16Type),
+        DataType::UInt32 => integers!(UInt32Type),
+        DataType::UInt64 => integers!(UInt64Type),
+        DataType::Float16 => floats!(Float16Type, |x: half::f16| x.to_f64()),
+        DataType::Float32 => floats!(Float32Type, f64::from),
+        DataType::Float64 => floats!(Float64Type, |x: f64| x),
+        DataType::LargeUtf8 => {
+            let values = array.as_string::<i64>();
+            by!(|row: usize| values.value(row).as_bytes())
+        }
+        DataType::LargeBinary => {
+            let values = array.as_binary::<i64>();
+            by!(|row: usize| values.value(row))
+        }
+        DataType::Null => Box::new(|_, _| Ordering::Equal),
+        other => return Err(Error::data(format!("{other} values have no order here"))),
+    })
+}
+
+/// `Some` if one of the two, or both, belong to the end.
+fn last(a: bool, b: bool) -> Option<Ordering> {
+    match (a, b) {
+        (false, false) => None,
+        (a, b) => Some(a.cmp(&b)),
+    }
+}
+
+fn validity(array: &ArrayRef) -> impl Fn(usize) -> bool + use<> {
+    let nulls = array.nulls().cloned();
+    move |row| nulls.as_ref().is_none_or(|n| n.is_valid(row))
+}
+
+fn directed<'a, K: Ord>(array: &ArrayRef, descending: bool, key: impl Fn(usize) -> K + 'a) -> Comparison<'a> {
+    let valid = validity(array);
+    Box::new(move |a, b| {
+        last(!valid(a), !valid(b)).unwrap_or_else(|| {
+            let order = key(a).cmp(&key(b));
+            if descending { order.reverse() } else { order }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Float64Array, Int64Array, LargeStringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn nan_and_null_stand_at_the_end_in_either_direction() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(2.0), None, Some(f64::NAN), Some(-0.0), Some(0.0), Some(9.5)]));
+        let key = Tensor::Leaf(floats);
+        assert_eq!(sorted_rows(&[(key.clone(), false)]).unwrap(), [3, 4, 0, 5, 2, 1]);
+        assert_eq!(sorted_rows(&[(key, true)]).unwrap(), [5, 0, 3, 4, 2, 1]);
+    }
+
+    #[test]
+    fn later_keys_decide_between_equal_ones() {
+        let words = Tensor::Leaf(Arc::new(LargeStringArray::from(vec!["b", "a", "b", "é"])));
+        let numbers = Tensor::Leaf(Arc::new(Int64Array::from(vec![1, 5, 2, 0])));
+        assert_eq!(sorted_rows(&[(words, false), (numbers, true)]).unwrap(), [1, 2, 0, 3]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Ragged tensors as sparse ones, and back.
+//!
+//! Source of the meaning: `tf.RaggedTensor.to_sparse`, `from_sparse`; `tf.data.Dataset.sparse_batch`.
+
+use super::pad::Target;
+use super::{RowPartition, Sparse, Tensor};
+use crate::error::{Error, Result};
+
+/// `[n, (a), (b)]` -> one sparse tensor of rank `targets.len()` in each row. Every value is an entry,
+/// zeros too; the dense shape is the bounding shape, or what the targets say. Values are shared; O(values x rank).
+///
+/// # Errors
+/// Fewer axes; below them no single values.
+pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
+    let ndims = targets.len();
+    let (partitions, below) = tensor.levels(ndims)?;
+    let values = below.as_leaf()?;
+    let entries = partitions.iter().skip(1).fold(partitions[0].clone(), |rows, inner| rows.merge(inner));
+    let mut indices = Vec::with_capacity(values.len() * ndims);
+    let mut shapes = Vec::with_capacity(tensor.nrows() * ndims);
+    for row in 0..tensor.nrows() {
+        let mut rows = row..row + 1;
+        for (partition, target) in partitions.iter().zip(targets) {
+            let longest = rows.clone().map(|r| partition.row_length(r)).max().unwrap_or(0);
+            let size = if let Target::Exact(size) = target { *size } else { longest };
+            shapes.push(i64::try_from(size).map_err(|_| Error::data("a size beyond 63 bits"))?);
+            rows = partition.start(rows.start)..partition.start(rows.end);
+        }
+        index_values(&partitions, row, &mut vec![0; ndims], 0, &mut indices);
+    }
+    Sparse::try_new(ndims, entries, indices.into(), values.clone(), shapes.into(), None)
+}
+
+fn index_values(partitions: &[&RowPartition], row: usize, index: &mut [i64], axis: usize, out: &mut Vec<i64>) {
+    for (position, item) in partitions[axis].range(row).enumerate() {
+        index[axis] = position as i64;
+        if axis + 1 == partitions.len() {
+            out.extend_from_slice(index);
+        } else {
+            index_values(partitions, item, index, axis + 1, out);
+        }
+    }
+}
+
+/// Sparse vectors and matrices whose entries stand at the left of each row: `[n, (b)]` of rank 1,
+/// `[n, a, (b)]` of rank 2. Values are shared. O(entries + rows), where the rows of matrices are
+/// those of the dense shapes, at most `max_rows`.
+///
+/// # Errors
+/// Another rank; an entry that is not right-ragged: its column is not the number of entries in front
+/// of it in its row; more rows than memory should be taken for.
+pub fn ragged_of_sparse(sparse: &Sparse, max_rows: usize) -> Result<Tensor> {
+    let values = Tensor::Leaf(sparse.values().clone());
+    if sparse.ndims() == 1 {
+        for row in 0..sparse.nrows() {
+            for (column, entry) in sparse.entries().range(row).enumerate() {
+                check_column(sparse.index_of(entry), column).map_err(|e| e.at_row(row))?;
+            }
+        }
+        return Tensor::list(sparse.entries().clone(), values, sparse.validity().cloned());
+    }
+    if sparse.ndims() != 2 {
+        return Err(Error::data(format!("has rank {}: only sparse vectors and matrices become ragged", sparse.ndims())));
+    }
+    let records = RowPartition::from_row_lengths((0..sparse.nrows()).map(|row| sparse.shape_of(row)[0]))?;
+    if records.nvals() > max_rows {
+        return Err(Error::data(format!("a dense_shape of {} rows takes more memory than is allowed", records.nvals())));
+    }
+    let mut lengths = vec![0i64; records.nvals()];
+    for row in 0..sparse.nrows() {
+        let mut last = 0;
+        for entry in sparse.entries().range(row) {
+            let index = sparse.index_of(entry);
+            let length = &mut lengths[records.start(row) + index[0] as usize];
+            check_column(index, *length as usize).map_err(|e| e.at_row(row))?;
+            if index[0] < last {
+                return Err(out_of_order(index).at_row(row));
+            }
+            last = index[0];
+            *length += 1;
+        }
+    }
+    let rows = Tensor::list(RowPartition::from_row_lengths(lengths)?, values, None)?;
+    Tensor::list(records, rows, sparse.validity().cloned())
+}
+
+fn check_column(index: &[i64], column: usize) -> Result<()> {
+    match index.last() {
+        Some(found) if *found == column as i64 => Ok(()),
+        _ => Err(out_of_order(index)),
+    }
+}
+
+fn out_of_order(index: &[i64]) -> Error {
+    let error = Error::data(format!("the index {index:?} is not right-ragged: the entries of a row stand at 0, 1, 2 ... in this order"));
+    error.help("make it dense instead: to-dense; sparse.reorder in `map` sorts entries")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn ragged_rows_come_back() {
+        let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4, 1])));
+        let rows = Tensor::list(RowPartition::from_row_lengths([3, 0, 1]).unwrap(), values, None).unwrap();
+        let ragged = Tensor::list(RowPartition::uniform(3, 1).unwrap(), rows, None).unwrap();
+        let sparse = sparse_of_ragged(&ragged, &[Target::Longest, Target::Longest]).unwrap();
+        assert_eq!(sparse.indices().to_vec(), [0, 0, 0, 1, 0, 2, 2, 0]);
+        assert_eq!(sparse.dense_shape().to_vec(), [3, 3]);
+        assert_eq!(ragged_of_sparse(&sparse, 100).unwrap().first_difference(&ragged), None);
+        assert!(ragged_of_sparse(&sparse, 2).is_err());
+    }
+
+    #[test]
+    fn a_gap_is_no_ragged_row() {
+        let entries = RowPartition::from_row_lengths([1]).unwrap();
+        let sparse = Sparse::try_new(2, entries, vec![0, 1].into(), Arc::new(Int64Array::from(vec![7])), vec![1, 2].into(), None).unwrap();
+        assert!(ragged_of_sparse(&sparse, 9).unwrap_err().message().starts_with("the index [0, 1] is not right-ragged"));
+    }
+}

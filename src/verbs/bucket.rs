@@ -1,0 +1,280 @@
+//! `bucket`: batches of records of similar length.
+
+use super::batch::{batched_chunk, batched_schema, names};
+use super::edit::Edits;
+use super::memory::Budget;
+use super::pad_plan::Plan;
+use super::padded_batch::{RecordLimit, batch_plan, padded};
+use super::padding::{AxisSize, PaddingArgs};
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Result};
+use crate::expr::{ScalarExpr, bind_scalar, names_used};
+use crate::options::Options;
+use crate::schema::{DType, Schema, Size};
+use crate::tensor::RowPartition;
+use crate::tensor::pad::Target;
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Batches of records of similar length.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Bucket {
+    /// The length of a record: len(tokens), a field, any integer expression
+    #[arg(long, value_name = "EXPR")]
+    by: String,
+    /// Upper ends of the buckets, as 10,20: below 10, below 20, the others
+    #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
+    boundaries: Numbers,
+    /// Records in a batch of each bucket, one more than boundaries
+    #[arg(long, value_name = "N,..", value_parser = parse_sizes)]
+    batch_sizes: Numbers,
+    /// Pad each batch to its longest record
+    #[arg(long)]
+    pad: bool,
+    /// Pad to the bucket's boundary less 1 instead; no record may be as long as the last boundary
+    #[arg(long, requires = "pad")]
+    pad_to_boundary: bool,
+    #[command(flatten)]
+    padding: PaddingArgs,
+    /// Leave out batches that are not full at the end
+    #[arg(long)]
+    drop_remainder: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Numbers(Vec<usize>);
+
+fn numbers(text: &str) -> Result<Vec<usize>, Error> {
+    let number = |part: &str| part.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
+    text.split(',').map(|part| number(part).ok_or_else(|| Error::usage("expected numbers, as 10,20"))).collect()
+}
+
+fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
+    let numbers = numbers(text)?;
+    match numbers.windows(2).find(|w| w[1] <= w[0]) {
+        Some(w) => Err(Error::usage(format!("boundaries increase, but {} follows {}", w[1], w[0]))),
+        None => Ok(Numbers(numbers)),
+    }
+}
+
+fn parse_sizes(text: &str) -> Result<Numbers, Error> {
+    let numbers = numbers(text)?;
+    if numbers.contains(&0) {
+        return Err(Error::usage("a batch has at least 1 record"));
+    }
+    Ok(Numbers(numbers))
+}
+
+impl Verb for Bucket {
+    const NAME: &'static str = "bucket";
+    const SUMMARY: &'static str = "Make batches of records of similar length";
+    const ABOUT: &'static str = "\
+Records are put into buckets by their length: one that equals a boundary belongs to the next bucket. As soon as a \
+bucket holds its batch size, it is given as a batch; what is left at the end follows in the order of the buckets. With \
+--pad every batch is padded to its longest record, with --pad-to-boundary to its bucket's boundary less 1; --shape \
+and --default are those of `padded-batch`.";
+    const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "short and long records apart, two in a batch",
+            args: "bucket --by 'len(x)' --boundaries 3 --batch-sizes 2,2",
+            input: "{\"x\": [1]}\n{\"x\": [2, 2, 2]}\n{\"x\": [3, 3]}\n{\"x\": [4, 4, 4, 4]}\n{\"x\": []}\n",
+            output: "{\"x\":[[1],[3,3]]}\n{\"x\":[[2,2,2],[4,4,4,4]]}\n{\"x\":[[]]}\n",
+        },
+        Example {
+            about: "the same, each batch padded",
+            args: "bucket --by 'len(x)' --boundaries 3 --batch-sizes 2,2 --pad --default x=-1",
+            input: "{\"x\": [1]}\n{\"x\": [2, 2, 2]}\n{\"x\": [3, 3]}\n{\"x\": [4, 4, 4, 4]}\n{\"x\": []}\n",
+            output: "{\"x\":[[1,-1],[3,3]]}\n{\"x\":[[2,2,2,-1],[4,4,4,4]]}\n{\"x\":[[]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let (boundaries, sizes) = (&self.boundaries.0, &self.batch_sizes.0);
+        if sizes.len() != boundaries.len() + 1 {
+            let error = format!("{} batch sizes for {} boundaries", sizes.len(), boundaries.len());
+            return Err(Error::usage(error).help("one size for each bucket: those below the boundaries, and that of the longest records"));
+        }
+        if !self.pad && !self.padding.is_empty() {
+            return Err(Error::usage("--shape and --default are for --pad"));
+        }
+        if self.padding.has_max() {
+            return Err(Error::usage("`max` is the longest of the whole input, but a batch is padded before that is known"));
+        }
+        let by = bind_scalar(&self.by, schema, options)?;
+        if !by.ty().dtype().is_some_and(DType::is_integer) {
+            return Err(Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty())).help("the length of a field is len(field)"));
+        }
+        let batched = batched_schema(schema, Size::Uniform);
+        let mut padders = Vec::new();
+        let mut dense = batched.clone();
+        if self.pad {
+            let (plan, limits) = batch_plan(schema, &self.padding, options)?;
+            dense = Arc::new(plan.edits(&batched, None)?.schema().clone());
+            match self.pad_to_boundary {
+                false => padders.push((plan.edits(&batched, None)?, limits)),
+                true => {
+                    for boundary in boundaries {
+                        padders.push(to_boundary(schema, &batched, &self.padding, options, *boundary)?);
+                    }
+                }
+            }
+        }
+        let buckets = sizes.iter().map(|size| Open { size: *size, parts: Vec::new(), nrows: 0 }).collect();
+        let fold = Buckets {
+            by,
+            text: self.by.clone(),
+            boundaries: boundaries.clone(),
+            buckets,
+            padders,
+            to_boundary: self.pad_to_boundary,
+            drop_remainder: self.drop_remainder,
+            names: names(schema),
+            budget: Budget::new("bucket", "make the batches smaller", options),
+            left: 0,
+        };
+        Ok(Bound { schema: dense, step: Step::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        if self.pad {
+            return Demand { records: None, fields: Wanted::All };
+        }
+        match names_used(&self.by, false) {
+            Some(used) => Demand { records: None, ..after }.and_fields(used.read),
+            None => Demand::everything(),
+        }
+    }
+}
+
+/// How batches are padded whose records are all shorter than `boundary`.
+fn to_boundary(schema: &Schema, batched: &Schema, padding: &PaddingArgs, options: &Options, boundary: usize) -> Result<(Edits, Vec<RecordLimit>)> {
+    let (mut plan, mut limits) = batch_plan(schema, padding, options)?;
+    let most = boundary.saturating_sub(1);
+    let mut maxima = Vec::new();
+    for (field, limit) in plan.fields.iter_mut().zip(&mut limits) {
+        let (_, known) = schema.find(&field.path)?;
+        // The axis of the batch, if the field has it, stands in front.
+        let batch_axes = field.sizes.len() - known.ty.rank();
+        for (axis, dim) in known.ty.dims.iter().enumerate() {
+            if field.sizes[batch_axes + axis] == AxisSize::Longest && !matches!(dim.size, Size::Known(_)) {
+                field.sizes[batch_axes + axis] = AxisSize::Max;
+                limit.targets[axis] = Target::Exact(most);
+            }
+        }
+        maxima.push(vec![most; field.sizes.len()]);
+    }
+    let edits = Plan { ..plan }.edits(batched, Some(&maxima))?;
+    Ok((edits, limits))
+}
+
+/// Records of one bucket that are no batch yet.
+struct Open {
+    size: usize,
+    parts: Vec<Chunk>,
+    nrows: usize,
+}
+
+struct Buckets {
+    by: ScalarExpr,
+    text: String,
+    boundaries: Vec<usize>,
+    buckets: Vec<Open>,
+    /// None: batches are not padded; one for all, or one for each boundary.
+    padders: Vec<(Edits, Vec<RecordLimit>)>,
+    to_boundary: bool,
+    drop_remainder: bool,
+    names: Arc<[String]>,
+    budget: Budget,
+    /// The next bucket to empty at the end.
+    left: usize,
+}
+
+impl Buckets {
+    /// The bucket of each row.
+    fn numbers(&self, chunk: &Chunk) -> Result<Vec<usize>> {
+        let lengths = self.by.eval(chunk)?;
+        let lengths = cast(lengths.as_leaf()?, &DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
+        let lengths = lengths.as_primitive::<Int64Type>();
+        (0..chunk.nrows)
+            .map(|row| {
+                if lengths.is_null(row) {
+                    return Err(Error::data(format!("--by {} is null", self.text)).at_row(row));
+                }
+                let length = lengths.value(row);
+                let number = self.boundaries.partition_point(|b| i64::try_from(*b).is_ok_and(|b| b <= length));
+                if self.to_boundary && number == self.boundaries.len() {
+                    let last = self.boundaries.last().copied().unwrap_or(0);
+                    let error = Error::data(format!("a length of {length} is not below the last boundary, {last}")).at_row(row);
+                    return Err(error.help("with --pad-to-boundary every record is; add a boundary"));
+                }
+                Ok(number)
+            })
+            .collect()
+    }
+
+    /// A batch of the records of a bucket.
+    fn close(&mut self, number: usize) -> Result<Option<Chunk>> {
+        let open = &mut self.buckets[number];
+        if open.nrows == 0 {
+            return Ok(None);
+        }
+        let parts = std::mem::take(&mut open.parts);
+        open.nrows = 0;
+        self.budget.give_back(parts.iter().map(|p| p.nbytes() as u64).sum());
+        let records = Chunk::concat(&parts)?;
+        let padder = if self.to_boundary { self.padders.get(number) } else { self.padders.first() };
+        if let Some((_, limits)) = padder {
+            limits.iter().try_for_each(|l| l.check(&records)).map_err(|e| records.origin.resolve(e, records.nrows))?;
+        }
+        let batch = batched_chunk(&records, &RowPartition::uniform(records.nrows, 1)?, &self.names)?;
+        match padder {
+            Some((edits, _)) => padded(edits, batch).map(Some),
+            None => Ok(Some(batch)),
+        }
+    }
+
+    fn add(&mut self, number: usize, part: Chunk) -> Result<()> {
+        self.budget.take(part.nbytes() as u64)?;
+        self.buckets[number].nrows += part.nrows;
+        self.buckets[number].parts.push(part);
+        Ok(())
+    }
+}
+
+impl Fold for Buckets {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let numbers = self.numbers(&chunk)?;
+        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); self.buckets.len()];
+        for (row, number) in numbers.into_iter().enumerate() {
+            waiting[number].push(row);
+            if self.buckets[number].nrows + waiting[number].len() == self.buckets[number].size {
+                let rows = std::mem::take(&mut waiting[number]);
+                self.add(number, chunk.gather(&rows)?)?;
+                out.extend(self.close(number)?);
+            }
+        }
+        for (number, rows) in waiting.into_iter().enumerate() {
+            if !rows.is_empty() {
+                self.add(number, chunk.gather(&rows)?)?;
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        while !self.drop_remainder && self.left < self.buckets.len() {
+            self.left += 1;
+            if let Some(batch) = self.close(self.left - 1)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,179 @@
+//! `from-dense`: padding taken off.
+
+use super::edit::{Edits, Kernel, Scope, outer_rank};
+use super::fields::{FieldArgs, Patterns, every_field};
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::literal::parse_literal_for;
+use crate::schema::{DType, Dim, Field, Literal, Schema, Type};
+use crate::tensor::cut::{lengths_without, shorten};
+use crate::tensor::literal::literal_array;
+use crate::tensor::pad::Side;
+use crate::tensor::{Tensor, ints};
+use std::sync::Arc;
+
+/// Padding is taken off.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FromDense {
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// Take off this value at the end of each row
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, conflicts_with = "lengths")]
+    padding: Option<String>,
+    /// Keep so many items of each row: FIELD/lengths, or one field for each axis
+    #[arg(long, value_name = "FIELD,..", value_parser = Patterns::parse)]
+    lengths: Option<Patterns>,
+    /// The axis that --padding is taken off from
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    ragged_rank: usize,
+    /// Where the padding stands
+    #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
+    side: String,
+}
+
+impl Verb for FromDense {
+    const NAME: &'static str = "from-dense";
+    const SUMMARY: &'static str = "Strip padding, so that rows have their own lengths";
+    const ABOUT: &'static str = "\
+With --padding V every row along axis 1 (--ragged-rank) loses the values at its end that equal V; those between others \
+stay, and NaN equals nothing. A vector loses its own. With --lengths FIELD a row keeps its first so many items: a field of \
+rank r holds the lengths along axis r, so that a scalar is the length of a vector; for several axes several fields are given, \
+as `to-dense --lengths` makes them. Lengths beyond the row count as its length, negative ones as 0. Nulls are refused.";
+    const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "trailing zeros go, the zero inside stays",
+            args: "from-dense --padding 0",
+            input: "{\"x\": [[5, 7, 0], [0, 3, 0], [6, 0, 0]]}\n",
+            output: "{\"x\":[[5,7],[0,3],[6]]}\n",
+        },
+        Example {
+            about: "there and back by the lengths",
+            args: "to-dense --lengths then from-dense -f x --lengths x/lengths then select x",
+            input: "{\"x\": [[1, 0], [], [2, 3, 0]]}\n",
+            output: "{\"x\":[[1,0],[],[2,3,0]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let side = if self.side == "left" { Side::Left } else { Side::Right };
+        let named = self.fields.resolve(schema)?;
+        let mut edits = Edits::new(schema);
+        match (&self.padding, &self.lengths) {
+            (Some(text), _) => {
+                let mut paths = Vec::new();
+                every_field(&schema.fields, None, &mut |path, field| {
+                    let is_meant = match &named {
+                        Some(named) => named.contains(&path),
+                        None => fits(text, &field.ty, self.ragged_rank),
+                    };
+                    if is_meant {
+                        paths.push(path);
+                    }
+                });
+                for path in paths {
+                    strip(&mut edits, &path, text, self.ragged_rank, side)?;
+                }
+            }
+            (None, Some(lengths)) => {
+                let Some([path]) = named.as_deref() else {
+                    return Err(Error::usage("--lengths are those of one field").help("name it: from-dense -f x --lengths x/lengths"));
+                };
+                let mut given = lengths.resolve(schema)?;
+                // The innermost axis first: the lengths are those of the padded rows.
+                given.sort_by_key(|lengths| std::cmp::Reverse(schema.find(lengths).map_or(0, |(_, f)| f.ty.rank())));
+                for lengths in given {
+                    cut(&mut edits, path, &lengths, side)?;
+                }
+            }
+            (None, None) => {
+                return Err(Error::usage("what is padding? Give --padding VALUE or --lengths FIELD"));
+            }
+        }
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let lengths = self.lengths.iter().flat_map(Patterns::wanted).collect::<Vec<_>>();
+        self.fields.demand(after.and_fields(lengths), &[])
+    }
+}
+
+fn literal(text: &str, dtype: &DType) -> Result<Literal> {
+    parse_literal_for(text, Some(dtype))
+}
+
+/// Whether the padding is a value of such a field, and the field has the axis.
+fn fits(text: &str, ty: &Type, ragged_rank: usize) -> bool {
+    let Some(dtype) = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()) else { return false };
+    let axis = if ty.rank() == 1 { 0 } else { ragged_rank };
+    let is_text = matches!(dtype, DType::String | DType::Bytes);
+    let is_number = crate::schema::literal::parse_literal(text).is_ok_and(|l| !matches!(l, Literal::String(_) | Literal::Bytes(_)));
+    axis < ty.rank() && is_text != is_number && literal(text, dtype).is_ok_and(|l| literal_array(&l, dtype).is_ok())
+}
+
+fn shortened(dims: &[Dim], axis: usize) -> Vec<Dim> {
+    let mut dims = dims.to_vec();
+    dims[axis] = if axis == 0 { Dim::UNIFORM } else { Dim::RAGGED };
+    dims
+}
+
+fn check_type<'a>(ty: &'a Type, axis: usize) -> Result<&'a DType> {
+    let dtype = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()).ok_or_else(|| Error::usage(format!("is {ty}: it has no padding")))?;
+    if axis >= ty.rank() {
+        return Err(Error::usage(format!("is {ty}: there is no axis {axis} to strip")));
+    }
+    Ok(dtype)
+}
+
+fn strip(edits: &mut Edits, path: &FieldPath, text: &str, ragged_rank: usize, side: Side) -> Result<()> {
+    let field = path.clone();
+    edits.change(path, |ty| {
+        let axis = if ty.rank() == 1 { 0 } else { ragged_rank };
+        let dtype = check_type(ty, axis)?;
+        let padding = literal_array(&literal(text, dtype)?, dtype)?;
+        let stripped = Type { dims: shortened(&ty.dims, axis), ..ty.clone() };
+        Ok((stripped, move |tensor: &Tensor, scope: &Scope| {
+            scope.refuse_nulls(tensor, &field)?;
+            tensor.map_below(axis, &mut |rows| shorten(rows, &lengths_without(rows, &padding, side)?, side))
+        }))
+    })
+}
+
+fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> Result<()> {
+    if lengths.parent() != path.parent() {
+        return Err(Error::usage(format!("the lengths of {path} stand beside it, in the same structure")).in_field(lengths));
+    }
+    let outer = outer_rank(edits.schema(), path);
+    let (field, by) = (path.clone(), lengths.clone());
+    edits.beside(path, move |fields: &mut Vec<Field>, position| {
+        let other = fields.iter().position(|f| f.name == by.last()).unwrap_or(position);
+        let axis = fields[other].ty.rank();
+        if !fields[other].ty.dtype().is_some_and(DType::is_integer) || fields[other].ty.is_sparse() {
+            return Err(Error::usage(format!("is {}: lengths are integers", fields[other].ty)).in_field(&by));
+        }
+        check_type(&fields[position].ty, axis)?;
+        let dims = shortened(&fields[position].ty.dims, axis);
+        fields[position].ty.dims = dims;
+        Ok(Box::new(move |mut tensors: Vec<Tensor>, scope: &Scope| {
+            scope.refuse_nulls(&tensors[position], &field)?;
+            scope.refuse_nulls(&tensors[other], &by)?;
+            let (own, _) = tensors[position].levels(axis)?;
+            let (rows, leaf) = tensors[other].levels(axis)?;
+            for (level, (a, b)) in own.iter().zip(&rows).enumerate() {
+                if a != b {
+                    let row = (0..a.nrows()).find(|row| a.row_length(*row) != b.row_length(*row)).unwrap_or(0);
+                    let error = format!("has {} lengths along axis {level}, but {field} has {} rows", b.row_length(row), a.row_length(row));
+                    let top = own[..level].iter().rev().fold(row, |row, partition| crate::tensor::row_of(partition, row));
+                    return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
+                }
+            }
+            let lengths: Vec<usize> = ints::numbers(leaf)?.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
+            tensors[position] = tensors[position].map_below(axis, &mut |rows| shorten(rows, &lengths, side))?;
+            Ok(tensors)
+        }) as Kernel)
+    })
+}

@@ -1,0 +1,147 @@
+//! `sample N` or `sample 0.1`: some of the records.
+
+use super::memory::Held;
+use super::random::Random;
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// Some of the records, in their order.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Sample {
+    /// How many records, as 100, or which part of them, as 0.1
+    #[arg(value_name = "N|FRACTION", value_parser = parse)]
+    size: SampleSize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum SampleSize {
+    Of(usize),
+    Fraction(f64),
+}
+
+fn parse(text: &str) -> Result<SampleSize, Error> {
+    if let Ok(count) = text.parse::<usize>() {
+        return Ok(SampleSize::Of(count));
+    }
+    match text.parse::<f64>() {
+        Ok(fraction) if (0.0..=1.0).contains(&fraction) && text.contains('.') => Ok(SampleSize::Fraction(fraction)),
+        _ => Err(Error::usage("expected a number of records, as 100, or a fraction between 0.0 and 1.0, as 0.1")),
+    }
+}
+
+impl Verb for Sample {
+    const NAME: &'static str = "sample";
+    const SUMMARY: &'static str = "Keep some of the records, drawn at random";
+    const ABOUT: &'static str = "\
+`sample 100` keeps exactly 100 records, any 100 as likely as any others, and holds them in memory (see \
+--max-memory). `sample 0.1` keeps each record with this probability, streaming. Records stay in their order. --seed \
+decides which ones alone: they are the same for any number of threads.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "more than there are: all",
+            args: "sample 5",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+        },
+        Example {
+            about: "two of four",
+            args: "sample 2 then count",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
+            output: "2\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let random = Random::new(options.seed);
+        let step: Box<dyn Fold> = match self.size {
+            SampleSize::Fraction(probability) => Box::new(Chances { probability, random }),
+            SampleSize::Of(size) => {
+                let held = Held::new(format!("sample {size}"), "ask for fewer records, or for a fraction: sample 0.1", options).twice();
+                Box::new(Reservoir { size, held, random, kept: Vec::new(), seen: 0 })
+            }
+        };
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }
+    }
+}
+
+struct Chances {
+    probability: f64,
+    random: Random,
+}
+
+impl Fold for Chances {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let rows: Vec<usize> = (0..chunk.nrows).filter(|_| self.random.chance(self.probability)).collect();
+        if !rows.is_empty() {
+            out.push(chunk.gather(&rows)?);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Record number i, from 0, takes the place of one that is kept with probability size / (i + 1).
+struct Reservoir {
+    size: usize,
+    held: Held,
+    random: Random,
+    /// For each place of the reservoir, the row of what is held.
+    kept: Vec<usize>,
+    seen: u64,
+}
+
+impl Fold for Reservoir {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        if self.size == 0 {
+            return Ok(Flow::Done);
+        }
+        let first = self.held.nrows();
+        let mut is_needed = false;
+        for row in first..first + chunk.nrows {
+            self.seen += 1;
+            if self.kept.len() < self.size {
+                self.kept.push(row);
+                is_needed = true;
+                continue;
+            }
+            if let Some(place) = self.kept.get_mut(self.random.below(self.seen) as usize) {
+                *place = row;
+                is_needed = true;
+            }
+        }
+        if is_needed {
+            self.held.push_back(chunk)?;
+        }
+        if self.held.nrows() > self.size.saturating_mul(2).saturating_add(1024) {
+            self.compact()?;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        self.compact()?;
+        self.kept.clear();
+        Ok(self.held.pop_front())
+    }
+}
+
+impl Reservoir {
+    /// Lets go of records that are no longer kept; those that are keep their order.
+    fn compact(&mut self) -> Result<()> {
+        let Some(pool) = self.held.take_all()? else { return Ok(()) };
+        let mut rows = self.kept.clone();
+        rows.sort_unstable();
+        for place in &mut self.kept {
+            *place = rows.binary_search(place).unwrap_or(0);
+        }
+        self.held.push_back(pool.gather(&rows)?)
+    }
+}

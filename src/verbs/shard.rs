@@ -1,0 +1,82 @@
+//! `shard I/N`: every N-th record.
+
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// Every N-th record, from the one of number I.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Shard {
+    /// Which of how many shards, from 0: 0/2, 1/2
+    #[arg(value_name = "I/N", value_parser = parse)]
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    index: u64,
+    of: u64,
+}
+
+fn parse(text: &str) -> Result<Part, Error> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    match text.split_once('/').map(|(index, of)| (number(index), number(of))) {
+        Some((Some(_), Some(0))) => Err(Error::usage("there is at least 1 shard, as in 0/1")),
+        Some((Some(index), Some(of))) if index < of => Ok(Part { index, of }),
+        Some((Some(_), Some(of))) => Err(Error::usage(format!("the shards of {of} are 0/{of} to {}/{of}", of - 1))),
+        _ => Err(Error::usage("expected I/N, as 0/2 and 1/2 for two halves")),
+    }
+}
+
+impl Verb for Shard {
+    const NAME: &'static str = "shard";
+    const SUMMARY: &'static str = "Keep every N-th record";
+    const ABOUT: &'static str = "\
+`shard I/N` keeps the records I, I+N, I+2N ..., counted from 0, so that the shards 0/N to N-1/N hold every \
+record once.";
+    const MEANING: &'static str = "tf.data.Dataset.shard";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the first of two halves",
+            args: "shard 0/2",
+            input: "{\"id\": 0}\n{\"id\": 1}\n{\"id\": 2}\n",
+            output: "{\"id\":0}\n{\"id\":2}\n",
+        },
+        Example {
+            about: "batches for the second of two workers",
+            args: "batch 2 then shard 1/2",
+            input: "{\"id\": 0}\n{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
+            output: "{\"id\":[2,3]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Every { part: self.part, seen: 0 })) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let last = |n: u64| n.checked_sub(1).map_or(Some(0), |n| n.checked_mul(self.part.of)?.checked_add(self.part.index + 1));
+        Demand { records: after.records.and_then(last), ..after }
+    }
+}
+
+struct Every {
+    part: Part,
+    /// The number of the next record.
+    seen: u64,
+}
+
+impl Fold for Every {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let rows: Vec<usize> = (0..chunk.nrows).filter(|row| (self.seen + *row as u64) % self.part.of == self.part.index).collect();
+        self.seen += chunk.nrows as u64;
+        if !rows.is_empty() {
+            out.push(chunk.gather(&rows)?);
+        }
+        Ok(Flow::More)
+    }
+}

@@ -1,0 +1,141 @@
+//! `shuffle`: records in random order.
+
+use super::memory::{Held, Slices};
+use super::random::Random;
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// Records in random order.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Shuffle {
+    /// Draw from the next N records only; holds no more than these
+    #[arg(long, value_name = "N", value_parser = super::to_dense::positive)]
+    buffer: Option<usize>,
+}
+
+impl Verb for Shuffle {
+    const NAME: &'static str = "shuffle";
+    const SUMMARY: &'static str = "Put the records in random order";
+    const ABOUT: &'static str = "\
+Holds all records in memory (see --max-memory) and gives them in an order that --seed decides alone: it is the \
+same for any number of threads, any format and any version. Numbers come from ChaCha8 keyed with the seed; the order is \
+that of Fisher and Yates from the last place on.\n\n\
+With --buffer N only N records are held: each record given is drawn from a buffer of N and replaced by the next one \
+of the input.";
+    const MEANING: &'static str = "tf.data.Dataset.shuffle";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "a permutation: sorted again, nothing is lost",
+            args: "shuffle then sort --by id --seed 7",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+        },
+        Example {
+            about: "a buffer of one record has no choice",
+            args: "shuffle --buffer 1",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
+            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let random = Random::new(options.seed);
+        let step: Box<dyn Fold> = match self.buffer {
+            None => {
+                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).twice();
+                Box::new(Whole { held, random, options: options.clone(), slices: None })
+            }
+            Some(size) => {
+                let held = Held::new("the buffer of shuffle", "make the buffer smaller", options).twice();
+                Box::new(Buffered { size, held, random, slots: Vec::new() })
+            }
+        };
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }
+    }
+}
+
+struct Whole {
+    held: Held,
+    random: Random,
+    options: Options,
+    slices: Option<Slices>,
+}
+
+impl Fold for Whole {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        self.held.push_back(chunk)?;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if let Some(all) = self.held.take_all()? {
+            let order = self.random.permutation(all.nrows);
+            self.slices = Some(Slices::new(all, order, &self.options));
+        }
+        self.slices.as_mut().map_or(Ok(None), Slices::next)
+    }
+}
+
+struct Buffered {
+    size: usize,
+    /// The buffer in the order of its slots, then records that have not been in it.
+    held: Held,
+    random: Random,
+    /// Rows of what is held: the buffer.
+    slots: Vec<usize>,
+}
+
+impl Buffered {
+    /// Lets what is held flow through the buffer.
+    fn turn_over(&mut self) -> Result<Option<Chunk>> {
+        let Some(pool) = self.held.take_all()? else { return Ok(None) };
+        let mut given = Vec::new();
+        for row in self.slots.len()..pool.nrows {
+            if self.slots.len() < self.size {
+                self.slots.push(row);
+                continue;
+            }
+            let slot = self.random.below(self.size as u64) as usize;
+            given.push(std::mem::replace(&mut self.slots[slot], row));
+        }
+        self.held.push_back(pool.gather(&self.slots)?)?;
+        self.slots = (0..self.slots.len()).collect();
+        if given.is_empty() { Ok(None) } else { pool.gather(&given).map(Some) }
+    }
+}
+
+impl Fold for Buffered {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        self.held.push_back(chunk)?;
+        // Not for each chunk: turning over costs as much as the buffer is long.
+        if self.held.nrows() >= self.size.saturating_add(self.size / 2).saturating_add(1) {
+            out.extend(self.turn_over()?);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if let Some(chunk) = self.turn_over()? {
+            return Ok(Some(chunk));
+        }
+        let Some(rest) = self.held.take_all()? else { return Ok(None) };
+        self.slots.clear();
+        // As many left, so many to draw from.
+        let mut slots: Vec<usize> = (0..rest.nrows).collect();
+        let mut order = Vec::with_capacity(slots.len());
+        while !slots.is_empty() {
+            let slot = self.random.below(slots.len() as u64) as usize;
+            order.push(slots.swap_remove(slot));
+        }
+        rest.gather(&order).map(Some)
+    }
+}

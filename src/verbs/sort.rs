@@ -1,0 +1,97 @@
+//! `sort --by EXPR`: records in order.
+
+use super::memory::{Held, Slices};
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::expr::{ScalarExpr, bind_scalar, names_used};
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::tensor::Tensor;
+use crate::tensor::order::sorted_rows;
+use std::sync::Arc;
+
+/// Records in the order of a value.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Sort {
+    /// A scalar of each record: a field, len(tokens), any expression; may be repeated, the first decides first
+    #[arg(long, value_name = "EXPR", required = true)]
+    by: Vec<String>,
+    /// The largest first
+    #[arg(long)]
+    descending: bool,
+}
+
+impl Verb for Sort {
+    const NAME: &'static str = "sort";
+    const SUMMARY: &'static str = "Put the records in order";
+    const ABOUT: &'static str = "\
+Holds all records in memory (see --max-memory). Records of equal value stay in their order. NaN comes behind all \
+numbers and null behind everything, with --descending too. Strings are compared by their bytes, which is the order of \
+their code points; false comes before true.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the longest first",
+            args: "sort --by 'len(tokens)' --descending",
+            input: "{\"id\": 1, \"tokens\": [5]}\n{\"id\": 2, \"tokens\": [1, 2, 3]}\n{\"id\": 3, \"tokens\": []}\n",
+            output: "{\"id\":2,\"tokens\":[1,2,3]}\n{\"id\":1,\"tokens\":[5]}\n{\"id\":3,\"tokens\":[]}\n",
+        },
+        Example {
+            about: "by one field, then by another; null last",
+            args: "sort --by label --by id",
+            input: "{\"id\": 3, \"label\": \"b\"}\n{\"id\": 2, \"label\": null}\n{\"id\": 1, \"label\": \"b\"}\n{\"id\": 0, \"label\": \"a\"}\n",
+            output: "{\"id\":0,\"label\":\"a\"}\n{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":null}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let mut keys = Vec::new();
+        for text in &self.by {
+            let key = bind_scalar(text, schema, options)?;
+            if key.ty().dtype().is_some_and(|d| !d.is_tensor() && *d != crate::schema::DType::Null) {
+                return Err(Error::usage(format!("{text} is {}, which has no order", key.ty())));
+            }
+            keys.push((key, Vec::new()));
+        }
+        let held = Held::new("sort", "sort parts of the input, or leave fields out first: select", options).twice();
+        let fold = Sorted { keys, descending: self.descending, held, options: options.clone(), slices: None };
+        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let after = Demand { records: None, ..after };
+        self.by.iter().fold(after, |after, text| match names_used(text, false) {
+            Some(used) => after.and_fields(used.read),
+            None => Demand::everything(),
+        })
+    }
+}
+
+struct Sorted {
+    /// Each key with its values so far.
+    keys: Vec<(ScalarExpr, Vec<Tensor>)>,
+    descending: bool,
+    held: Held,
+    options: Options,
+    slices: Option<Slices>,
+}
+
+impl Fold for Sorted {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        for (key, values) in &mut self.keys {
+            values.push(key.eval(&chunk)?);
+        }
+        self.held.push_back(chunk)?;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if let Some(all) = self.held.take_all()? {
+            let key = |(_, values): (ScalarExpr, Vec<Tensor>)| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, self.descending));
+            let keys = std::mem::take(&mut self.keys).into_iter().map(key).collect::<Result<Vec<_>>>()?;
+            self.slices = Some(Slices::new(all, sorted_rows(&keys)?, &self.options));
+        }
+        self.slices.as_mut().map_or(Ok(None), Slices::next)
+    }
+}

@@ -1,0 +1,119 @@
+//! `to-sparse`: ragged and dense fields become sparse.
+
+use super::edit::{Edits, Scope, outer_rank};
+use super::fields::{FieldArgs, every_field};
+use super::padding::{AxisSize, PaddingArgs};
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{Dim, Element, Schema, Size, Type};
+use crate::tensor::Tensor;
+use crate::tensor::pad::{Target, first_too_large};
+use crate::tensor::sparsify::sparse_of_ragged;
+use std::sync::Arc;
+
+/// Ragged and dense fields become sparse.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ToSparse {
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// The dense shape, as 'x=[?, 6]': `?` is the longest row, 6 exactly that; longer rows are refused
+    #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::padding::parse_shape)]
+    shapes: Vec<super::padding::Shape>,
+}
+
+impl Verb for ToSparse {
+    const NAME: &'static str = "to-sparse";
+    const SUMMARY: &'static str = "Make ragged and dense fields sparse tensors";
+    const ABOUT: &'static str = "\
+Every element is kept as an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
+longest rows of each record, or what --shape says; nothing is cut: a longer row is an error. Fields inside structures become \
+one sparse tensor in every structure. Nulls are refused.";
+    const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "rows of different lengths as coordinates",
+            args: "to-sparse",
+            input: "{\"x\": [[3, 1, 4], [], [1]]}\n",
+            output: "{\"x\":{\"indices\":[[0,0],[0,1],[0,2],[2,0]],\"values\":[3,1,4,1],\"dense_shape\":[3,3]}}\n",
+        },
+        Example {
+            about: "sparse batches of one known width",
+            args: "to-sparse --shape 'x=[4]' then batch 2",
+            input: "{\"x\": [7]}\n{\"x\": [8, 9]}\n",
+            output: "{\"x\":{\"indices\":[[0,0],[1,0],[1,1]],\"values\":[7,8,9],\"dense_shape\":[2,4]}}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let padding = PaddingArgs::of_shapes(&self.shapes);
+        let is_fit = |ty: &Type| matches!(&ty.element, Element::Value(dtype) if dtype.is_tensor()) && ty.rank() > 0;
+        let mut paths = Vec::new();
+        match self.fields.resolve(schema)? {
+            Some(named) => {
+                for path in named {
+                    let (_, field) = schema.find(&path)?;
+                    if !is_fit(&field.ty) && !field.ty.is_sparse() {
+                        let error = Error::usage(format!("is {}: only tensors of at least one axis become sparse", field.ty)).in_field(&path);
+                        return Err(error);
+                    }
+                    paths.push(path);
+                }
+            }
+            None => every_field(&schema.fields, None, &mut |path, _| paths.push(path)),
+        }
+        let mut edits = Edits::new(schema);
+        let mut worked = Vec::new();
+        for path in paths {
+            let (_, field) = schema.find(&path)?;
+            if !is_fit(&field.ty) {
+                continue;
+            }
+            let sizes = padding.shape(&path, field.ty.rank())?;
+            self.edit(&mut edits, &path, sizes.map_or_else(|| vec![AxisSize::Longest; field.ty.rank()], <[_]>::to_vec))?;
+            worked.push(path);
+        }
+        padding.check(schema, &worked)?;
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        self.fields.demand(after, &[])
+    }
+}
+
+impl ToSparse {
+    fn edit(&self, edits: &mut Edits, path: &FieldPath, sizes: Vec<AxisSize>) -> Result<()> {
+        let outer = outer_rank(edits.schema(), path);
+        let field = path.clone();
+        edits.change(path, |ty| {
+            let mut targets = Vec::new();
+            let mut dims = Vec::new();
+            for (size, dim) in sizes.iter().zip(&ty.dims) {
+                let (target, dim) = match (size, dim.size) {
+                    (AxisSize::Longest, Size::Known(n)) => (Target::Exact(usize::try_from(n).unwrap_or(usize::MAX)), dim.clone()),
+                    (AxisSize::Longest, _) => (Target::Longest, Dim { size: Size::Uniform, label: dim.label.clone() }),
+                    (AxisSize::Exact(n), _) => (Target::Exact(*n), Dim::known(*n as u64)),
+                    (AxisSize::AtMost(n), _) => (Target::AtMost(*n), Dim::UNIFORM),
+                    (AxisSize::Max, _) => {
+                        return Err(Error::usage("`max` is for to-dense: give the width of a sparse tensor as a number"));
+                    }
+                };
+                targets.push(target);
+                dims.push(dim);
+            }
+            let dtype = ty.dtype().cloned().ok_or_else(|| Error::usage("has no single values"))?;
+            let sparse = Type::sparse(dtype, dims).with_optional(ty.optional);
+            Ok((sparse, move |tensor: &Tensor, scope: &Scope| {
+                scope.refuse_nulls(tensor, &field)?;
+                if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
+                    let error = Error::data(format!("{size} items do not fit the {most} of the shape")).at_row(row).on_axis(outer + axis);
+                    return Err(error.help("nothing is cut here: allow more in --shape"));
+                }
+                sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)
+            }))
+        })
+    }
+}
