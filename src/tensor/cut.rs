@@ -5,7 +5,10 @@
 use super::pad::Side;
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive_array};
+use arrow_schema::DataType;
 
 /// `[n, (a), ...]` -> `[n, (b), ...]`: of each row of `tensor`'s axis 0 only `lengths` items, the
 /// first ones, or the last ones where the padding stands on the left. O(values kept).
@@ -55,21 +58,13 @@ pub fn lengths_without(tensor: &Tensor, padding: &ArrayRef, side: Side) -> Resul
 
 /// Whether a value equals the one value of `one`.
 fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize) -> bool + 'a>> {
-    use arrow_array::cast::AsArray;
-    use arrow_array::downcast_primitive_array;
-    use arrow_schema::DataType;
     if values.data_type() != one.data_type() || one.len() != 1 {
         return Err(Error::data(format!("padding of type {} in values of type {}", one.data_type(), values.data_type())));
     }
     let array = values.as_ref();
     Ok(downcast_primitive_array!(
-        array => {
-            let one = one.as_primitive().value(0);
-            // Native equality: NaN differs from NaN, 0.0 equals -0.0.
-            #[allow(clippy::redundant_closure_call)]
-            let of = same_type(array, one);
-            Box::new(move |i| array.value(i) == of)
-        },
+        // Native equality: NaN differs from NaN, 0.0 equals -0.0.
+        array => primitive_equal_to(array, one),
         DataType::Boolean => {
             let one = one.as_boolean().value(0);
             let array = values.as_boolean();
@@ -89,8 +84,9 @@ fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize
     ))
 }
 
-fn same_type<T: arrow_array::types::ArrowPrimitiveType>(_: &arrow_array::PrimitiveArray<T>, value: T::Native) -> T::Native {
-    value
+fn primitive_equal_to<'a, T: ArrowPrimitiveType>(values: &'a PrimitiveArray<T>, one: &ArrayRef) -> Box<dyn Fn(usize) -> bool + 'a> {
+    let one = one.as_primitive::<T>().value(0);
+    Box::new(move |i| values.value(i) == one)
 }
 
 #[cfg(test)]

@@ -109,7 +109,8 @@ and --default are those of `padded-batch`.";
         }
         let by = bind_scalar(&self.by, schema, options)?;
         if !by.ty().dtype().is_some_and(DType::is_integer) {
-            return Err(Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty())).help("the length of a field is len(field)"));
+            return Err(Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty()))
+                .help("the length of a field is len(field)"));
         }
         let batched = batched_schema(schema, Size::Uniform);
         let mut padders = Vec::new();
@@ -154,7 +155,13 @@ and --default are those of `padded-batch`.";
 }
 
 /// How batches are padded whose records are all shorter than `boundary`.
-fn to_boundary(schema: &Schema, batched: &Schema, padding: &PaddingArgs, options: &Options, boundary: usize) -> Result<(Edits, Vec<RecordLimit>)> {
+fn to_boundary(
+    schema: &Schema,
+    batched: &Schema,
+    padding: &PaddingArgs,
+    options: &Options,
+    boundary: usize,
+) -> Result<(Edits, Vec<RecordLimit>)> {
     let (mut plan, mut limits) = batch_plan(schema, padding, options)?;
     let most = boundary.saturating_sub(1);
     let mut maxima = Vec::new();

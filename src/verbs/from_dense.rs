@@ -122,7 +122,8 @@ fn shortened(dims: &[Dim], axis: usize) -> Vec<Dim> {
 }
 
 fn check_type<'a>(ty: &'a Type, axis: usize) -> Result<&'a DType> {
-    let dtype = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()).ok_or_else(|| Error::usage(format!("is {ty}: it has no padding")))?;
+    let dtype =
+        ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()).ok_or_else(|| Error::usage(format!("is {ty}: it has no padding")))?;
     if axis >= ty.rank() {
         return Err(Error::usage(format!("is {ty}: there is no axis {axis} to strip")));
     }

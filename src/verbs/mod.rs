@@ -14,8 +14,10 @@ pub mod axes;
 pub mod batch;
 pub mod bucket;
 pub mod choose;
+pub mod compose;
 pub mod convert;
 pub mod count;
+pub mod decompose;
 pub mod drop;
 pub mod edit;
 pub mod fields;
@@ -29,17 +31,18 @@ pub mod merge_dims;
 pub mod pad_plan;
 pub mod padded_batch;
 pub mod padding;
+pub mod partition;
 pub mod promote;
 pub mod random;
 pub mod rename;
-pub mod schema;
 pub mod sample;
+pub mod schema;
 pub mod select;
 pub mod show;
 pub mod shard;
 pub mod shuffle;
-pub mod sort;
 pub mod skip;
+pub mod sort;
 pub mod tail;
 pub mod to_dense;
 pub mod to_sparse;
@@ -80,7 +83,10 @@ pub static VERBS: &[Entry] = &[
     entry::<from_dense::FromDense>(),
     entry::<from_sparse::FromSparse>(),
     entry::<merge_dims::MergeDims>(),
+    entry::<partition::Partition>(),
     entry::<promote::Promote>(),
+    entry::<decompose::Decompose>(),
+    entry::<compose::Compose>(),
 ];
 
 /// One example of a verb: shown in its help and man page, run by a test.

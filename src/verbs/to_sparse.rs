@@ -56,7 +56,8 @@ one sparse tensor in every structure. Nulls are refused.";
                 for path in named {
                     let (_, field) = schema.find(&path)?;
                     if !is_fit(&field.ty) && !field.ty.is_sparse() {
-                        let error = Error::usage(format!("is {}: only tensors of at least one axis become sparse", field.ty)).in_field(&path);
+                        let error =
+                            Error::usage(format!("is {}: only tensors of at least one axis become sparse", field.ty)).in_field(&path);
                         return Err(error);
                     }
                     paths.push(path);

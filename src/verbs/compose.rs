@@ -1,0 +1,162 @@
+//! `compose F --encoding E`: flat values and partitions become one ragged field.
+
+use super::decompose::parse_encoding;
+use super::edit::{Edits, Kernel, Scope, outer_rank};
+use super::partition::remove;
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Dim, Field, Schema};
+use crate::tensor::encoding::Encoding;
+use crate::tensor::{RowPartition, Tensor, ints};
+use arrow_buffer::ScalarBuffer;
+use std::sync::Arc;
+
+/// Flat values and partitions become one ragged field.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Compose {
+    /// The field to make, of FIELD/values and FIELD/E_1 ...
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
+    #[arg(long, value_name = "E", value_parser = parse_encoding)]
+    encoding: Encoding,
+}
+
+impl Verb for Compose {
+    const NAME: &'static str = "compose";
+    const SUMMARY: &'static str = "Put a ragged field together from flat values and partitions";
+    const ABOUT: &'static str = "\
+The inverse of `decompose`: FIELD/values is cut by FIELD/E_1, FIELD/E_2 ..., outermost first, each partition covering exactly \
+the rows of the next. FIELD/nrows_1 ... may stand beside value_rowids; without them the last id decides. The parts are \
+replaced by FIELD, whose axes behind the first are ragged.";
+    const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and the like; Paddle's create_lod_tensor";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "Paddle's articles: 2 and 1 sentences, of 3, 1 and 2 words",
+            args: "compose words --encoding lod",
+            input: "{\"words/values\": [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"], \"words/lod_1\": [2, 1], \"words/lod_2\": [3, 1, 2]}\n",
+            output: "{\"words\":[[[\"a\",\"b\",\"c\"],[\"d\"]],[[\"e\",\"f\"]]]}\n",
+        },
+        Example {
+            about: "from row splits",
+            args: "compose x --encoding row_splits",
+            input: "{\"x/values\": [3, 1, 4], \"x/row_splits_1\": [0, 2, 2, 3]}\n",
+            output: "{\"x\":[[3,1],[],[4]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let beside = |suffix: &str| {
+            let name = format!("{}/{suffix}", self.field.last());
+            self.field.parent().map_or_else(|| FieldPath::name(&name), |p| p.join(&name))
+        };
+        let values = beside("values");
+        let (_, flat) = schema
+            .find(&values)
+            .map_err(|e| e.help(format!("compose {} takes {values} and {}", self.field, beside(&format!("{}_1", self.encoding.name())))))?;
+        if flat.ty.rank() == 0 || flat.ty.is_sparse() {
+            return Err(Error::usage(format!("is {}; expected flat values, a vector", flat.ty)).in_field(&values));
+        }
+        if outer_rank(schema, &self.field) > 0 && schema.find(&self.field).is_ok() {
+            return Err(Error::usage("is there already").in_field(&self.field));
+        }
+        let mut levels = Vec::new();
+        loop {
+            let path = beside(&format!("{}_{}", self.encoding.name(), levels.len() + 1));
+            let Ok((_, field)) = schema.find(&path) else {
+                if levels.is_empty() {
+                    schema.find(&path)?;
+                }
+                break;
+            };
+            let is_vector = field.ty.rank() == 1 && !field.ty.is_sparse();
+            if !is_vector || !field.ty.dtype().is_some_and(|d| d.is_integer() || *d == DType::Null) {
+                return Err(Error::usage(format!("is {}; expected a vector of integers", field.ty)).in_field(&path));
+            }
+            levels.push(path);
+        }
+        let counts: Vec<FieldPath> = if self.encoding == Encoding::ValueRowids {
+            (1..=levels.len()).map(|level| beside(&format!("nrows_{level}"))).filter(|path| schema.find(path).is_ok()).collect()
+        } else {
+            Vec::new()
+        };
+        if !counts.is_empty() && counts.len() != levels.len() {
+            return Err(Error::usage(format!("{} numbers of rows for {} levels", counts.len(), levels.len())).in_field(&self.field));
+        }
+        let mut edits = Edits::new(schema);
+        let (encoding, path) = (self.encoding, self.field.clone());
+        edits.beside(&values, move |fields: &mut Vec<Field>, position| {
+            let place = |path: &FieldPath| {
+                fields
+                    .iter()
+                    .position(|f| f.name == path.last())
+                    .ok_or_else(|| Error::usage(format!("there is no field {}", quoted(path.last()))))
+            };
+            let parts = levels.iter().map(|path| Ok((place(path)?, path.clone()))).collect::<Result<Vec<_>>>()?;
+            let counts = counts.iter().map(place).collect::<Result<Vec<_>>>()?;
+            let gone: Vec<usize> = parts.iter().map(|(i, _)| *i).chain(counts.iter().copied()).collect();
+            let inner = fields[position].ty.dims[1..].to_vec();
+            let ragged = std::iter::repeat_n(Dim::RAGGED, parts.len());
+            fields[position].ty.dims = std::iter::once(Dim::UNIFORM).chain(ragged).chain(inner).collect();
+            fields[position].name = path.last().to_owned();
+            remove(fields, &gone);
+            Ok(Box::new(move |mut tensors: Vec<Tensor>, scope: &Scope| {
+                scope.refuse_nulls(&tensors[position], &path)?;
+                let counts = counts.iter().map(|i| ints::numbers(&tensors[*i])).collect::<Result<Vec<_>>>()?;
+                let mut levels = Vec::new();
+                for (i, path) in &parts {
+                    scope.refuse_nulls(&tensors[*i], path)?;
+                    let (rows, numbers) = ints::vectors(&tensors[*i]).map_err(|e| e.in_field(path))?;
+                    levels.push(Level { path, rows, numbers });
+                }
+                tensors[position] = composed(&tensors[position], &levels, &counts, encoding)?;
+                remove(&mut tensors, &gone);
+                Ok(tensors)
+            }) as Kernel)
+        })?;
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let nested = self.field.names().len() > 1;
+        let names = self
+            .field
+            .names()
+            .first()
+            .into_iter()
+            .flat_map(|name| if nested { vec![name.clone()] } else { vec![name.clone(), format!("{name}/*")] });
+        after.and_fields(names)
+    }
+}
+
+/// The partitions of one level, one in each record.
+struct Level<'a> {
+    path: &'a FieldPath,
+    rows: RowPartition,
+    numbers: ScalarBuffer<i64>,
+}
+
+/// The flat values under all levels: each is read from the innermost out, because it says how many
+/// rows the level outside has to cover.
+fn composed(values: &Tensor, levels: &[Level], counts: &[ScalarBuffer<i64>], encoding: Encoding) -> Result<Tensor> {
+    let list = values.as_list()?;
+    let mut covered = list.partition().clone();
+    let mut tensor = list.values().clone();
+    for (number, level) in levels.iter().enumerate().rev() {
+        let (mut lengths, mut ends) = (Vec::new(), Vec::with_capacity(values.nrows()));
+        for record in 0..values.nrows() {
+            let before = lengths.len();
+            let nrows = counts.get(number).map(|n| n[record]);
+            encoding
+                .decode(&level.numbers[level.rows.range(record)], covered.row_length(record), nrows, &mut lengths)
+                .map_err(|e| e.in_field(level.path).at_row(record))?;
+            ends.push((lengths.len() - before) as i64);
+        }
+        tensor = Tensor::list(RowPartition::from_row_lengths(lengths)?, tensor, None)?;
+        covered = RowPartition::from_row_lengths(ends)?;
+    }
+    Tensor::list(covered, tensor, list.validity().cloned())
+}

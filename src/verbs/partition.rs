@@ -1,0 +1,201 @@
+//! `partition F --row-lengths G`: axis 0 cut in two.
+
+use super::axes::owned_by_structure;
+use super::edit::{Edits, Kernel, Scope, outer_rank};
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{DType, Field, Schema, Size};
+use crate::tensor::encoding::Encoding;
+use crate::tensor::merge::{partition, partitioned_dims};
+use crate::tensor::{RowPartition, Tensor, ints};
+use std::sync::Arc;
+
+/// Axis 0 is cut in two.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Partition {
+    /// The field
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    #[command(flatten)]
+    by: By,
+    /// Number of rows beside --value-rowids, for empty rows at the end
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
+    nrows: Option<FieldPath>,
+    /// Keep the field that holds the partition
+    #[arg(long)]
+    keep: bool,
+}
+
+/// One of the encodings.
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct By {
+    /// The field that holds the length of each row
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    row_lengths: Option<FieldPath>,
+    /// Where each row starts, and where the last one ends
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    row_splits: Option<FieldPath>,
+    /// Where each row starts
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    row_starts: Option<FieldPath>,
+    /// Where each row ends
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    row_limits: Option<FieldPath>,
+    /// The row of each value, not decreasing
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    value_rowids: Option<FieldPath>,
+    /// Rows of K values each
+    #[arg(long, value_name = "K", value_parser = super::to_dense::positive)]
+    uniform: Option<usize>,
+}
+
+impl By {
+    fn field(&self) -> Option<(Encoding, &FieldPath)> {
+        let all = [
+            (Encoding::RowLengths, &self.row_lengths),
+            (Encoding::RowSplits, &self.row_splits),
+            (Encoding::RowStarts, &self.row_starts),
+            (Encoding::RowLimits, &self.row_limits),
+            (Encoding::ValueRowids, &self.value_rowids),
+        ];
+        all.into_iter().find_map(|(encoding, path)| path.as_ref().map(|path| (encoding, path)))
+    }
+}
+
+impl Verb for Partition {
+    const NAME: &'static str = "partition";
+    const SUMMARY: &'static str = "Cut axis 0 of a field into rows";
+    const ABOUT: &'static str = "\
+The items along axis 0 are grouped into rows: `[?]` becomes `[?, (?)]`. The partition stands in another field of the record, \
+in any of TensorFlow's encodings, and must cover exactly the items; that field goes, unless --keep is given. --uniform K makes \
+rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0 1`.";
+    const MEANING: &'static str = "tf.RaggedTensor.from_row_lengths and the like, StructuredTensor.partition_outer_dimension";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "words into sentences, by their lengths",
+            args: "partition words --row-lengths lengths",
+            input: "{\"words\": [\"John\", \"sleeps\", \"the\", \"big\", \"dog\", \"barks\"], \"lengths\": [2, 0, 4]}\n",
+            output: "{\"words\":[[\"John\",\"sleeps\"],[],[\"the\",\"big\",\"dog\",\"barks\"]]}\n",
+        },
+        Example {
+            about: "a flat vector as rows of three",
+            args: "partition x --uniform 3",
+            input: "{\"x\": [1, 2, 3, 4, 5, 6]}\n{\"x\": []}\n",
+            output: "{\"x\":[[1,2,3],[4,5,6]]}\n{\"x\":[]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let (_, field) = schema.find(&self.field)?;
+        if outer_rank(schema, &self.field) > 0 {
+            return Err(owned_by_structure(schema, &self.field, 0));
+        }
+        if field.ty.rank() == 0 || field.ty.is_sparse() {
+            return Err(Error::usage(format!("is {}: it has no axis 0 to cut into rows", field.ty)).in_field(&self.field));
+        }
+        let mut edits = Edits::new(schema);
+        let by = self.by.field();
+        for path in by.iter().map(|(_, path)| *path).chain(&self.nrows) {
+            let (_, partition) = schema.find(path)?;
+            let rank = usize::from(Some(path) != self.nrows.as_ref());
+            let is_integer = partition.ty.dtype().is_some_and(|d| d.is_integer() || *d == DType::Null);
+            if !is_integer || partition.ty.is_sparse() || partition.ty.rank() != rank {
+                let wanted = if rank == 0 { "a number, as int64" } else { "a vector of integers, as int64[?]" };
+                return Err(Error::usage(format!("is {}; expected {wanted}", partition.ty)).in_field(path));
+            }
+            if path.parent() != self.field.parent() {
+                return Err(Error::usage(format!("the partition of {} stands beside it, in the same structure", self.field)).in_field(path));
+            }
+        }
+        match by {
+            Some((encoding, path)) => self.bind_field(&mut edits, encoding, path)?,
+            None => self.bind_uniform(&mut edits, self.by.uniform.unwrap_or(1))?,
+        }
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let paths = [Some(&self.field), self.by.field().map(|(_, path)| path), self.nrows.as_ref()];
+        after.and_fields(paths.into_iter().flatten().filter_map(|path| path.names().first().cloned()))
+    }
+}
+
+impl Partition {
+    fn bind_uniform(&self, edits: &mut Edits, size: usize) -> Result<()> {
+        let path = self.field.clone();
+        edits.change(&self.field, |ty| {
+            if let Some(Size::Known(n)) = ty.dims.first().map(|d| d.size)
+                && n % size as u64 != 0
+            {
+                return Err(not_a_multiple(n as usize, size));
+            }
+            let mut cut = ty.clone();
+            cut.dims = partitioned_dims(&ty.dims, Size::Known(size as u64));
+            let known = if let Size::Known(n) = cut.dims[0].size { usize::try_from(n).ok() } else { None };
+            Ok((cut, move |tensor: &Tensor, scope: &Scope| {
+                scope.refuse_nulls(tensor, &path)?;
+                let items = tensor.as_list()?.partition();
+                if let Some(row) = (0..tensor.nrows()).find(|row| items.row_length(*row) % size != 0) {
+                    return Err(not_a_multiple(items.row_length(row), size).with_kind(crate::error::Kind::Data).at_row(row));
+                }
+                let records = match known {
+                    Some(n) => RowPartition::uniform(n, tensor.nrows())?,
+                    None => RowPartition::from_row_lengths(items.row_lengths().map(|n| (n / size) as i64))?,
+                };
+                let groups = RowPartition::uniform(size, records.nvals())?;
+                partition(tensor, &records, &groups)
+            }))
+        })
+    }
+
+    fn bind_field(&self, edits: &mut Edits, encoding: Encoding, by: &FieldPath) -> Result<()> {
+        let (path, by, nrows, keep) = (self.field.clone(), by.clone(), self.nrows.clone(), self.keep);
+        edits.beside(&self.field, move |fields: &mut Vec<Field>, position| {
+            let find = |path: &FieldPath| fields.iter().position(|f| f.name == path.last());
+            let other = find(&by).unwrap_or(position);
+            let count = nrows.as_ref().and_then(find);
+            fields[position].ty.dims = partitioned_dims(&fields[position].ty.dims, Size::Ragged);
+            let gone: Vec<usize> =
+                if keep { Vec::new() } else { [Some(other), count].into_iter().flatten().filter(|i| *i != position).collect() };
+            remove(fields, &gone);
+            Ok(Box::new(move |mut tensors: Vec<Tensor>, scope: &Scope| {
+                scope.refuse_nulls(&tensors[position], &path)?;
+                scope.refuse_nulls(&tensors[other], &by)?;
+                let count = count.map(|i| ints::numbers(&tensors[i])).transpose()?;
+                let (rows, numbers) = ints::vectors(&tensors[other]).map_err(|e| e.in_field(&by))?;
+                let items = tensors[position].as_list()?.partition();
+                let (mut lengths, mut ends) = (Vec::new(), Vec::with_capacity(tensors[position].nrows()));
+                for row in 0..tensors[position].nrows() {
+                    let before = lengths.len();
+                    let nrows = count.as_ref().map(|n| n[row]);
+                    encoding
+                        .decode(&numbers[rows.range(row)], items.row_length(row), nrows, &mut lengths)
+                        .map_err(|e| e.in_field(&by).at_row(row))?;
+                    ends.push((lengths.len() - before) as i64);
+                }
+                let (records, groups) = (RowPartition::from_row_lengths(ends)?, RowPartition::from_row_lengths(lengths)?);
+                tensors[position] = partition(&tensors[position], &records, &groups)?;
+                remove(&mut tensors, &gone);
+                Ok(tensors)
+            }) as Kernel)
+        })
+    }
+}
+
+fn not_a_multiple(items: usize, size: usize) -> Error {
+    Error::usage(format!("{items} items along axis 0 are no multiple of {size}"))
+}
+
+/// Takes out the items at these places.
+pub fn remove<T>(items: &mut Vec<T>, places: &[usize]) {
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    places.dedup();
+    for place in places.into_iter().rev() {
+        items.remove(place);
+    }
+}
