@@ -43,8 +43,8 @@ pub mod pad;
 pub mod partition;
 pub mod runs;
 pub mod sparse;
-pub mod widen;
 pub mod sparsify;
+pub mod widen;
 
 pub use partition::RowPartition;
 pub use sparse::Sparse;
