@@ -25,13 +25,14 @@
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 verbs formats
-//! 4 progress, engine, pipeline, sink, plan
+//! 4 progress, engine, pipeline, sink, plan, diff
 //! 5 cli
 //! ```
 
 pub mod chunk;
 pub mod cli;
 pub mod demand;
+pub mod diff;
 pub mod engine;
 pub mod error;
 pub mod expr;

@@ -33,6 +33,11 @@ const SAMPLE_BYTES: u64 = 4 << 20;
 /// Whatever goes wrong, said once.
 pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
+    prepare(invocation)?.start(started)
+}
+
+/// A run that is ready to start.
+fn prepare(invocation: Invocation) -> Result<Run> {
     let Invocation { verbs, files, mut options } = invocation;
     options.max_memory.get_or_insert_with(memory_limit);
     let options = Arc::new(options);
@@ -47,8 +52,45 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     let inputs = if options.from.as_deref() == Some("none") { none_input(&files, &options)? } else { io::inputs(&files, &options)? };
     let mut run = Run { verbs, declared, outputs, readers: Vec::new(), options, threads, inputs };
     run.readers = run.inputs.iter().map(|input| run.open(input)).collect::<Result<_>>()?;
-    let verdict = run.start(started)?;
-    Ok(verdict)
+    Ok(run)
+}
+
+/// The records of some inputs as one stream, for a command that is no chain of verbs.
+pub struct Records {
+    run: Run,
+}
+
+impl Records {
+    /// # Errors
+    /// As [`run`], before the first record.
+    pub fn open(file: &str, options: &Options) -> Result<Records> {
+        let run = prepare(Invocation { verbs: Vec::new(), files: vec![file.to_owned()], options: options.clone() })?;
+        Ok(Records { run })
+    }
+
+    /// The schema of all records; of a pipe, of those that `--infer-bytes` lets it look at.
+    ///
+    /// # Errors
+    /// As inference says it.
+    pub fn schema(&mut self) -> Result<Schema> {
+        let pipe = !self.run.inputs.iter().all(|i| i.is_regular());
+        let sample = pipe.then_some(self.run.options.infer_bytes);
+        self.run.inputs.iter().for_each(|i| i.remember(sample.unwrap_or(0)));
+        let schema = self.run.infer(&Demand::everything(), sample);
+        self.run.inputs.iter().for_each(|i| i.remember(0));
+        schema
+    }
+
+    /// The records under that schema, some at a time.
+    pub fn read(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
+        let request = self.run.request(Demand::everything(), None);
+        self.run.readers.into_iter().flat_map(move |mut opened| -> Box<dyn Iterator<Item = Result<Decoded>>> {
+            match opened.reader.read(&schema, &request) {
+                Ok(tasks) => Box::new(tasks.map(|task| task.and_then(|task| task()))),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        })
+    }
 }
 
 /// `--from none` reads nothing: the one record it gives comes from no file.

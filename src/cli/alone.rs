@@ -1,6 +1,7 @@
 //! Commands that are no verbs of a chain: one row each.
 
 use super::{completions, help, man};
+use crate::diff;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::verbs::{Example, Verdict};
@@ -27,6 +28,23 @@ impl Alone {
 
 /// All of them, in the order of the help.
 pub static ALONE: &[Alone] = &[
+    Alone {
+        name: "diff",
+        summary: "print the first difference of two datasets",
+        about: "Compares record by record, of whatever formats the two are: prints the record, the path to the value and both \
+                values of the first difference. Exit code 1 if there is one. Both are read under one schema that holds the \
+                records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter.\n\
+                Numbers in a path count from 0: docs[1].tokens[2]. Options as --from and --schema hold for both.",
+        examples: &[],
+        augment: |command| {
+            let file = |name: &'static str, help: &'static str| Arg::new(name).required(true).value_hint(clap::ValueHint::FilePath).help(help);
+            command.arg(file("A", "One dataset: a file, a quoted glob, shards")).arg(file("B", "The other; - is standard input"))
+        },
+        run: |matches, options, out| {
+            let name = |which| matches.get_one::<String>(which).map_or("", String::as_str);
+            diff::run(name("A"), name("B"), options, out)
+        },
+    },
     Alone {
         name: "completions",
         summary: "print shell completions: bash, zsh or fish",

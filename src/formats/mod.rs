@@ -11,6 +11,8 @@ mod parquet;
 mod text;
 mod tfrecord;
 
+pub use jsonl::value_text;
+
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
 use crate::error::Result;

@@ -6,6 +6,9 @@ use crate::error::{Error, Kind};
 use crate::schema::{Element, Field, Schema, Size, Type};
 use std::sync::Arc;
 
+/// The way out of every bad record.
+pub const LEAVE_OUT: &str = "leave such records out with --on-error skip";
+
 /// Whole records of one input.
 #[derive(Debug)]
 pub struct Block {
@@ -25,8 +28,8 @@ pub struct Block {
 /// How records lie in the bytes.
 #[derive(Debug)]
 pub enum Layout {
-    /// One in each line; the last line, too, ends in a new line.
-    Lines,
+    /// One in each line that is not blank. `longest`: some line is longer than that, which is too long.
+    Lines { longest: Option<u64> },
     /// At these places, anyhow; in an array a bad one spoils the input.
     Values { places: Vec<(usize, usize)>, array: bool },
 }
@@ -44,14 +47,14 @@ pub enum Piece {
 
 impl Block {
     pub fn is_lines(&self) -> bool {
-        matches!(self.layout, Layout::Lines)
+        matches!(self.layout, Layout::Lines { .. })
     }
 
     /// The place of the first record at or behind `pos`; `index` counts records.
     #[inline]
     pub fn next_record(&self, pos: usize, index: usize) -> Option<usize> {
         match &self.layout {
-            Layout::Lines => {
+            Layout::Lines { .. } => {
                 let rest = self.bytes.get(pos..)?;
                 rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n')).map(|n| pos + n)
             }
@@ -62,7 +65,7 @@ impl Block {
     /// Where the record that starts at `start` ends, when its text cannot be trusted.
     pub fn record_end(&self, start: usize, index: usize) -> usize {
         match &self.layout {
-            Layout::Lines => memchr::memchr(b'\n', &self.bytes[start..]).map_or(self.bytes.len(), |n| start + n),
+            Layout::Lines { .. } => memchr::memchr(b'\n', &self.bytes[start..]).map_or(self.bytes.len(), |n| start + n),
             Layout::Values { places, .. } => places.get(index).map_or(self.bytes.len(), |p| p.1),
         }
     }
@@ -111,7 +114,7 @@ impl Block {
         let end = self.record_end(start, index);
         let raw = self.bytes[start..end].trim_ascii_end();
         let length = end - start + usize::from(self.is_lines());
-        let error = self.error(trouble, start, index, schema).help("leave such records out with --on-error skip");
+        let error = self.error(trouble, start, index, schema).help(LEAVE_OUT);
         Fault { error, length: length as u64, raw: Some(raw.to_vec()) }
     }
 }

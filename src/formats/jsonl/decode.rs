@@ -1,8 +1,9 @@
 //! A block into a chunk, and a block into what is seen of its types.
 
-use super::block::{Block, Layout, Piece};
+use super::block::{Block, LEAVE_OUT, Layout, Piece};
 use super::column::Manner;
 use super::cursor::Cursor;
+use super::limits::{LONGER, too_long};
 use super::object::Object;
 use super::observe::Observation;
 use super::trouble::{Class, Fix, Parse, Trouble};
@@ -22,7 +23,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         Piece::TooLong { error, nbytes } => {
             let columns = Object::record(&schema.fields, &request.wanted, manner(request))?.finish_fields(&mut Vec::new())?;
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
-            return Ok(Decoded { chunk, faults: vec![Fault { error, length: nbytes, raw: None }], nbytes });
+            return Ok(Decoded { chunk, faults: vec![Fault { error: error.help(LEAVE_OUT), length: nbytes, raw: None }], nbytes });
         }
     };
     let nbytes = block.bytes.len() as u64;
@@ -111,7 +112,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     let fail = request.options.on_error == "fail";
     let block = match piece {
         Piece::Block(block) => block,
-        Piece::TooLong { error, .. } if fail => return Err(error),
+        Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
     let mut left_out: Vec<usize> = Vec::new();
@@ -196,6 +197,9 @@ impl<'a> Records<'a> {
         if !self.utf8 {
             self.check_utf8(start, index)?;
         }
+        if let Layout::Lines { longest: Some(limit) } = self.block.layout {
+            self.check_length(start, index, limit)?;
+        }
         let mut cursor = Cursor::new(&self.block.bytes, start, self.lines);
         one(&mut cursor)?;
         if self.lines {
@@ -207,6 +211,16 @@ impl<'a> Records<'a> {
             return Err(cursor.unexpected("the end of the record"));
         }
         Ok(cursor.pos())
+    }
+
+    #[cold]
+    fn check_length(&self, start: usize, index: usize, limit: u64) -> Parse<()> {
+        let line_start = memchr::memrchr(b'\n', &self.block.bytes[..start]).map_or(0, |n| n + 1);
+        if (self.block.record_end(start, index) - line_start) as u64 <= limit {
+            return Ok(());
+        }
+        let error = too_long("the line", limit);
+        Err(Trouble::syntax(line_start, error.message()).help(LONGER))
     }
 
     #[cold]

@@ -36,8 +36,10 @@ impl Limits {
     }
 }
 
+/// The way out of a record that is too long.
+pub const LONGER: &str = "raise the limit with --max-record-bytes";
+
 /// A record beyond `--max-record-bytes`.
 pub fn too_long(what: &str, limit: u64) -> Error {
-    Error::data(format!("{what} is longer than {limit} bytes"))
-        .help("raise the limit with --max-record-bytes, or leave such records out with --on-error skip")
+    Error::data(format!("{what} is longer than {limit} bytes")).help(LONGER)
 }

@@ -27,6 +27,8 @@ mod trouble;
 mod values;
 mod write;
 
+pub use self::write::value_text;
+
 use self::block::Piece;
 use self::cursor::Cursor;
 use self::limits::Limits;
@@ -113,21 +115,25 @@ fn first_value(head: &[u8]) -> Option<First> {
     Some(if !line && (values || goes_on) { First::Values } else { First::Line })
 }
 
+type Pieces = Box<dyn Iterator<Item = Result<Piece>> + Send>;
+
+fn pieces(input: &Input, lines: bool, request: &Request) -> Result<Pieces> {
+    let limits = Limits::of(request);
+    Ok(if lines {
+        Box::new(lines::Lines::open(input, limits, &request.options)?)
+    } else {
+        Box::new(values::Values::new(input.open()?, input.name().clone(), limits))
+    })
+}
+
 struct JsonReader {
     input: Arc<Input>,
     lines: bool,
 }
 
-impl JsonReader {
-    fn pieces(&self, request: &Request) -> Result<Box<dyn Iterator<Item = Result<Piece>> + Send>> {
-        let (source, name, limits) = (self.input.open()?, self.input.name().clone(), Limits::of(request));
-        Ok(if self.lines { Box::new(lines::Lines::new(source, name, limits)) } else { Box::new(values::Values::new(source, name, limits)) })
-    }
-}
-
 impl Reader for JsonReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        let pieces = self.pieces(request)?;
+        let pieces = pieces(&self.input, self.lines, request)?;
         let request = Arc::new(request.clone());
         let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
         let wanted = pieces.take_while(move |piece| {
@@ -145,7 +151,7 @@ impl Reader for JsonReader {
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        let pieces = self.pieces(request)?;
+        let pieces = pieces(&self.input, self.lines, request)?;
         let (schema, request) = (schema.clone(), Arc::new(request.clone()));
         Ok(Box::new(pieces.map(move |piece| {
             let (piece, schema, request) = (piece?, schema.clone(), request.clone());

@@ -70,6 +70,16 @@ pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &
     Ok(())
 }
 
+/// One row of a tensor as JSON, for messages. `ty` may have more or fewer list levels than the tensor.
+pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
+    let mut out = Vec::new();
+    let written = Values::of(tensor, ty, &FieldPath::name(""), false).and_then(|values| values.write(row, &mut out));
+    match written {
+        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+        Err(_) => "a value that has no text".to_owned(),
+    }
+}
+
 /// A level of a tensor, ready to be written.
 enum View<'a> {
     Null,
@@ -321,7 +331,7 @@ fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
     }
 }
 
-fn short_float(value: f16, out: &mut Vec<u8>) {
+pub fn short_float(value: f16, out: &mut Vec<u8>) {
     if !value.is_finite() {
         return float(f32::from(value), out);
     }

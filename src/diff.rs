@@ -1,0 +1,153 @@
+//! `diff A B`: the first difference of two datasets, of whatever formats.
+//!
+//! Both are read under the schema that holds the records of both; then equal values are equal in
+//! memory. One record at a time is looked at, and as much is held as one block of each.
+
+use crate::chunk::{Chunk, Decoded};
+use crate::error::{Error, Kind, Result};
+use crate::formats::value_text;
+use crate::options::Options;
+use crate::path::quoted;
+use crate::plan::Records;
+use crate::schema::{Field, Schema, Type, unify};
+use crate::tensor::{RowPartition, Tensor};
+use crate::verbs::Verdict;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Longest text of a value, in characters.
+const VALUE_CHARS: usize = 120;
+
+/// Compares two datasets; prints the first difference.
+///
+/// # Errors
+/// One of them cannot be read; writing fails.
+pub fn run(a: &str, b: &str, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+    if a == "-" && b == "-" {
+        return Err(Error::usage("only one of the two can be standard input"));
+    }
+    let (mut left, mut right) = (Records::open(a, options)?, Records::open(b, options)?);
+    let schemas = (left.schema()?, right.schema()?);
+    let difference = match unify::unify(&schemas.0, &schemas.1) {
+        Ok(schema) => {
+            let schema = Arc::new(schema);
+            first_difference(&mut Side::new(left, a, &schema), &mut Side::new(right, b, &schema), &schema)?
+        }
+        Err(clash) => Some(format!("the types differ: {clash}\n")),
+    };
+    let Some(text) = difference else { return Ok(Verdict::Good) };
+    match out.write_all(text.as_bytes()) {
+        Err(e) => Err(Error::io("output", "writing", &e)),
+        Ok(()) => Ok(Verdict::Bad),
+    }
+}
+
+/// One of the two streams, with what has been read of it and not compared yet.
+struct Side {
+    name: String,
+    records: Box<dyn Iterator<Item = Result<Decoded>>>,
+    chunk: Option<Chunk>,
+}
+
+impl Side {
+    fn new(records: Records, name: &str, schema: &Arc<Schema>) -> Side {
+        Side { name: name.to_owned(), records: Box::new(records.read(schema.clone())), chunk: None }
+    }
+
+    /// Whether there are records to compare.
+    fn fill(&mut self) -> Result<bool> {
+        while self.chunk.as_ref().is_none_or(|c| c.nrows == 0) {
+            let Some(decoded) = self.records.next() else { return Ok(false) };
+            // Two kinds of records that one inferred schema does not hold: the data is at fault.
+            let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e })?;
+            if let Some(fault) = decoded.faults.into_iter().next() {
+                return Err(fault.error);
+            }
+            self.chunk = Some(decoded.chunk);
+        }
+        Ok(true)
+    }
+}
+
+fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Result<Option<String>> {
+    let mut record = 1;
+    loop {
+        match (left.fill()?, right.fill()?) {
+            (false, false) => return Ok(None),
+            (true, true) => {}
+            (more, _) => {
+                let (longer, shorter) = if more { (&left.name, &right.name) } else { (&right.name, &left.name) };
+                return Ok(Some(format!("record {record}: in {longer} only; {shorter} has {} records\n", record - 1)));
+            }
+        }
+        let (Some(a), Some(b)) = (left.chunk.take(), right.chunk.take()) else { return Ok(None) };
+        let nrows = a.nrows.min(b.nrows);
+        let (first, second) = (a.slice(0, nrows), b.slice(0, nrows));
+        let differing = (0..schema.fields.len())
+            .filter_map(|field| first.columns[field].first_difference(&second.columns[field]).map(|row| (row, field)))
+            .min();
+        if let Some((row, field)) = differing {
+            let field = &schema.fields[field];
+            let index = schema.fields.iter().position(|f| f.name == field.name).unwrap_or(0);
+            let place = Place { path: quoted(&field.name), ty: &field.ty };
+            let found = descend(place, (&first.columns[index], row), (&second.columns[index], row));
+            let record = record + row as u64;
+            return Ok(Some(format!("record {record}: {}\n  {}: {}\n  {}: {}\n", found.path, left.name, found.values[0], right.name, found.values[1])));
+        }
+        record += nrows as u64;
+        left.chunk = Some(a.slice(nrows, a.nrows - nrows));
+        right.chunk = Some(b.slice(nrows, b.nrows - nrows));
+    }
+}
+
+struct Place<'a> {
+    path: String,
+    ty: &'a Type,
+}
+
+struct Found {
+    path: String,
+    values: [String; 2],
+}
+
+/// One row of a tensor.
+type Row<'a> = (&'a Tensor, usize);
+
+/// From two rows that differ to the innermost values that do.
+fn descend(place: Place, a: Row, b: Row) -> Found {
+    let valid = |(tensor, row): Row| tensor.validity().is_none_or(|v| v.is_valid(row));
+    if valid(a) && valid(b) {
+        match (a.0, b.0) {
+            (Tensor::List(x), Tensor::List(y)) if x.partition().row_length(a.1) == y.partition().row_length(b.1) => {
+                let items = |p: &RowPartition, row| p.range(row);
+                let pairs = items(x.partition(), a.1).zip(items(y.partition(), b.1));
+                if let Some((item, (i, j))) = pairs.enumerate().find(|(_, (i, j))| !x.values().rows_equal(*i, y.values(), *j)) {
+                    let path = format!("{}[{item}]", place.path);
+                    return descend(Place { path, ty: place.ty }, (x.values(), i), (y.values(), j));
+                }
+            }
+            (Tensor::Struct(x), Tensor::Struct(y)) => {
+                let fields: &[Field] = place.ty.fields().unwrap_or(&[]);
+                let mut members = fields.iter().zip(x.fields().iter().zip(y.fields()));
+                if let Some((field, (f, g))) = members.find(|(_, (f, g))| !f.rows_equal(a.1, g, b.1)) {
+                    let path = format!("{}.{}", place.path, quoted(&field.name));
+                    return descend(Place { path, ty: &field.ty }, (f, a.1), (g, b.1));
+                }
+            }
+            _ => {}
+        }
+    }
+    Found { values: [text(a, place.ty), text(b, place.ty)], path: place.path }
+}
+
+fn text((tensor, row): Row, ty: &Type) -> String {
+    let whole = value_text(tensor, ty, row);
+    if whole.chars().count() <= VALUE_CHARS {
+        return whole;
+    }
+    let start: String = whole.chars().take(VALUE_CHARS).collect();
+    match tensor {
+        Tensor::List(list) => format!("{start}... ({} items)", list.partition().row_length(row)),
+        _ => format!("{start}..."),
+    }
+}
