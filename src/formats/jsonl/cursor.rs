@@ -462,10 +462,11 @@ impl<'a> Cursor<'a> {
             },
             b'[' => "a list".to_owned(),
             b'{' => "an object".to_owned(),
-            b'-' | b'0'..=b'9' => match copy.number() {
-                Ok(number) => format!("the number {}", cut(number.text.as_bytes())),
-                Err(_) => format!("`{}`", cut(first_line(self.rest()))),
-            },
+            b'-' | b'0'..=b'9' => {
+                let rest = self.rest();
+                let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+                format!("the number {}", cut(&rest[..rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len())]))
+            }
             byte if byte < b' ' => format!("the control character U+{byte:04X}"),
             byte if byte.is_ascii_alphabetic() => {
                 let rest = self.rest();
@@ -488,14 +489,12 @@ impl<'a> Cursor<'a> {
             match self.peek() {
                 b'"' => self.skip_string()?,
                 byte @ (b'[' | b'{') => {
+                    if open.len() >= MAX_DEPTH {
+                        return Err(self.too_deep(start));
+                    }
                     self.pos += 1;
                     self.space();
-                    if self.take(byte + 2) {
-                        // An empty list or object: a value that has ended.
-                    } else {
-                        if open.len() >= MAX_DEPTH {
-                            return Err(self.too_deep(start));
-                        }
+                    if !self.take(byte + 2) {
                         open.push(byte + 2);
                         if byte == b'{' {
                             self.skip_key()?;

@@ -165,7 +165,7 @@ impl Default for Node {
 }
 
 impl Node {
-    /// Sees the value at the cursor. `depth`: lists and objects around it.
+    /// Sees the value at the cursor. `depth`: its own level, the record's being 1.
     ///
     /// # Errors
     /// Bad text; part of it may have been seen.
@@ -236,7 +236,7 @@ impl Node {
     }
 
     fn see_list(&mut self, cursor: &mut Cursor, look: &Look, depth: usize, here: Mark) -> Parse<()> {
-        if depth >= MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(cursor.too_deep(cursor.pos()));
         }
         self.list.set(here);
@@ -264,7 +264,7 @@ impl Node {
     }
 
     fn see_object(&mut self, cursor: &mut Cursor, look: &Look, depth: usize, here: Mark) -> Parse<()> {
-        if depth >= MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(cursor.too_deep(cursor.pos()));
         }
         let mut ahead = cursor.clone();

@@ -91,9 +91,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
 
 /// `--schema '...'`, as it can be pasted into a shell.
 pub fn schema_option(schema: &Schema) -> String {
-    let text = schema.to_string();
-    let text = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    format!("--schema '{}'", text.replace('\'', r"'\''"))
+    format!("--schema '{}'", schema.to_string().replace('\'', r"'\''"))
 }
 
 /// The fields that lead to one of the paths, and nothing else.

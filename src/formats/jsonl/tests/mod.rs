@@ -118,10 +118,10 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
     }
     let kept = "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}\n";
     for read in [through(text, "a: json; b: optional json[?]; c: {d: json[?]}", |_| ()), through(text, "", |o| o.mixed = Some("json".into()))] {
-        assert_eq!(read, format!("a: json\nb: optional json[?]\nc: {{d: json[?]}}\n{kept}"));
+        assert_eq!(read, format!("a: json; b: optional json[?]; c: {{d: json[?]}}\n{kept}"));
     }
     let first = through(text, "", |o| o.on_error = "skip".into());
-    assert!(first.starts_with("a: int64\nb: optional int64[?]\nc: {d: bool[?]}\n{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":2,"), "{first}");
+    assert!(first.starts_with("a: int64; b: optional int64[?]; c: {d: bool[?]}\n{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":2,"), "{first}");
     assert!(first.contains("record 2 (line 2, column 6"), "{first}");
 }
 
@@ -183,7 +183,7 @@ fn declared_types_are_checked() {
 #[test]
 fn null_and_the_empty_list_stay_apart() {
     let text = "{\"a\":[[1],null,[]],\"b\":[{\"c\":[null]},null,{\"c\":null}]}\n{\"a\":null,\"b\":[]}\n{\"a\":[],\"b\":null}\n";
-    assert_eq!(through(text, "", |_| ()), format!("a: optional int64[?, (?)] with nulls\nb: optional {{c: optional null[?] with nulls}}[?] with nulls\n{text}"));
+    assert_eq!(through(text, "", |_| ()), format!("a: optional int64[?, (?)] with nulls; b: optional {{c: optional null[?] with nulls}}[?] with nulls\n{text}"));
     let left_out = through("{\"a\":1,\"b\":null}\n{\"b\":{\"c\":null,\"d\":1}}\n", "", |o| o.omit_null = true);
     assert!(left_out.ends_with("{\"a\":1}\n{\"b\":{\"d\":1}}\n"), "{left_out}");
 }
@@ -238,7 +238,7 @@ fn bad_records_are_left_out_without_a_trace() {
     let text = "{\"a\":[1,2],\"b\":\"x\"}\n{\"a\":[3,\n{\"a\":[4],\"b\":\"\\ud800\"}\n\n[1]\n{\"b\":\"y\",\"a\":[5]}\n{\"a\":[6],\"b\":\"z\"} x\n{\"a\":[],\"b\":\"w\"}";
     let found = through(text, "", |o| o.on_error = "skip".into());
     let (records, messages) = found.split_once("x: record").unwrap();
-    assert_eq!(records, "a: int64[?]\nb: string\n{\"a\":[1,2],\"b\":\"x\"}\n{\"a\":[5],\"b\":\"y\"}\n{\"a\":[],\"b\":\"w\"}\n");
+    assert_eq!(records, "a: int64[?]; b: string\n{\"a\":[1,2],\"b\":\"x\"}\n{\"a\":[5],\"b\":\"y\"}\n{\"a\":[],\"b\":\"w\"}\n");
     for place in [" 2 (line 2, column 9", " 3 (line 3, column 15", " 4 (line 5, column 1", " 6 (line 7, column 19"] {
         assert!(format!("x: record{messages}").contains(place), "{place}: {messages}");
     }
