@@ -77,7 +77,7 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             (true, true) => {}
             (more, _) => {
                 let (longer, shorter) = if more { (&left.name, &right.name) } else { (&right.name, &left.name) };
-                return Ok(Some(format!("record {record}: in {longer} only; {shorter} has {} records\n", record - 1)));
+                return Ok(Some(format!("record {record}: only in {longer}; {shorter} ends before it\n")));
             }
         }
         let (Some(a), Some(b)) = (left.chunk.take(), right.chunk.take()) else { return Ok(None) };
