@@ -92,7 +92,10 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             let place = Place { path: quoted(&field.name), ty: &field.ty };
             let found = descend(place, (&first.columns[index], row), (&second.columns[index], row));
             let record = record + row as u64;
-            return Ok(Some(format!("record {record}: {}\n  {}: {}\n  {}: {}\n", found.path, left.name, found.values[0], right.name, found.values[1])));
+            return Ok(Some(format!(
+                "record {record}: {}\n  {}: {}\n  {}: {}\n",
+                found.path, left.name, found.values[0], right.name, found.values[1]
+            )));
         }
         record += nrows as u64;
         left.chunk = Some(a.slice(nrows, a.nrows - nrows));

@@ -37,7 +37,8 @@ pub static ALONE: &[Alone] = &[
                 Numbers in a path count from 0: docs[1].tokens[2]. Options as --from and --schema hold for both.",
         examples: &[],
         augment: |command| {
-            let file = |name: &'static str, help: &'static str| Arg::new(name).required(true).value_hint(clap::ValueHint::FilePath).help(help);
+            let file =
+                |name: &'static str, help: &'static str| Arg::new(name).required(true).value_hint(clap::ValueHint::FilePath).help(help);
             command.arg(file("A", "One dataset: a file, a quoted glob, shards")).arg(file("B", "The other; - is standard input"))
         },
         run: |matches, options, out| {

@@ -429,7 +429,7 @@ fn float<T: Float>(cursor: &mut Cursor, level: &Level, nulls: &mut Nulls, values
 #[inline(never)]
 fn unusual_float<T: Float>(cursor: &mut Cursor, level: &Level, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
     let start = cursor.pos();
-    if !matches!(cursor.peek(), b'0'..=b'9') {
+    if !cursor.peek().is_ascii_digit() {
         if take_null(cursor, level, "a number")? {
             nulls.push(values.len());
             values.push(T::default());

@@ -16,7 +16,8 @@ fn value() -> impl Strategy<Value = Value> {
         (-9000i32..9000).prop_map(|n| Value::from(f64::from(n) / 100.0)),
         "\\PC{0,6}".prop_map(Value::from),
         "[\u{0}-\u{40}\\\\]{0,12}".prop_map(Value::from),
-        prop::sample::select(vec!["NaN", "Infinity", "-Infinity", "2024-01-31", "123e4567-e89b-12d3-a456-426614174000"]).prop_map(Value::from),
+        prop::sample::select(vec!["NaN", "Infinity", "-Infinity", "2024-01-31", "123e4567-e89b-12d3-a456-426614174000"])
+            .prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
@@ -49,7 +50,9 @@ fn equal(mine: &Value, theirs: &Value) -> bool {
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(without_nulls).collect(),
-        Value::Object(fields) => Value::Object(fields.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.clone(), without_nulls(v))).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.clone(), without_nulls(v))).collect())
+        }
         other => other.clone(),
     }
 }

@@ -2,10 +2,10 @@
 
 mod laws;
 
-use crate::formats::jsonl::block::Piece;
-use crate::formats::jsonl::{decode, first_value, First, pieces as cut, write};
 use crate::demand::Wanted;
 use crate::error::{Kind, Result};
+use crate::formats::jsonl::block::Piece;
+use crate::formats::jsonl::{First, decode, first_value, pieces as cut, write};
 use crate::formats::{Observed, Request};
 use crate::io::Input;
 use crate::options::Options;
@@ -104,7 +104,8 @@ fn widening_is_asked_for() {
 /// What Python's and TensorFlow's users meet: kept exactly, or refused in words.
 #[test]
 fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
-    let text = "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}";
+    let text =
+        "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}";
     let error = through(text, "", |_| ());
     for part in [
         "3 fields hold values of several types",
@@ -116,12 +117,18 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
     ] {
         assert!(error.contains(part), "{part} is not in\n{error}");
     }
-    let kept = "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}\n";
-    for read in [through(text, "a: json; b: optional json[?]; c: {d: json[?]}", |_| ()), through(text, "", |o| o.mixed = Some("json".into()))] {
+    let kept =
+        "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}\n";
+    for read in
+        [through(text, "a: json; b: optional json[?]; c: {d: json[?]}", |_| ()), through(text, "", |o| o.mixed = Some("json".into()))]
+    {
         assert_eq!(read, format!("a: json; b: optional json[?]; c: {{d: json[?]}}\n{kept}"));
     }
     let first = through(text, "", |o| o.on_error = "skip".into());
-    assert!(first.starts_with("a: int64; b: optional int64[?]; c: {d: bool[?]}\n{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":2,"), "{first}");
+    assert!(
+        first.starts_with("a: int64; b: optional int64[?]; c: {d: bool[?]}\n{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":2,"),
+        "{first}"
+    );
     assert!(first.contains("record 2 (line 2, column 6"), "{first}");
 }
 
@@ -171,7 +178,11 @@ fn declared_types_are_checked() {
             "s: sparse<float32>[2, 2]\n{\"s\":{\"indices\":[[1,1],[0,0],[0,0]],\"values\":[1.0,2.0,3.0],\"dense_shape\":[2,2]}}\n",
         ),
         ("{\"s\":{\"indices\":[[2]],\"values\":[1],\"dense_shape\":[2]}}", "", "the index [2] is outside the dense_shape [2]"),
-        ("{\"s\":{\"indices\":[[0]],\"values\":[1],\"dense_shape\":[3]}}", "s: sparse<int64>[2]", "expected 2 as size 0 of dense_shape, found 3"),
+        (
+            "{\"s\":{\"indices\":[[0]],\"values\":[1],\"dense_shape\":[3]}}",
+            "s: sparse<int64>[2]",
+            "expected 2 as size 0 of dense_shape, found 3",
+        ),
         ("{\"t\":\"2024-01-31T00:00:00\"}", "t: arrow<timestamp[us]>", "t: arrow<timestamp[us]>\n{\"t\":\"2024-01-31T00:00:00\"}\n"),
         ("{\"t\":\"2024-13-31\"}", "t: arrow<date32>", "found the string \"2024-13-31\""),
     ] {
@@ -183,7 +194,10 @@ fn declared_types_are_checked() {
 #[test]
 fn null_and_the_empty_list_stay_apart() {
     let text = "{\"a\":[[1],null,[]],\"b\":[{\"c\":[null]},null,{\"c\":null}]}\n{\"a\":null,\"b\":[]}\n{\"a\":[],\"b\":null}\n";
-    assert_eq!(through(text, "", |_| ()), format!("a: optional int64[?, (?)] with nulls; b: optional {{c: optional null[?] with nulls}}[?] with nulls\n{text}"));
+    assert_eq!(
+        through(text, "", |_| ()),
+        format!("a: optional int64[?, (?)] with nulls; b: optional {{c: optional null[?] with nulls}}[?] with nulls\n{text}")
+    );
     let left_out = through("{\"a\":1,\"b\":null}\n{\"b\":{\"c\":null,\"d\":1}}\n", "", |o| o.omit_null = true);
     assert!(left_out.ends_with("{\"a\":1}\n{\"b\":{\"d\":1}}\n"), "{left_out}");
 }
@@ -192,11 +206,46 @@ fn null_and_the_empty_list_stay_apart() {
 #[test]
 fn the_grammar_is_kept() {
     for value in [
-        "[]", "[ ]", "[[]   ]", "[\"\"]", "[null]", "[1\t]", " [1]", "[1,null,null,null,2]", "[123.456e78]", "[0e+1]", "[0e1]", "[1E22]", "[1E-2]", "[-0]",
-        "[-1]", "[-0.0]", "[20e1]", "[1.5,2.0]", "{\"a\":[]}", "{\"\":0}", "{ \"min\" : -1.0e+28, \"max\": 1.0e+28 }", "\"\\u0060\\u012a\\u12AB\"",
-        "\"\\uD801\\udc37\"", "\"\\ud83d\\ude39\\ud83d\\udc8d\"", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\\\u0000\"", "\"a/*b*/c\"", "\"\\uDBFF\\uDFFF\"",
-        "\"\u{10ffff}\u{2028}\u{7f}\"", "\"€𝄞\"", "true", "false", "null", "12345678", "123456789", "-1234567890123456789", "0.1234567890123456789",
-        "1e-7", "100000000000000000000e-20", "2.2250738585072011e-308",
+        "[]",
+        "[ ]",
+        "[[]   ]",
+        "[\"\"]",
+        "[null]",
+        "[1\t]",
+        " [1]",
+        "[1,null,null,null,2]",
+        "[123.456e78]",
+        "[0e+1]",
+        "[0e1]",
+        "[1E22]",
+        "[1E-2]",
+        "[-0]",
+        "[-1]",
+        "[-0.0]",
+        "[20e1]",
+        "[1.5,2.0]",
+        "{\"a\":[]}",
+        "{\"\":0}",
+        "{ \"min\" : -1.0e+28, \"max\": 1.0e+28 }",
+        "\"\\u0060\\u012a\\u12AB\"",
+        "\"\\uD801\\udc37\"",
+        "\"\\ud83d\\ude39\\ud83d\\udc8d\"",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"\\\\u0000\"",
+        "\"a/*b*/c\"",
+        "\"\\uDBFF\\uDFFF\"",
+        "\"\u{10ffff}\u{2028}\u{7f}\"",
+        "\"€𝄞\"",
+        "true",
+        "false",
+        "null",
+        "12345678",
+        "123456789",
+        "-1234567890123456789",
+        "0.1234567890123456789",
+        "1e-7",
+        "100000000000000000000e-20",
+        "2.2250738585072011e-308",
     ] {
         let text = format!("{{\"v\":{value}}}\n");
         let found = through(&text, "", |_| ());
@@ -205,13 +254,104 @@ fn the_grammar_is_kept() {
         assert_eq!(normal(&read), normal(&serde_json::from_str(&text).unwrap()), "{value}: {found}");
     }
     for value in [
-        "[1 true]", "[a]", "[\"\": 1]", "[\"\"],", "[,1]", "[1,,2]", "[\"x\"]]", "[1,]", "[\"x\"", "[x", "[3[4]]", "[,]", "[-]", "[   , \"\"]", "[\"a", "[**]",
-        "[1,", "[1", "[nul", "[tru]", "[fals]", "++1", "+1", "+Inf", "-01", "-1.0.", "-2.", ".1", ".2e-3", "0.1.2", "0.3e+", "0.3e", "0.e1", "0e+", "0e", "1.0e+",
-        "1.0e-", "1.0e", "1 000", "1eE2", "2.e+3", "2.e3", "9.e+", "Inf", "nan", "1+2", "0x1", "0x42", "- 1", "-012", "-foo", "-1x", "1ea", "1e", "012", "1a",
-        "2.", "\u{ff11}", "[1", "{\"x\"", "{[: \"x\"}", "{\"x\", null}", "{\"x\"::\"b\"}", "{key: 1}", "{\"a\":\"a\" 123}", "{'a':1}", "{\"id\":0,}",
-        "{\"id\":0,,,}", "{1:1}", "{null:null}", "{\"a\":\"b\",,\"c\":\"d\"}", "{\"a\":true} \"x\"", "{\"a\":1,\"a\":2}", "\"\\uD800\\u\"", "\"\\uD800\\u1x\"",
-        "\"\\x00\"", "\"\\\\\\\"", "\"\u{9}\"", "\"\\\u{1f300}\"", "\"\\\"", "\"\\u00A\"", "\"\\uD834\\uDd\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\\a\"",
-        "\"\\uqqqq\"", "\"new\nline\"", "'x'", "<null>", "[<null>]", "*", "{\"asd\":\"asd\"", "", "#{}", "[1]x", "nulll", "[\u{c}]", "\u{feff}1",
+        "[1 true]",
+        "[a]",
+        "[\"\": 1]",
+        "[\"\"],",
+        "[,1]",
+        "[1,,2]",
+        "[\"x\"]]",
+        "[1,]",
+        "[\"x\"",
+        "[x",
+        "[3[4]]",
+        "[,]",
+        "[-]",
+        "[   , \"\"]",
+        "[\"a",
+        "[**]",
+        "[1,",
+        "[1",
+        "[nul",
+        "[tru]",
+        "[fals]",
+        "++1",
+        "+1",
+        "+Inf",
+        "-01",
+        "-1.0.",
+        "-2.",
+        ".1",
+        ".2e-3",
+        "0.1.2",
+        "0.3e+",
+        "0.3e",
+        "0.e1",
+        "0e+",
+        "0e",
+        "1.0e+",
+        "1.0e-",
+        "1.0e",
+        "1 000",
+        "1eE2",
+        "2.e+3",
+        "2.e3",
+        "9.e+",
+        "Inf",
+        "nan",
+        "1+2",
+        "0x1",
+        "0x42",
+        "- 1",
+        "-012",
+        "-foo",
+        "-1x",
+        "1ea",
+        "1e",
+        "012",
+        "1a",
+        "2.",
+        "\u{ff11}",
+        "[1",
+        "{\"x\"",
+        "{[: \"x\"}",
+        "{\"x\", null}",
+        "{\"x\"::\"b\"}",
+        "{key: 1}",
+        "{\"a\":\"a\" 123}",
+        "{'a':1}",
+        "{\"id\":0,}",
+        "{\"id\":0,,,}",
+        "{1:1}",
+        "{null:null}",
+        "{\"a\":\"b\",,\"c\":\"d\"}",
+        "{\"a\":true} \"x\"",
+        "{\"a\":1,\"a\":2}",
+        "\"\\uD800\\u\"",
+        "\"\\uD800\\u1x\"",
+        "\"\\x00\"",
+        "\"\\\\\\\"",
+        "\"\u{9}\"",
+        "\"\\\u{1f300}\"",
+        "\"\\\"",
+        "\"\\u00A\"",
+        "\"\\uD834\\uDd\"",
+        "\"\\ud800\"",
+        "\"\\udc00\\ud800\"",
+        "\"\\a\"",
+        "\"\\uqqqq\"",
+        "\"new\nline\"",
+        "'x'",
+        "<null>",
+        "[<null>]",
+        "*",
+        "{\"asd\":\"asd\"",
+        "",
+        "#{}",
+        "[1]x",
+        "nulll",
+        "[\u{c}]",
+        "\u{feff}1",
     ] {
         let text = format!("{{\"u\":1}}\n{{\"v\":{value}}}\n");
         let found = through(&text, "", |_| ());
@@ -242,8 +382,12 @@ fn bad_records_are_left_out_without_a_trace() {
     for place in [" 2 (line 2, column 9", " 3 (line 3, column 15", " 4 (line 5, column 1", " 6 (line 7, column 19"] {
         assert!(format!("x: record{messages}").contains(place), "{place}: {messages}");
     }
-    let dated = through("{\"t\":\"2024-01-01\"}\n{\"t\":\"x\"}\n{\"t\":\"2024-01-03\"}", "t: arrow<date32>", |o| o.on_error = "skip".into());
-    assert!(dated.starts_with("t: arrow<date32>\n{\"t\":\"2024-01-01\"}\n{\"t\":\"2024-01-03\"}\n") && dated.contains("record 2 (line 2"), "{dated}");
+    let dated =
+        through("{\"t\":\"2024-01-01\"}\n{\"t\":\"x\"}\n{\"t\":\"2024-01-03\"}", "t: arrow<date32>", |o| o.on_error = "skip".into());
+    assert!(
+        dated.starts_with("t: arrow<date32>\n{\"t\":\"2024-01-01\"}\n{\"t\":\"2024-01-03\"}\n") && dated.contains("record 2 (line 2"),
+        "{dated}"
+    );
 }
 
 #[test]
@@ -252,7 +396,14 @@ fn how_the_input_is_cut_changes_nothing() {
     let skip = |o: &mut Options| o.on_error = "skip".into();
     let whole = through(text, "", skip);
     for rows in 1..5 {
-        assert_eq!(through(text, "", |o| { skip(o); o.chunk_rows = Some(rows) }), whole, "{rows} records a block");
+        assert_eq!(
+            through(text, "", |o| {
+                skip(o);
+                o.chunk_rows = Some(rows)
+            }),
+            whole,
+            "{rows} records a block"
+        );
     }
 }
 
@@ -260,7 +411,11 @@ fn how_the_input_is_cut_changes_nothing() {
 fn limits_hold() {
     let long = format!("{{\"a\":1}}\n{{\"a\":{}1}}\n{{\"a\":2}}\n", " ".repeat(3000));
     for rows in [None, Some(1)] {
-        let found = through(&long, "", |o| { o.max_record_bytes = 1000; o.on_error = "skip".into(); o.chunk_rows = rows });
+        let found = through(&long, "", |o| {
+            o.max_record_bytes = 1000;
+            o.on_error = "skip".into();
+            o.chunk_rows = rows
+        });
         assert!(found.starts_with("a: int64\n{\"a\":1}\n{\"a\":2}\nx: record 2 (line 2"), "{found}");
     }
     let deep = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
@@ -295,7 +450,8 @@ fn values_and_arrays_are_streams_of_records() {
         ("[1]", Err("expected an object")),
     ] {
         for rows in [None, Some(1)] {
-            let request = Request { options: Arc::new(Options { chunk_rows: rows, ..request.options.as_ref().clone() }), ..request.clone() };
+            let request =
+                Request { options: Arc::new(Options { chunk_rows: rows, ..request.options.as_ref().clone() }), ..request.clone() };
             let found = infer(text.as_bytes(), false, &request).and_then(|schema| rewrite(text.as_bytes(), false, &schema, &request));
             match (found, expected) {
                 (Ok((out, bad)), Ok(expected)) => assert_eq!((out.as_str(), bad.len()), (expected, 0), "{text}"),
@@ -308,7 +464,6 @@ fn values_and_arrays_are_streams_of_records() {
 
 #[test]
 fn the_first_value_tells_lines_from_values() {
-
     for (head, expected) in [
         ("{\"a\":1}\n{\"a\":2}\n", Some(First::Line)),
         ("\u{feff}\n {\"a\":1}", Some(First::Line)),
