@@ -301,3 +301,162 @@ fn spool_error(source: &std::io::Error) -> Error {
     Error::io(&std::env::temp_dir().display().to_string(), "keeping a temporary copy", source)
         .help("set TMPDIR to a directory with more room, or decompress the input to a file first")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{GzEncoder, ZlibEncoder};
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    fn tfrecord(payload: &[u8]) -> Vec<u8> {
+        let length = (payload.len() as u64).to_le_bytes();
+        let checksum = |bytes| codec::masked_crc32c(bytes).to_le_bytes();
+        [length.as_slice(), &checksum(&length), payload, &checksum(payload)].concat()
+    }
+
+    fn text(nlines: usize) -> Vec<u8> {
+        (0..nlines).flat_map(|i| format!("{{\"i\": {i}, \"x\": {}}}\n", i.wrapping_mul(0x9e37_79b9) % 1009).into_bytes()).collect()
+    }
+
+    /// What an input gives, or its error: as a file, as a pipe, and from copies that are read at any
+    /// place. All must agree.
+    fn read(raw: &[u8], options: &Options) -> Result<Vec<u8>, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        std::fs::write(&path, raw).unwrap();
+        let name = path.display().to_string();
+        let all = |input: Result<Input>| -> Result<Vec<u8>> {
+            let (input, mut bytes) = (input?, Vec::new());
+            input.open()?.read_to_end(&mut bytes).map_err(|e| Error::io(input.name(), "reading", &e))?;
+            assert!(bytes.starts_with(input.head()));
+            Ok(bytes)
+        };
+        let copied = |input: Result<Input>| -> Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            input?.file()?.read_to_end(&mut bytes).unwrap();
+            Ok(bytes)
+        };
+        let pipe = || Input::from_pipe(&name, Cursor::new(raw.to_vec()), options, HEAD_BYTES);
+        let found: Vec<Result<Vec<u8>, String>> = [
+            all(Input::from_path(&path, options, HEAD_BYTES)),
+            all(pipe()),
+            copied(Input::from_path(&path, options, HEAD_BYTES)),
+            copied(pipe()),
+        ]
+        .into_iter()
+        .map(|result| result.map_err(|e| e.to_string().lines().next().unwrap_or_default().replace(&name, "x")))
+        .collect();
+        for other in &found[1..] {
+            assert_eq!(*other, found[0]);
+        }
+        found.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn compressed_inputs_read_as_plain_ones() {
+        let (short, long) = (text(3), text(100_000));
+        let record = tfrecord(b"abc");
+        let cases: Vec<(&str, Vec<u8>, &[u8])> = vec![
+            ("plain", long.clone(), &long),
+            ("nothing", vec![], b""),
+            ("gzip", gzip(&long), &long),
+            ("gzip of nothing", gzip(b""), b""),
+            ("gzip of two members", [gzip(&long[..1000]), gzip(&long[1000..])].concat(), &long),
+            ("gzip of an empty member and another", [gzip(b""), gzip(&short)].concat(), &short),
+            ("gzip with padding", [gzip(&short), vec![0; 1000]].concat(), &short),
+            ("gzip with something behind it", [gzip(&short), b"hello".to_vec()].concat(), &short),
+            ("zstd", zstd(&long), &long),
+            ("zstd of two frames", [zstd(&long[..1000]), zstd(&long[1000..])].concat(), &long),
+            ("zstd after a skippable frame", [b"\x50\x2a\x4d\x18\x04\0\0\0abcd".to_vec(), zstd(&short)].concat(), &short),
+            ("zlib of a TFRecord", zlib(&record), &record),
+        ];
+        let (zlib_text, options) = (zlib(&short), Options::default());
+        assert!(read(&zlib_text, &options).unwrap() == zlib_text, "zlib of something else stays as it is");
+        for (name, raw, expected) in cases {
+            assert!(read(&raw, &options).unwrap() == *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn damage_is_told_with_how_far_it_got() {
+        let long = text(100_000);
+        let cut = |bytes: Vec<u8>| bytes[..bytes.len() / 2].to_vec();
+        let end_off = |bytes: Vec<u8>| bytes[..bytes.len() - 1].to_vec();
+        let strict = Options { strict: true, ..Options::default() };
+        let message = |raw: &[u8]| read(raw, &Options::default()).unwrap_err();
+        for raw in [cut(gzip(&long)), end_off(gzip(&long))] {
+            let message = message(&raw);
+            assert!(
+                message.starts_with("x: the gzip data ends in the middle, after ") && message.ends_with(" decompressed bytes"),
+                "{message}"
+            );
+        }
+        assert!(message(&end_off(zstd(&long))).starts_with("x: the zstd data ends in the middle, after "));
+        assert!(message(&end_off(zlib(&tfrecord(&long)))).starts_with("x: the zlib data ends in the middle, after "));
+        let mut flipped = gzip(&long);
+        let at = flipped.len() - 6;
+        flipped[at] ^= 1;
+        assert!(message(&flipped).starts_with(&format!("x: the gzip data is damaged after {} decompressed bytes", long.len())));
+        let trailing = [gzip(b"short"), b"hello".to_vec()].concat();
+        let offset = trailing.len() - 5;
+        assert_eq!(
+            read(&trailing, &strict).unwrap_err(),
+            format!("x: what follows the gzip data from byte {offset} on is no gzip; it was not read")
+        );
+    }
+
+    #[test]
+    fn a_slow_pipe_is_looked_at_as_soon_as_it_speaks() {
+        struct Slow(Vec<&'static [u8]>);
+        impl Read for Slow {
+            fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+                assert!(!self.0.is_empty(), "asked for more than it takes");
+                let line = self.0.remove(0);
+                into[..line.len()].copy_from_slice(line);
+                Ok(line.len())
+            }
+        }
+        let input = Input::from_pipe("p", Slow(vec![b"{\"a\": 12345}\n"]), &Options::default(), HEAD_BYTES).unwrap();
+        assert_eq!(input.head(), b"{\"a\": 12345}\n");
+    }
+
+    #[test]
+    fn copies_have_positions_of_their_own() {
+        let input = Input::from_pipe("p", Cursor::new(gzip(b"0123456789")), &Options::default(), HEAD_BYTES).unwrap();
+        let (mut a, mut b) = (input.file().unwrap(), input.file().unwrap());
+        let mut two = [0; 2];
+        a.read_exact(&mut two).unwrap();
+        b.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"01");
+        assert!(input.is_regular(), "by now it can be opened again");
+        let mut all = Vec::new();
+        input.open().unwrap().read_to_end(&mut all).unwrap();
+        assert_eq!(all, b"0123456789");
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_are_on_disk() {
+        let raw = gzip(&text(100_000));
+        let input = Input::memory("x", raw.clone());
+        let mut all = Vec::new();
+        input.open().unwrap().read_to_end(&mut all).unwrap();
+        assert_eq!(input.consumed().load(Ordering::Relaxed), raw.len() as u64);
+        assert_eq!(input.nbytes(), Some(raw.len() as u64));
+    }
+}

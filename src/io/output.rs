@@ -238,3 +238,165 @@ pub fn scratch(options: &Options) -> Result<File> {
     };
     tempfile::tempfile_in(&beside).map_err(|e| Error::io(&beside.display().to_string(), "making a temporary file", &e))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn plan(dir: &Path, name: &str) -> Result<Outputs> {
+        Outputs::plan(&options(dir, name))
+    }
+
+    fn options(dir: &Path, name: &str) -> Options {
+        Options { output: Some(dir.join(name).display().to_string()), ..Options::default() }
+    }
+
+    fn write(outputs: &Outputs, index: u64, text: &str) {
+        outputs.create(index).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Every name in the directory, hidden ones too, sorted.
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn nothing_is_there_before_the_commit_and_nothing_without_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let outputs = plan(dir.path(), "a.x").unwrap();
+        write(&outputs, 0, "hello");
+        assert!(names(dir.path()).iter().all(|n| n.starts_with('.')));
+        drop(outputs);
+        assert_eq!(names(dir.path()), [""; 0]);
+
+        let outputs = plan(dir.path(), "a.x").unwrap();
+        write(&outputs, 0, "first");
+        outputs.restart().unwrap();
+        write(&outputs, 0, "second");
+        outputs.commit().unwrap();
+        assert_eq!((names(dir.path()), fs::read_to_string(dir.path().join("a.x")).unwrap()), (vec!["a.x".to_owned()], "second".to_owned()));
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_hands_on_its_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.x");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        fs::write(&path, "old").unwrap();
+        let usual = mode();
+        fs::remove_file(&path).unwrap();
+        for (before, after) in [(None, usual), (Some(0o640), 0o640), (Some(0o604), 0o604)] {
+            if let Some(before) = before {
+                fs::set_permissions(&path, fs::Permissions::from_mode(before)).unwrap();
+            }
+            let outputs = plan(dir.path(), "a.x").unwrap();
+            write(&outputs, 0, "new");
+            outputs.commit().unwrap();
+            assert_eq!(mode(), after);
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(plan(dir.path(), "a.x").err().unwrap().to_string().contains("the file is write-protected"));
+    }
+
+    #[test]
+    fn a_symlink_stays_and_its_target_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("d")).unwrap();
+        for (link, target) in [("link", "d/there"), ("dangling", "d/new")] {
+            std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+            if link == "link" {
+                fs::write(dir.path().join(target), "old").unwrap();
+            }
+            let outputs = plan(dir.path(), link).unwrap();
+            write(&outputs, 0, "new");
+            outputs.commit().unwrap();
+            assert!(dir.path().join(link).is_symlink());
+            assert_eq!(fs::read_to_string(dir.path().join(target)).unwrap(), "new");
+        }
+        assert_eq!(names(&dir.path().join("d")), ["new", "there"]);
+    }
+
+    #[test]
+    fn shards_and_numbered_files_come_all_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = |name: &str, indices: &[u64], force: bool| -> Result<()> {
+            let outputs = Outputs::plan(&Options { force, ..options(dir.path(), name) })?;
+            indices.iter().for_each(|i| write(&outputs, *i, &i.to_string()));
+            outputs.commit()
+        };
+        run("s@2.x", &[0, 1], false).unwrap();
+        assert_eq!(names(dir.path()), ["s-00000-of-00002.x", "s-00001-of-00002.x"]);
+        run("s@2.x", &[1, 0], false).unwrap();
+        let stale = run("s@3.x", &[0, 1, 2], false).unwrap_err().to_string();
+        assert!(stale.contains("2 files of an earlier run would be mixed with these: s-00000-of-00002.x and others"), "{stale}");
+        run("s@3.x", &[0, 1, 2], true).unwrap();
+        assert_eq!(names(dir.path()).len(), 5);
+
+        run("n-##.x", &[2, 0, 1], false).unwrap();
+        run("n-##.x", &[0, 1, 2, 3], false).unwrap();
+        let stale = run("n-##.x", &[0, 1, 2], false).unwrap_err().to_string();
+        assert!(stale.contains("a file of an earlier run would be mixed with these: n-03.x"), "{stale}");
+        run("n-##.x", &[0], true).unwrap();
+        assert_eq!(names(dir.path()).len(), 9);
+        assert!(plan(dir.path(), "n-#.x").unwrap().create(10).is_err());
+    }
+
+    #[test]
+    fn compressed_files_depend_on_the_bytes_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let text: Vec<u8> = (0..200_000u32).flat_map(|i| (i.wrapping_mul(0x9e37_79b9) >> 20).to_string().into_bytes()).collect();
+        for extension in ["x.gz", "x.zst", "x.zz", "x"] {
+            let file = |name: &str, step: usize| {
+                let name = format!("{name}.{extension}");
+                let outputs = plan(dir.path(), &name).unwrap();
+                let mut out = outputs.create(0).unwrap();
+                for part in text.chunks(step) {
+                    out.write_all(part).unwrap();
+                    out.flush().unwrap();
+                }
+                drop(out);
+                outputs.commit().unwrap();
+                fs::read(dir.path().join(&name)).unwrap()
+            };
+            let (a, b) = (file("a", 7), file("b", 500_000));
+            assert!(a == b, "{extension}");
+            let mut back = Vec::new();
+            match extension {
+                "x.gz" => flate2::read::GzDecoder::new(a.as_slice()).read_to_end(&mut back).unwrap(),
+                "x.zst" => zstd::Decoder::new(a.as_slice()).unwrap().read_to_end(&mut back).unwrap(),
+                "x.zz" => flate2::read::ZlibDecoder::new(a.as_slice()).read_to_end(&mut back).unwrap(),
+                _ => a.as_slice().read_to_end(&mut back).unwrap(),
+            };
+            assert!(back == text, "{extension}");
+        }
+    }
+
+    #[test]
+    fn what_fails_is_told_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let outputs = Outputs::plan(&Options { output: Some("/dev/full".to_owned()), ..Options::default() }).unwrap();
+        let mut out = outputs.create(0).unwrap();
+        let error = out.write_all(&[0; 1 << 20]).unwrap_err();
+        assert_eq!(Error::io("somewhere", "writing", &error).to_string(), "/dev/full: writing: no space left on device");
+        drop(out);
+        assert_eq!(outputs.commit().unwrap_err().to_string(), "/dev/full: writing: no space left on device");
+
+        let outputs = plan(dir.path(), "a.x").unwrap();
+        let unfinished = outputs.create(0).unwrap();
+        assert!(outputs.commit().is_err());
+        drop((unfinished, outputs));
+        assert_eq!(names(dir.path()), [""; 0]);
+    }
+
+    #[test]
+    fn small_files_that_cannot_be_completed_are_told_at_the_commit() {
+        let outputs = Outputs::plan(&Options { output: Some("/dev/full".to_owned()), ..Options::default() }).unwrap();
+        write(&outputs, 0, "fits the buffer");
+        assert_eq!(outputs.commit().unwrap_err().exit_code(), 3);
+    }
+}
