@@ -186,6 +186,7 @@ impl Run {
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
+        let output_format = self.output_format(last_is_report)?;
         if needs_records {
             // What the sample takes of a pipe is given again; it ends at a block border, a little later.
             self.inputs.iter().for_each(|i| i.remember(u64::MAX));
@@ -201,7 +202,6 @@ impl Run {
         if last_is_report && !needs_records {
             return self.report_on_schema(chain);
         }
-        let output_format = self.output_format(last_is_report)?;
         self.inputs.iter().for_each(|i| i.remember(0));
         let total = self.inputs.iter().map(|i| i.nbytes()).sum::<Option<u64>>();
         let progress = Progress::start(total, &self.options.progress, self.options.quiet)

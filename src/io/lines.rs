@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Bytes of the first block, which are small so that `head` and slow pipes begin at once, and of later ones.
 const FIRST_BLOCK_BYTES: usize = 64 << 10;
 const BLOCK_BYTES: usize = 1 << 20;
-/// A pipe that gives less than this at once has no more at the moment: what is there goes on.
-const SHORT_READ_BYTES: usize = 32 << 10;
+/// A pipe that gives less than it holds has no more at the moment: what is there goes on.
+const SHORT_READ_BYTES: usize = 64 << 10;
 
 /// Whole lines, each with its end; only the last of the input may lack it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,24 +139,30 @@ impl Blocks {
         self.buffer.drain(..self.start);
         self.start = 0;
         let mut filled = self.buffer.len();
-        // A line longer than a block: ever more at once, so that it is not copied again and again.
-        let wanted = self.block_bytes.max(filled.saturating_mul(2));
+        // A line longer than a block: ever more at once, up to the limit of what has to be held.
+        let held = self.max_line_bytes.saturating_add(BLOCK_BYTES);
+        let wanted = self.block_bytes.max(filled.saturating_mul(2).min(held)).max(filled + 1);
         self.block_bytes = (self.block_bytes * 2).min(BLOCK_BYTES);
-        let mut block = vec![0; wanted];
-        block[..filled].copy_from_slice(&self.buffer);
+        self.buffer.reserve_exact(wanted - filled);
+        self.buffer.resize(wanted, 0);
         while filled < wanted {
-            let nbytes = read(&mut self.stream, &mut block[filled..], &self.name)?;
+            let nbytes = match read(&mut self.stream, &mut self.buffer[filled..], &self.name) {
+                Ok(nbytes) => nbytes,
+                Err(error) => {
+                    self.buffer.truncate(filled);
+                    return Err(error);
+                }
+            };
             filled += nbytes;
             if nbytes == 0 {
                 self.ended = true;
                 break;
             }
-            if self.is_live && nbytes < SHORT_READ_BYTES && memchr::memchr(b'\n', &block[filled - nbytes..filled]).is_some() {
+            if self.is_live && nbytes < SHORT_READ_BYTES && memchr::memchr(b'\n', &self.buffer[filled - nbytes..filled]).is_some() {
                 break;
             }
         }
-        block.truncate(filled);
-        self.buffer = block;
+        self.buffer.truncate(filled);
         Ok(())
     }
 

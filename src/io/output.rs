@@ -145,7 +145,7 @@ impl Outputs {
             Layout::Single => self.name.clone(),
             _ => directory.join(&name).display().to_string().trim_start_matches("./").into(),
         };
-        let file = File::create(path).map_err(|e| match e.raw_os_error() {
+        let file = Stage::create(&path).map_err(|e| match e.raw_os_error() {
             Some(TOO_MANY_OPEN_FILES) => {
                 Error::io(&shown, "writing", &e).help("write fewer shards, or allow more open files: ulimit -n 100000")
             }

@@ -7,6 +7,12 @@ use super::staging;
 use crate::error::{Error, Kind, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Set by the handler itself. Ctrl-C ends the programs of a pipe together: what looks like the end of
+/// the input may be the end of the program in front, and must not be taken for a complete run.
+static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// From now on SIGINT, SIGTERM and SIGHUP remove what is half written, and end the process with 128 and
 /// the number of the signal: 130, 143, 129. To be called once, by the program.
@@ -19,7 +25,7 @@ pub fn install() -> Result<()> {
         watched.push(SIGHUP);
     }
     let failed = |e: std::io::Error| Error::new(Kind::Io, format!("watching for signals: {e}"));
-    let mut signals = Signals::new(watched).map_err(failed)?;
+    let mut signals = Signals::new(&watched).map_err(failed)?;
     let watch = move || {
         if let Some(signal) = signals.forever().next() {
             staging::remove_all_for_good();
@@ -27,7 +33,15 @@ pub fn install() -> Result<()> {
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(watch).map_err(failed)?;
-    Ok(())
+    let ending = ENDING.get_or_init(Arc::default);
+    watched.into_iter().try_for_each(|signal| signal_hook::flag::register(signal, ending.clone()).map(drop)).map_err(failed)
+}
+
+/// Does not return once a signal has come that ends the process.
+pub fn wait_if_ending() {
+    while ENDING.get().is_some_and(|ending| ending.load(Ordering::Acquire)) {
+        std::thread::park();
+    }
 }
 
 /// Whether the process was started to outlive that signal, as `nohup` does.

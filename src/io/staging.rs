@@ -14,7 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static REGISTRY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// Once a signal has come, nothing is made, put in place or given up any more: the end of the process is near.
 fn registry() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    super::signals::wait_if_ending();
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -40,6 +42,15 @@ impl Stage {
     /// Where the file of that name is written.
     pub fn place(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// Makes a file there, but not while the stage is being removed.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn create(place: &Path) -> std::io::Result<fs::File> {
+        let _registered = registry();
+        fs::File::create(place)
     }
 
     /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace.
@@ -80,7 +91,7 @@ impl Drop for Stage {
 
 /// Removes everything that is registered, and lets nothing new begin: for the end of the process.
 pub fn remove_all_for_good() {
-    let registered = registry();
+    let registered = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
     for path in registered.iter() {
         let _ = fs::remove_dir_all(path);
     }

@@ -3,11 +3,13 @@
 
 mod cases;
 mod examples;
+mod inputs;
 mod laws;
 mod layers;
 mod man;
 mod oracle;
 mod oracle_compare;
+mod outputs;
 mod random;
 mod readme;
 mod tatter;

@@ -1,0 +1,106 @@
+//! What is left when a run is ended from outside, or the disk is full.
+
+use crate::tatter::BINARY;
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Names in a directory, hidden ones too.
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A run that has begun to write and waits for more input.
+fn waiting(directory: &Path, output: &str) -> Child {
+    let mut child = Command::new(BINARY)
+        .args(["convert", "--from", "text", "-o", output])
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines: String = (0..5_000).map(|i| format!("{i}\n")).collect();
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let started = Instant::now();
+    while names(directory).is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(30), "nothing is written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn signal(child: &mut Child, name: &str) -> ExitStatus {
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status().unwrap();
+    assert!(sent.success());
+    child.wait().unwrap()
+}
+
+#[test]
+fn signals_leave_nothing() {
+    for output in ["out.jsonl", "out@3.jsonl", "out-######.jsonl"] {
+        for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            let directory = tempfile::tempdir().unwrap();
+            let status = signal(&mut waiting(directory.path(), output), name);
+            assert_eq!(status.code(), Some(code), "{output} {name}");
+            assert_eq!(names(directory.path()), [""; 0], "{output} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_under_the_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let status = signal(&mut waiting(directory.path(), "out.jsonl"), "KILL");
+    assert_eq!(status.signal(), Some(9));
+    assert!(names(directory.path()).iter().all(|name| name.starts_with('.')));
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mount = |command: &str, arguments: &[&str]| {
+        Command::new(command).args(arguments).arg(directory.path()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    };
+    if !mount("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]) {
+        println!("skipped: no file system can be mounted here");
+        return;
+    }
+    let lines: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+    for output in ["out.jsonl", "out@2.jsonl", "out.jsonl.gz", "out-######.jsonl"] {
+        let path = directory.path().join(output).display().to_string();
+        let outcome = crate::tatter::tatter(&["convert", "--from", "text", "-o", &path], lines.as_bytes());
+        assert_eq!(outcome.status, 3, "{output}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("writing: no space left on device"), "{output}: {}", outcome.stderr);
+        assert_eq!(names(directory.path()), [""; 0], "{output}");
+    }
+    assert!(mount("umount", &[]));
+}
+
+#[test]
+fn pipes_pass_records_on_as_they_come() {
+    use std::io::{BufRead, BufReader};
+    // More than what is held back of standard output, then one record at a time.
+    let mut child = Command::new(BINARY)
+        .args(["convert", "--from", "text", "--to", "text"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let first = "x".repeat(100_000);
+    let mut line = String::new();
+    for text in [first.as_str(), "second", "third"] {
+        writeln!(input, "{text}").unwrap();
+        line.clear();
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line.trim_end(), text);
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
