@@ -27,6 +27,7 @@ use std::sync::Arc;
 /// All formats. Adding one is one file, its `mod` line and its line here.
 pub static FORMATS: &[&dyn Format] = &[
     &tfrecord::TfRecord,
+    &tfrecord::SequenceExample,
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,

@@ -1,6 +1,7 @@
 //! One column of a block: the features of one leaf in all records, to a tensor.
 
 use super::plan::{Absent, Cut, Encoding, Leaf, Shape};
+use super::steps;
 use super::values::{Append, Doubles, Floats, Ints, Nothing, Texts};
 use super::wire::{self, Flaw, Kind, Parse, flaw};
 use crate::error::{Error, Result};
@@ -20,13 +21,20 @@ pub struct Features<'a> {
     pub nrows: usize,
     /// By feature of the plan, then by record.
     pub spans: Vec<Vec<Span>>,
+    /// The same of the feature lists of tf.SequenceExample, an empty one being something else than none.
+    pub lists: Option<Vec<Vec<Option<Span>>>>,
     /// More rows than this in one record are more than its bytes could hold.
     pub max_rows: usize,
 }
 
 impl Features<'_> {
-    fn span(&self, feature: usize, row: usize) -> Span {
+    pub fn span(&self, feature: usize, row: usize) -> Span {
         self.spans.get(feature).and_then(|s| s.get(row)).cloned().unwrap_or(0..0)
+    }
+
+    /// The feature list of that name.
+    pub fn list(&self, feature: usize, row: usize) -> Option<Span> {
+        self.lists.as_ref()?.get(feature)?.get(row)?.clone()
     }
 }
 
@@ -39,7 +47,18 @@ pub struct Bad {
 
 /// The tensor of a leaf. Records that do not fit go to `bad`; what the tensor holds for them is
 /// without meaning.
+///
+/// # Errors
+/// None but errors of ours.
 pub fn decode(leaf: &Leaf, features: &Features, bad: &mut Vec<Bad>) -> Result<Tensor> {
+    match &leaf.step {
+        Some(step) => steps::decode(leaf, step, features, bad),
+        None => decode_context(leaf, features, bad),
+    }
+}
+
+/// As [`decode`], of features that are no feature lists.
+pub fn decode_context(leaf: &Leaf, features: &Features, bad: &mut Vec<Bad>) -> Result<Tensor> {
     let inferred = leaf.inferred;
     match &leaf.dtype {
         DType::Null | DType::Arrow(_) => with_values(Nothing::new(inferred), leaf, features, bad),
@@ -229,6 +248,11 @@ impl Arrange for Vectors {
     }
 }
 
+/// The features that hold partitions.
+pub fn stored(cuts: &[Cut]) -> Vec<usize> {
+    cuts.iter().filter_map(|c| if let Cut::Stored(_, feature) = c { Some(*feature) } else { None }).collect()
+}
+
 /// Several axes, cut by sizes or by partitions that are stored in other features.
 struct Nested {
     cuts: Vec<Cut>,
@@ -311,7 +335,7 @@ impl Nested {
 
 impl Arrange for Nested {
     fn beside(&self) -> Vec<usize> {
-        self.cuts.iter().filter_map(|c| if let Cut::Stored(_, feature) = c { Some(*feature) } else { None }).collect()
+        stored(&self.cuts)
     }
     fn accept(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<()> {
         let before: Vec<usize> = self.levels.iter().map(Level::nrows).collect();

@@ -27,6 +27,8 @@ pub struct Decoder {
     names: HashSet<String>,
     input: Arc<str>,
     verify: bool,
+    /// The records are tf.SequenceExamples.
+    sequences: bool,
     /// Bad records are left out instead of ending the run.
     resume: bool,
     max_rows: usize,
@@ -41,9 +43,10 @@ struct Unusable {
 impl Decoder {
     /// # Errors
     /// As [`Plan::new`].
-    pub fn new(schema: &Schema, request: &Request, input: Arc<str>) -> Result<Decoder> {
+    pub fn new(schema: &Schema, request: &Request, input: Arc<str>, sequences: bool) -> Result<Decoder> {
         Ok(Decoder {
-            plan: Plan::new(schema, request)?,
+            plan: Plan::new(schema, request, sequences)?,
+            sequences,
             wanted: request.wanted.clone(),
             names: schema.fields.iter().chain(&request.declared.fields).map(|f| f.name.clone()).collect(),
             input,
@@ -104,7 +107,8 @@ impl Decoder {
         for span in &mut spans {
             span.reserve(block.payloads.len());
         }
-        let mut names = Names::new(self);
+        let mut lists: Option<Vec<Vec<Option<Span>>>> = self.sequences.then(|| vec![Vec::new(); known]);
+        let (mut names, mut list_names) = (Names::new(self), Names::new(self));
         for (row, payload) in block.payloads.iter().enumerate() {
             if self.verify && !payload_holds(&block.bytes, payload.clone()) {
                 bad.push(Unusable { row, error: self.wrong_payload(block, row) });
@@ -117,22 +121,40 @@ impl Decoder {
             let at = rows.len();
             spans.iter_mut().for_each(|s| s.push(0..0));
             names.position = 0;
-            let outcome = wire::features(&block.bytes, payload.clone(), &mut |key, feature| {
+            let mut feature = |key, feature: Span| {
                 let id = names.find(key, feature.start)?;
                 if let Some(span) = spans.get_mut(id).and_then(|s| s.get_mut(at)) {
                     *span = feature;
                 }
                 Ok(())
-            });
+            };
+            let outcome = match &mut lists {
+                None => wire::features(&block.bytes, payload.clone(), &mut feature),
+                Some(lists) => {
+                    lists.iter_mut().for_each(|s| s.push(None));
+                    list_names.position = 0;
+                    wire::sequence_features(&block.bytes, payload.clone(), &mut |is_list, key, span| {
+                        if !is_list {
+                            return feature(key, span);
+                        }
+                        let id = list_names.find(key, span.start)?;
+                        if let Some(list) = lists.get_mut(id).and_then(|s| s.get_mut(at)) {
+                            *list = Some(span);
+                        }
+                        Ok(())
+                    })
+                }
+            };
             match outcome {
                 Ok(()) => rows.push(row),
                 Err(flaw) => {
                     spans.iter_mut().for_each(|s| s.truncate(at));
+                    lists.iter_mut().flatten().for_each(|s| s.truncate(at));
                     bad.push(self.unusable(block, row, Bad { row, field: String::new(), flaw }));
                 }
             }
         }
-        Features { bytes: &block.bytes, nrows: rows.len(), spans, max_rows: self.max_rows }
+        Features { bytes: &block.bytes, nrows: rows.len(), spans, lists, max_rows: self.max_rows }
     }
 
     /// A surprise is no fault of its record, but comes only after the faults before it.
@@ -197,6 +219,10 @@ fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usi
     for span in &mut features.spans {
         let mut filter = flags.iter();
         span.retain(|_| filter.next().copied().unwrap_or(false));
+    }
+    for list in features.lists.iter_mut().flatten() {
+        let mut filter = flags.iter();
+        list.retain(|_| filter.next().copied().unwrap_or(false));
     }
     features.nrows = rows.len();
 }

@@ -19,6 +19,7 @@ pub mod framing;
 mod observe;
 mod plan;
 mod resync;
+mod steps;
 mod values;
 pub mod wire;
 
@@ -34,6 +35,23 @@ use std::sync::Arc;
 
 /// TFRecord of tf.Example.
 pub struct TfRecord;
+
+/// TFRecord of tf.SequenceExample.
+pub struct SequenceExample;
+
+impl Format for SequenceExample {
+    fn name(&self) -> &'static str {
+        "sequence-example"
+    }
+
+    fn summary(&self) -> &'static str {
+        "TFRecord of tf.SequenceExample"
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(TfRecordReader { input, sequences: true })))
+    }
+}
 
 impl Format for TfRecord {
     fn name(&self) -> &'static str {
@@ -53,7 +71,7 @@ impl Format for TfRecord {
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(TfRecordReader { input })))
+        Some(Ok(Box::new(TfRecordReader { input, sequences: false })))
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
@@ -63,6 +81,7 @@ impl Format for TfRecord {
 
 struct TfRecordReader {
     input: Arc<Input>,
+    sequences: bool,
 }
 
 impl TfRecordReader {
@@ -80,6 +99,7 @@ impl Reader for TfRecordReader {
             wanted: request.wanted.clone(),
             declared: observe::declared_features(&request.declared.fields),
             verify: !request.options.no_verify,
+            sequences: self.sequences,
             input: self.input.name().clone(),
         });
         let cutter = self.cutter(request)?.sampling(request.sample_bytes);
@@ -96,7 +116,7 @@ impl Reader for TfRecordReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let name = self.input.name().clone();
-        let decoder = Arc::new(decode::Decoder::new(schema, request, name.clone())?);
+        let decoder = Arc::new(decode::Decoder::new(schema, request, name.clone(), self.sequences)?);
         let cutter = self.cutter(request)?;
         Ok(Box::new(cutter.map(move |cut| {
             Ok(match cut? {

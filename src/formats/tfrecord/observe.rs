@@ -19,6 +19,8 @@ const MAX_FIELDS: usize = 10_000;
 pub struct Seen {
     records: u64,
     features: BTreeMap<Vec<u8>, Feature>,
+    /// The feature lists of tf.SequenceExample.
+    lists: BTreeMap<Vec<u8>, Feature>,
 }
 
 /// What has been seen of one feature.
@@ -48,6 +50,8 @@ pub struct Look {
     /// The features that `--schema` reads are known without looking.
     pub declared: HashSet<String>,
     pub verify: bool,
+    /// The records are tf.SequenceExamples.
+    pub sequences: bool,
     pub input: Arc<str>,
 }
 
@@ -62,40 +66,67 @@ impl Seen {
             seen.records += 1;
             let record = block.first_record + row as u64;
             let mut found: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
-            let outcome = wire::features(&block.bytes, payload.clone(), &mut |key, feature| {
-                found.push((key, feature));
-                Ok(())
-            });
+            let mut lists: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
+            let outcome = if look.sequences {
+                wire::sequence_features(&block.bytes, payload.clone(), &mut |is_list, key, feature| {
+                    if is_list {
+                        lists.push((key, feature))
+                    } else {
+                        found.push((key, feature))
+                    }
+                    Ok(())
+                })
+            } else {
+                wire::features(&block.bytes, payload.clone(), &mut |key, feature| {
+                    found.push((key, feature));
+                    Ok(())
+                })
+            };
             if outcome.is_err() {
                 continue;
             }
             // Backwards: of a key that is there twice the last entry counts.
             for (position, (key, feature)) in found.iter().enumerate().rev() {
-                seen.feature(key, &block.bytes, feature.clone(), (record, position), look);
+                if let Some(entry) = entry(&mut seen.features, key, (record, position)) {
+                    entry.look_at(key, &block.bytes, feature.clone(), record, look);
+                }
+            }
+            for (position, (key, list)) in lists.iter().enumerate().rev() {
+                let Some(entry) = entry(&mut seen.lists, key, (record, found.len() + position)) else { continue };
+                entry.present += 1;
+                let before = entry.present;
+                // What a step is broken by, reading will tell.
+                let _ = wire::steps(&block.bytes, list.clone(), &mut |step| entry.look_at(key, &block.bytes, step, record, look));
+                entry.present = before;
             }
         }
         seen
     }
+}
 
-    fn feature(&mut self, key: &[u8], bytes: &[u8], feature: std::ops::Range<usize>, first: (u64, usize), look: &Look) {
-        if !self.features.contains_key(key) {
-            // One more than the most says that there are too many.
-            if self.features.len() > MAX_FIELDS {
-                return;
-            }
-            let new = Feature { first, last: 0, kinds: [None, None, None], present: 0, shortest: usize::MAX, longest: 0, utf8: true };
-            self.features.insert(key.to_vec(), new);
+/// The entry of a feature, unless the record has been there already.
+fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u64, usize)) -> Option<&'a mut Feature> {
+    if !features.contains_key(key) {
+        // One more than the most says that there are too many.
+        if features.len() > MAX_FIELDS {
+            return None;
         }
-        let Some(entry) = self.features.get_mut(key) else { return };
-        if entry.last == first.0 {
-            return;
-        }
-        entry.last = first.0;
+        let new = Feature { first, last: 0, kinds: [None, None, None], present: 0, shortest: usize::MAX, longest: 0, utf8: true };
+        features.insert(key.to_vec(), new);
+    }
+    let entry = features.get_mut(key).filter(|e| e.last != first.0)?;
+    entry.last = first.0;
+    Some(entry)
+}
+
+impl Feature {
+    fn look_at(&mut self, key: &[u8], bytes: &[u8], feature: std::ops::Range<usize>, record: u64, look: &Look) {
         let Ok(Some((kind, list))) = wire::list(bytes, feature) else { return };
+        let entry = self;
         entry.present += 1;
         let known = &mut entry.kinds[kind as usize];
         if known.is_none() {
-            *known = Some(Place { record: first.0, input: look.input.clone() });
+            *known = Some(Place { record, input: look.input.clone() });
         }
         let name = std::str::from_utf8(key).unwrap_or_default();
         if !look.wanted.includes(name) || look.declared.contains(name) {
@@ -125,25 +156,8 @@ impl Observed for Seen {
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(other) = other.into_any().downcast::<Seen>() else { return };
         self.records += other.records;
-        for (key, theirs) in other.features {
-            let Some(ours) = self.features.get_mut(&key) else {
-                if self.features.len() <= MAX_FIELDS {
-                    self.features.insert(key, theirs);
-                }
-                continue;
-            };
-            ours.first = ours.first.min(theirs.first);
-            for (a, b) in ours.kinds.iter_mut().zip(theirs.kinds) {
-                *a = match (a.take(), b) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
-            }
-            ours.present += theirs.present;
-            ours.longest = ours.longest.max(theirs.longest);
-            ours.shortest = ours.shortest.min(theirs.shortest);
-            ours.utf8 &= theirs.utf8;
-        }
+        merge(&mut self.features, other.features);
+        merge(&mut self.lists, other.lists);
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
@@ -195,6 +209,9 @@ impl Observed for Seen {
             }
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
+        known.extend(declared_features(&request.declared.fields));
+        known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
+        self.list_fields(&mut fields, &known, &mut clashes)?;
         if !clashes.is_empty() {
             let mut error = Error::data("features have lists of different kinds in different records");
             for clash in clashes {
@@ -212,7 +229,53 @@ impl Observed for Seen {
     }
 }
 
+/// Takes in what was seen of the features of other records.
+fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>) {
+    for (key, theirs) in other {
+        let Some(ours) = all.get_mut(&key) else {
+            if all.len() <= MAX_FIELDS {
+                all.insert(key, theirs);
+            }
+            continue;
+        };
+        ours.first = ours.first.min(theirs.first);
+        for (a, b) in ours.kinds.iter_mut().zip(theirs.kinds) {
+            *a = match (a.take(), b) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        ours.present += theirs.present;
+        ours.longest = ours.longest.max(theirs.longest);
+        ours.shortest = ours.shortest.min(theirs.shortest);
+        ours.utf8 &= theirs.utf8;
+    }
+}
+
 impl Seen {
+    /// The fields that the feature lists make, behind those of the context.
+    fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, clashes: &mut Vec<String>) -> Result<()> {
+        let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();
+        lists.sort_by_key(|(name, feature)| (feature.first, *name));
+        for (name, feature) in lists {
+            if known.contains(name) {
+                continue;
+            }
+            if fields.iter().any(|f| f.name == name) {
+                let error = Error::data("it is a feature of the context and a feature list, too").in_field(quoted(name));
+                return Err(error.help("read one of them under another name: --schema 'other: int64[?] from name'"));
+            }
+            match feature.dtype() {
+                Ok(dtype) => {
+                    let ty = Type::tensor(dtype, vec![Dim::UNIFORM, Dim::RAGGED]).with_optional(feature.present < self.records);
+                    fields.push(Field::new(name, ty));
+                }
+                Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
+            }
+        }
+        Ok(())
+    }
+
     /// The features that hold the partitions of `name`, or the indices if it is the values of a sparse field.
     fn beside(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Vec<String> {
         let holds_ints = |feature: &String| named.get(feature.as_str()).is_some_and(|f| f.is_int64_only());

@@ -14,7 +14,7 @@ use super::wire::Kind;
 use crate::error::{Error, Result};
 use crate::formats::Request;
 use crate::path::FieldPath;
-use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;
 
 /// The most values that a default may make for one record.
@@ -28,6 +28,7 @@ pub struct Plan {
     /// The names of the features that are looked at.
     pub features: Vec<String>,
     index: HashMap<String, usize>,
+    sequences: bool,
 }
 
 /// How one field is read.
@@ -56,6 +57,10 @@ pub struct Leaf {
     pub absent: Absent,
     /// Whether the type lets it be null.
     pub optional: bool,
+    /// How a step is read, if the field may stand in feature lists.
+    pub step: Option<Box<Leaf>>,
+    /// Whether it may stand among other features.
+    pub context: bool,
     /// Nothing but the data says what the field is: what a wider type would hold is no fault of a record.
     pub inferred: bool,
 }
@@ -109,12 +114,12 @@ pub enum Values {
 }
 
 impl Plan {
-    /// How the fields of `schema` that the run wants are read.
+    /// How the fields of `schema` that the run wants are read; `sequences`: of tf.SequenceExample.
     ///
     /// # Errors
     /// A usage error: a type that no feature holds, a source or default that does not fit it.
-    pub fn new(schema: &Schema, request: &Request) -> Result<Plan> {
-        let mut plan = Plan::default();
+    pub fn new(schema: &Schema, request: &Request, sequences: bool) -> Result<Plan> {
+        let mut plan = Plan { sequences, ..Plan::default() };
         for field in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
             let declared = request.declared.fields.iter().find(|d| d.name == field.name);
             let mut field = field.clone();
@@ -142,8 +147,12 @@ impl Plan {
         let mut dims = outer.to_vec();
         dims.extend_from_slice(&field.ty.dims);
         let Element::Struct(inner) = &field.ty.element else {
-            let leaf = self.leaf(field, name, dims, optional, inferred).map_err(|e| e.in_field(path))?;
-            return Ok(Node::Leaf(Box::new(leaf)));
+            let leaf = if self.sequences {
+                self.sequence(field, name, dims, optional, inferred)
+            } else {
+                self.leaf(field, name, dims, optional, inferred)
+            };
+            return Ok(Node::Leaf(Box::new(leaf.map_err(|e| e.in_field(path))?)));
         };
         if inner.is_empty() {
             return Err(Error::usage("a structure without fields cannot be read from features").in_field(path));
@@ -187,7 +196,46 @@ impl Plan {
             None => Absent::Error,
         };
         let values = self.slot(values);
-        Ok(Leaf { path: name.to_owned(), values, dtype: dtype.clone(), dims, shape, absent, optional: ty.optional, inferred })
+        Ok(Leaf {
+            path: name.to_owned(),
+            values,
+            dtype: dtype.clone(),
+            dims,
+            shape,
+            absent,
+            optional: ty.optional,
+            step: None,
+            context: true,
+            inferred,
+        })
+    }
+
+    /// A leaf of a tf.SequenceExample. A vector, and one of items of known sizes, may be a feature or a
+    /// feature list; deeper ones and sparse matrices are feature lists.
+    fn sequence(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
+        let open = |d: &Dim| !matches!(d.size, Size::Known(_));
+        let is_list = match field.ty.is_sparse() {
+            true => dims.len() == 2 && dims.iter().all(open) && field.source.at.is_empty(),
+            false => dims.first().is_some_and(open),
+        };
+        if !is_list {
+            return self.leaf(field, name, dims, optional, inferred);
+        }
+        let mut below = field.clone();
+        below.ty.dims.remove(0);
+        below.default = None;
+        let mut step = self.leaf(&below, name, dims[1..].to_vec(), false, inferred)?;
+        step.absent = if dims.get(1).is_some_and(open) { Absent::Empty } else { Absent::Error };
+        let mut leaf = if dims[1..].iter().any(open) {
+            let flat = Field { ty: Type::tensor(step.dtype.clone(), vec![Dim::UNIFORM]).with_optional(field.ty.optional), ..below };
+            let flat = Field { source: Source { values: flat.source.values, ..Source::default() }, ..flat };
+            Leaf { context: false, ..self.leaf(&flat, name, vec![Dim::UNIFORM], optional, inferred)? }
+        } else {
+            self.leaf(field, name, dims.clone(), optional, inferred)?
+        };
+        leaf.dims = dims;
+        leaf.step = Some(Box::new(step));
+        Ok(leaf)
     }
 
     fn sparse(&mut self, field: &Field, name: &str, outer: usize) -> Result<(String, Shape)> {

@@ -205,6 +205,27 @@ pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMu
     fields(Cursor::new(bytes, record), 1, &mut |_, features| entries(features, entry))
 }
 
+/// Calls `step` with where each Feature of a FeatureList stands.
+pub fn steps(bytes: &[u8], list: Range<usize>, step: &mut impl FnMut(Range<usize>)) -> Parse<()> {
+    let mut cursor = Cursor::new(bytes, list);
+    while !cursor.is_done() {
+        if !cursor.takes(delimited(1)) {
+            return flaw(cursor.at, "expected a step of a feature list");
+        }
+        step(cursor.delimited()?);
+    }
+    Ok(())
+}
+
+/// Calls `entry` with each feature of a tf.SequenceExample: whether it is a feature list, its key and where it stands.
+pub fn sequence_features<'a>(
+    bytes: &'a [u8],
+    record: Range<usize>,
+    entry: &mut impl FnMut(bool, &'a [u8], Range<usize>) -> Parse<()>,
+) -> Parse<()> {
+    fields(Cursor::new(bytes, record), 2, &mut |number, features| entries(features, &mut |key, feature| entry(number == 2, key, feature)))
+}
+
 /// The three lists that a feature can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
