@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 /// The name of the field, and of what `from` may name.
 const FIELD: &str = "text";
+const SKIP: &str = "leave such records out with --on-error skip";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// `text`.
@@ -160,12 +161,14 @@ impl Decoder {
         }
         let invalid = std::str::from_utf8(line).err()?;
         let column = invalid.valid_up_to() as u64 + 1;
-        let error = Error::data("these bytes are no UTF-8").help("--schema 'text: bytes' reads them as they are");
+        let error = Error::data("these bytes are no UTF-8").help("--schema 'text: bytes' reads them as they are").help(SKIP);
         Some(error.locate(|at| at.column = Some(column)))
     }
 
     fn too_long(&self, length: u64) -> Error {
-        Error::data(format!("a line of {length} bytes, beyond --max-record-bytes {}", self.max_line_bytes))
+        Error::data(format!("the line has {length} bytes, more than {}", self.max_line_bytes))
+            .help("raise the limit with --max-record-bytes")
+            .help(SKIP)
     }
 
     fn locate(&self, error: Error, line: u64, byte: u64) -> Error {
@@ -340,7 +343,7 @@ mod tests {
                 None,
                 "",
                 &[("a", 1), ("c", 3)],
-                &["x: record 2 (line 2, byte 2): text: a line of 31 bytes, beyond --max-record-bytes 20"],
+                &["x: record 2 (line 2, byte 2): text: the line has 31 bytes, more than 20"],
             ),
         ];
         for (text, records, declared, expected, errors) in cases {
