@@ -272,6 +272,31 @@ impl Call {
         Ok(arg)
     }
 
+    /// An item as int64, as [`Call::integers`] takes an argument.
+    ///
+    /// # Errors
+    /// It holds no integers.
+    pub fn integers_of(&mut self, item: &Item) -> Bind<Arg> {
+        let node = strict(as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?)?;
+        let empty = item.is_literal() && constant_values(&node) == Some(0);
+        if !(empty || node.ty.dtype().is_some_and(DType::is_integer)) {
+            return Err(Problem::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
+        }
+        let node = cast_node(node, &DType::Int64, &self.text)?;
+        let arg = self.push(node);
+        self.plain(&arg)?;
+        Ok(arg)
+    }
+
+    /// Argument `i` as one integer per record, known before the first record or not.
+    ///
+    /// # Errors
+    /// It is none, or has axes.
+    pub fn scalar_integer(&mut self, i: usize) -> Bind<Arg> {
+        let arg = self.integers(i)?;
+        if arg.rank() == 0 { Ok(arg) } else { Err(self.wrong(i, "a single integer")) }
+    }
+
     /// These arguments with one dtype: literals take the tensors' where that holds them exactly, else all are promoted as NumPy does.
     ///
     /// # Errors

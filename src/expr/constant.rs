@@ -6,7 +6,7 @@ use super::problem::{Bind, Problem};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::*;
-use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, new_empty_array};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
 use half::f16;
 use std::sync::Arc;
 
@@ -314,9 +314,4 @@ pub fn zero(dtype: &DType) -> Bind<Literal> {
         d if d.is_number() => Literal::Int(0),
         other => return Err(Problem::new(format!("there are no constants of dtype {other}"))),
     })
-}
-
-/// No values of a dtype.
-pub fn empty_leaf(dtype: &DType) -> ArrayRef {
-    new_empty_array(&dtype.arrow())
 }

@@ -12,9 +12,16 @@ macro_rules! function {
 }
 
 mod apply;
+mod array;
+mod construct;
+mod convert;
+mod decompose;
 mod index;
 mod math;
 mod reduce;
+mod segments;
+mod select;
+mod sort;
 
 use super::call::Function;
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! Walks over the levels of a tensor.
 
 use crate::error::{Error, Result};
+use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor, row_of};
 
 /// The levels `from .. to` merged into one partition: of the rows of level `from` into the items of level `to`.
@@ -34,20 +35,6 @@ pub fn wrap(partitions: impl DoubleEndedIterator<Item = RowPartition>, below: Te
     partitions.rev().try_fold(below, |inner, p| Tensor::list(p, inner, None))
 }
 
-/// The tensor below one list level.
-///
-/// # Errors
-/// It has no axis.
-pub fn inside(tensor: &Tensor) -> Result<(&RowPartition, &Tensor)> {
-    let list = tensor.as_list()?;
-    Ok((list.partition(), list.values()))
-}
-
-/// Row splits as they stand, owned: `[nrows + 1]`.
-pub fn splits(partition: &RowPartition) -> Vec<i64> {
-    partition.row_splits().to_vec()
-}
-
 /// A partition from row lengths that are known to be right.
 ///
 /// # Errors
@@ -63,4 +50,48 @@ pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<RowParti
 pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
     const MOST: usize = 1 << 28;
     count.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))
+}
+
+/// Checks that the axes which are uniform in `dims` have one size in each record.
+///
+/// # Errors
+/// Rows that differ; the row of the chunk is named.
+pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
+    for (axis, dim) in dims.iter().enumerate().skip(1) {
+        if dim.size == Size::Ragged {
+            continue;
+        }
+        let owners = merged(tensor, 0, axis)?;
+        let (_, below) = tensor.levels(axis)?;
+        let (partition, _) = (below.as_list()?.partition(), ());
+        if partition.uniform_row_length().is_some() {
+            continue;
+        }
+        for record in 0..owners.nrows() {
+            let mut rows = owners.range(record).map(|row| partition.row_length(row));
+            let Some(first) = rows.next() else { continue };
+            if let Some(other) = rows.find(|l| *l != first) {
+                return Err(Error::data(format!("rows of {first} and {other} items on axis {axis}, which is uniform"))
+                    .at_row(record)
+                    .help("ragged.stack and ragged tensors take rows of any length"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that two tensors have the same rows on their first `levels` axes.
+///
+/// # Errors
+/// They differ; the row of the chunk is named.
+pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<()> {
+    let ((p, _), (q, _)) = (a.levels(levels)?, b.levels(levels)?);
+    for axis in 0..levels {
+        if p[axis] != q[axis] {
+            let row = (0..p[axis].nrows().min(q[axis].nrows())).find(|r| p[axis].row_length(*r) != q[axis].row_length(*r)).unwrap_or(0);
+            let (m, n) = (p[axis].row_length(row), q[axis].row_length(row));
+            return Err(Error::data(format!("{what} differ on axis {axis}: {m} and {n} items")).at_row(record_of(a, axis, row)));
+        }
+    }
+    Ok(())
 }

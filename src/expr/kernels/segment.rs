@@ -12,7 +12,7 @@ use super::cast::{bools, dtype_of, native};
 use super::level::from_lengths;
 use super::number::{Number, numbers};
 use crate::error::{Error, Result};
-use crate::schema::{DType, Dim, Size};
+use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
@@ -64,7 +64,10 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
     let out = match op {
         Reduce::Sum => run(values, partition, start, T::add),
         Reduce::Product => run(values, partition, start, T::multiply),
-        Reduce::Minimum { .. } => run(values, partition, start, T::minimum),
+        Reduce::Minimum { infinite: true } => run(values, partition, start, T::minimum),
+        // Segments pass over NaN, as TensorFlow's comparisons do.
+        Reduce::Minimum { infinite: false } => run(values, partition, start, |a, b| if b < a { b } else { a }),
+        Reduce::Maximum { infinite: false } => run(values, partition, start, |a, b| if b > a { b } else { a }),
         _ => run(values, partition, start, T::maximum),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
@@ -104,7 +107,9 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         match op {
             Reduce::Sum => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::add(out[*id], *v)),
             Reduce::Product => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::multiply(out[*id], *v)),
-            Reduce::Minimum { .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
+            Reduce::Minimum { infinite: true } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
+            Reduce::Minimum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = if *v < out[*id] { *v } else { out[*id] }),
+            Reduce::Maximum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = if *v > out[*id] { *v } else { out[*id] }),
             _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
@@ -173,9 +178,4 @@ pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
 /// As many ones as there are values.
 pub fn ones(len: usize) -> ArrayRef {
     Arc::new(PrimitiveArray::<Float64Type>::from_iter_values(std::iter::repeat_n(1.0, len)))
-}
-
-/// The dtype's name for messages of reductions that have no meaning for it.
-pub fn is_summable(dtype: &DType) -> bool {
-    dtype.is_number()
 }

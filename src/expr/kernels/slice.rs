@@ -13,9 +13,6 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// The whole axis.
-    pub const ALL: Slice = Slice { start: None, stop: None, step: 1 };
-
     /// First item and number of items of a row of that length, as Python counts them.
     pub fn of_row(&self, length: usize) -> (usize, usize) {
         let n = length as i64;
@@ -52,14 +49,12 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
     }
     let mut lengths = Vec::with_capacity(nrows);
     let mut places: Vec<usize> = Vec::with_capacity(partition.nvals().min(1 << 20));
-    let mut contiguous = true;
     for row in 0..nrows {
         let slice = of_row(row);
         let length = partition.row_length(row);
         let (first, count) = slice.of_row(length);
         lengths.push(count);
         let start = partition.start(row) + first;
-        contiguous &= slice.step == 1;
         if slice.step == 1 {
             places.extend(start..start + count);
         } else if slice.step > 0 {
@@ -69,7 +64,6 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
             places.extend((0..count).map(|i| start - i * step));
         }
     }
-    let _ = contiguous;
     let out = match (partition.uniform_row_length(), lengths.first()) {
         (Some(_), Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, nrows)?,
         _ => from_lengths(lengths)?,

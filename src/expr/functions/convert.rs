@@ -1,0 +1,326 @@
+//! Ragged to dense and sparse, and back.
+//!
+//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `from_tensor`, `to_sparse`, `from_sparse`.
+
+use super::decompose::bounding;
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::constant::zero;
+use crate::expr::eval::Args;
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::level::{check_count, from_lengths, merged, wrap};
+use crate::expr::kernels::slice::{self, Slice};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::{RowPartition, Sparse, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
+        "x|rt_input, default_value=None, shape=None",
+        "A dense tensor: short rows are filled up, those beyond the shape are cut.",
+        [("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"), ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")],
+        to_tensor
+    ),
+    function!(
+        ["RaggedTensor.from_tensor"],
+        "tensor|x, lengths=None, padding=None, ragged_rank=1",
+        "A ragged tensor: rows of these lengths, or without the padding at their ends.",
+        [("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"), ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")],
+        from_tensor
+    ),
+    function!(["to_sparse", "RaggedTensor.to_sparse"], "x|rt_input", "A sparse tensor of all values, in the shape they fit in.", [("to_sparse([[3, 1], [2]])", "{[0, 0]: 3, [0, 1]: 1, [1, 0]: 2} of [2, 2]")], to_sparse),
+    function!(["RaggedTensor.from_sparse"], "st_input|x", "A ragged tensor of a sparse matrix whose rows are filled from the left.", [("RaggedTensor.from_sparse(to_sparse([[3, 1], [], [2]]))", "[[3, 1], [], [2]]")], from_sparse),
+];
+
+fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let dtype = x.dtype()?.clone();
+    let rank = x.rank();
+    let shape = match call.shape(2)? {
+        None => vec![None; rank],
+        Some(shape) if shape.len() == rank => shape,
+        Some(shape) => {
+            let place = call.item(2)?.span.clone();
+            return Err(Problem::at(place, format!("a shape of {} sizes for a tensor of {rank} axes", shape.len())));
+        }
+    };
+    if let Some(negative) = shape.iter().flatten().find(|n| **n < 0) {
+        return Err(Problem::at(call.item(2)?.span.clone(), format!("the size {negative} is negative")).help("None is the size of the longest row"));
+    }
+    let last = last_ragged(&x.ty.dims).unwrap_or_else(|| rank.saturating_sub(1));
+    let default = if call.given(1).is_some() { call.tensor_of(1, &dtype)? } else { zero_of(call, &dtype)? };
+    let inner = &x.ty.dims[(last + 1).min(rank)..];
+    if default.rank() > inner.len() {
+        return Err(Problem::at(default.span.clone(), format!("the default of shape {} does not fit into values of shape {}", crate::expr::types::shape(&default.ty.dims), crate::expr::types::shape(inner))));
+    }
+    let offset = inner.len() - default.rank();
+    for (d, i) in default.ty.dims.iter().zip(&inner[offset..]) {
+        if let (Size::Known(a), Size::Known(b)) = (d.size, i.size)
+            && a != b
+            && a != 1
+        {
+            return Err(Problem::at(default.span.clone(), format!("the default of shape {} does not fit into values of shape {}", crate::expr::types::shape(&default.ty.dims), crate::expr::types::shape(inner))));
+        }
+    }
+    let mut dims = Vec::with_capacity(rank);
+    for (axis, (dim, wanted)) in x.ty.dims.iter().zip(&shape).enumerate() {
+        dims.push(match (wanted, dim.size) {
+            (Some(n), Size::Known(k)) if axis > last && k != *n as u64 => {
+                return Err(Problem::at(call.item(2)?.span.clone(), format!("axis {axis} has {k} items everywhere; the shape says {n}")));
+            }
+            (Some(n), _) => Dim::known(*n as u64),
+            (None, Size::Known(k)) => Dim::known(k),
+            (None, _) => Dim::UNIFORM,
+        });
+    }
+    // Inner axes of one known size are copied whole; others are filled up as the ragged ones are.
+    let whole = inner.iter().all(|d| matches!(d.size, Size::Known(_))) && default.rank() > 0;
+    let levels = if whole { last + 1 } else { rank };
+    call.one(Type::tensor(dtype, dims.clone()), move |args| {
+        let tensor = x.of(args)?;
+        let longest = bounding(&tensor, rank)?;
+        let sizes: Vec<Vec<usize>> = shape
+            .iter()
+            .zip(longest)
+            .map(|(wanted, longest)| match wanted {
+                Some(n) => vec![*n as usize; args.nrows],
+                None => longest,
+            })
+            .collect();
+        let default = spread(&default, args, &x.ty.dims[levels..])?;
+        pad(&tensor, levels, &sizes, &dims, &default)
+    })
+}
+
+fn zero_of(call: &mut Call, dtype: &DType) -> Bind<Arg> {
+    let (ty, tensor) = crate::expr::constant::plain(&zero(dtype)?, Some(dtype))?;
+    Ok(call.push(crate::expr::item::constant(tensor, ty, call.span.clone())))
+}
+
+/// The default with one row per record, of the shape of the inner axes.
+fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
+    let tensor = default.of(args)?.into_owned();
+    if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
+        return Ok(tensor);
+    }
+    let frame = inner.iter().fold(Ok(args.nrows), |rows: Result<usize>, d| match d.size {
+        Size::Known(n) => rows?.checked_mul(n as usize).ok_or_else(|| Error::data("too many values")),
+        _ => rows,
+    })?;
+    let mut shape = Tensor::Leaf(crate::expr::kernels::segment::ones(frame));
+    let mut rows = frame;
+    for dim in inner.iter().rev() {
+        let Size::Known(n) = dim.size else { return Err(Error::data("internal: an inner axis of open size")) };
+        rows = if n == 0 { 0 } else { rows / n as usize };
+        shape = Tensor::list(RowPartition::uniform(n as usize, rows)?, shape, None)?;
+    }
+    let aligned = crate::expr::kernels::broadcast::align(&[(&shape, inner), (&tensor, &default.ty.dims)])?;
+    let flat = aligned.flat(1, &tensor, default.rank())?;
+    aligned.wrap(flat)
+}
+
+/// Fills the first `levels` axes up to `sizes[axis][record]`, and cuts what is beyond; `default` has a row per record.
+fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], default: &Tensor) -> Result<Tensor> {
+    const NOTHING: usize = usize::MAX;
+    let nrecords = tensor.nrows();
+    let (partitions, below) = tensor.levels(levels)?;
+    // The record of each place, and the item that stands there.
+    let mut places: Vec<(usize, usize)> = (0..nrecords).map(|r| (r, r)).collect();
+    let mut out = Vec::with_capacity(levels);
+    for (axis, partition) in partitions.iter().enumerate() {
+        let mut next = Vec::with_capacity(places.len());
+        let mut lengths = Vec::with_capacity(places.len());
+        for (record, item) in &places {
+            let size = sizes[axis][*record];
+            check_count(next.len().checked_add(size), *record)?;
+            let range = if *item == NOTHING { 0..0 } else { partition.range(*item) };
+            next.extend((0..size).map(|i| (*record, if i < range.len() { range.start + i } else { NOTHING })));
+            lengths.push(size);
+        }
+        out.push(match dims[axis].size {
+            Size::Known(n) => RowPartition::uniform(n as usize, lengths.len())?,
+            _ => from_lengths(lengths)?,
+        });
+        places = next;
+    }
+    let nvals = below.nrows();
+    let all = Tensor::concat(&[below, default])?;
+    let rows: Vec<usize> = places.iter().map(|(record, item)| if *item == NOTHING { nvals + record } else { *item }).collect();
+    wrap(out.into_iter(), all.gather(&rows)?)
+}
+
+fn from_tensor(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    if let Some(axis) = last_ragged(&x.ty.dims) {
+        return Err(Problem::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
+    }
+    if x.rank() < 2 {
+        return Err(Problem::at(x.span.clone(), format!("from_tensor works on tensors of two axes and more; this is {}", x.ty)));
+    }
+    if call.given(1).is_some() && call.given(2).is_some() {
+        return Err(call.problem("give lengths or padding, not both"));
+    }
+    let rank = call.optional_int(3)?.unwrap_or(1);
+    let axis = usize::try_from(rank).ok().filter(|r| *r > 0 && *r < x.rank()).ok_or_else(|| {
+        call.problem(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1))
+    })?;
+    if let Some(item) = call.given(1).cloned() {
+        let nested = item.elements().filter(|items| items.iter().any(|i| i.elements().is_some() || i.node().is_some_and(|n| n.ty.rank() == 1)));
+        let vectors: Vec<Item> = nested.unwrap_or_else(|| vec![item.clone()]);
+        let first = if vectors.len() > 1 { 1 } else { axis };
+        if first + vectors.len() > x.rank() {
+            return Err(Problem::at(item.span.clone(), format!("{} levels of lengths for a tensor of {} axes", vectors.len(), x.rank())));
+        }
+        let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<Bind<Vec<_>>>()?;
+        if let Some(bad) = lengths.iter().find(|l| l.rank() != 1) {
+            return Err(Problem::at(bad.span.clone(), format!("lengths are a vector; this is {}", bad.ty)));
+        }
+        if let (Size::Known(a), Size::Known(b)) = (lengths[0].ty.dims[0].size, x.ty.dims[0].size)
+            && first == 1
+            && a != b
+        {
+            return Err(Problem::at(item.span.clone(), format!("{a} lengths for {b} rows")));
+        }
+        let mut ty = x.ty.clone();
+        for dim in &mut ty.dims[first..first + lengths.len()] {
+            *dim = Dim::RAGGED;
+        }
+        return call.one(ty, move |args| {
+            lengths.iter().enumerate().try_fold(x.of(args)?.into_owned(), |tensor, (i, lengths)| cut(&tensor, first + i, &*lengths.of(args)?))
+        });
+    }
+    if call.given(2).is_some() {
+        let padding = call.tensor_of(2, &x.dtype()?.clone())?;
+        let inner = &x.ty.dims[axis + 1..];
+        if padding.rank() != inner.len() || padding.ty.dims.iter().zip(inner).any(|(a, b)| matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n)) {
+            return Err(Problem::at(
+                padding.span.clone(),
+                format!("the padding of shape {} is no value of shape {}", crate::expr::types::shape(&padding.ty.dims), crate::expr::types::shape(inner)),
+            ));
+        }
+        let mut ty = x.ty.clone();
+        ty.dims[axis] = Dim::RAGGED;
+        return call.one(ty, move |args| strip(&*x.of(args)?, axis, &*padding.of(args)?));
+    }
+    call.one(x.ty.clone(), move |args| Ok(x.of(args)?.into_owned()))
+}
+
+/// Rows of axis `axis` cut to these lengths, held within 0 and what is there.
+fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
+    let owners = merged(tensor, 0, axis)?;
+    let list = lengths.as_list()?;
+    if *list.partition() != owners {
+        let row = (0..owners.nrows()).find(|r| owners.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+        return Err(Error::data(format!("{} lengths for {} rows", list.partition().row_length(row), owners.row_length(row))).at_row(row));
+    }
+    let lengths = i64s(list.values().as_leaf()?)?;
+    tensor.map_below(axis, &mut |t| {
+        let list = t.as_list()?;
+        let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice { start: None, stop: Some(lengths.get(row).map_or(0, |l| (*l).max(0))), step: 1 })?;
+        Tensor::list(partition, values, None)
+    })
+}
+
+/// Rows of axis `axis` without the run of `padding` at their ends.
+fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
+    let owners = merged(tensor, 0, axis)?;
+    let mut records = Vec::with_capacity(owners.nvals());
+    for record in 0..owners.nrows() {
+        records.extend(std::iter::repeat_n(record, owners.row_length(record)));
+    }
+    tensor.map_below(axis, &mut |t| {
+        let list = t.as_list()?;
+        let (partition, values) = slice::rows(list.partition(), list.values(), |row| {
+            let range = list.partition().range(row);
+            let record = records.get(row).copied().unwrap_or(0);
+            let kept = range.clone().rev().take_while(|i| is_padding(list.values(), *i, padding, record)).count();
+            Slice { start: None, stop: Some((range.len() - kept) as i64), step: 1 }
+        })?;
+        Tensor::list(partition, values, None)
+    })
+}
+
+/// NaN is no padding: it equals nothing.
+fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
+    if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
+        use crate::expr::kernels::elementwise::{Compare, Operand, compare};
+        let (a, b) = (v.slice(i, 1), p.slice(record, 1));
+        return compare(Compare::Equal, Operand { array: &a, scalar: false }, Operand { array: &b, scalar: false })
+            .is_ok_and(|c| arrow_array::cast::AsArray::as_boolean(&c).value(0));
+    }
+    match (values, padding) {
+        (Tensor::List(v), Tensor::List(p)) => {
+            let (a, b) = (v.partition().range(i), p.partition().range(record));
+            a.len() == b.len() && a.zip(b).all(|(i, j)| is_padding(v.values(), i, p.values(), j))
+        }
+        _ => false,
+    }
+}
+
+fn to_sparse(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let rank = x.rank();
+    if rank == 0 {
+        return Err(Problem::at(x.span.clone(), "a scalar has no sparse form"));
+    }
+    let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
+    call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {
+        let tensor = x.of(args)?;
+        let sizes = bounding(&tensor, rank)?;
+        let (partitions, below) = tensor.levels(rank)?;
+        // The index of each item, `axis + 1` numbers each, one level after the other.
+        let mut indices: Vec<i64> = Vec::new();
+        for (axis, partition) in partitions.iter().enumerate() {
+            let mut next = Vec::with_capacity(partition.nvals() * (axis + 1));
+            for row in 0..partition.nrows() {
+                for i in 0..partition.row_length(row) {
+                    next.extend_from_slice(&indices[row * axis..(row + 1) * axis]);
+                    next.push(i as i64);
+                }
+            }
+            indices = next;
+        }
+        let shapes: Vec<i64> = (0..args.nrows).flat_map(|r| sizes.iter().map(move |s| s[r] as i64)).collect();
+        let entries = merged(&tensor, 0, rank)?;
+        Ok(Tensor::Sparse(Sparse::try_new(rank, entries, indices.into(), below.as_leaf()?.clone(), shapes.into(), None)?))
+    })
+}
+
+fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if !x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), format!("from_sparse works on sparse tensors; this is {}", crate::expr::item::describe(&x.ty))));
+    }
+    if x.rank() != 2 {
+        return Err(Problem::at(x.span.clone(), format!("from_sparse works on sparse matrices; this has {} axes", x.rank())));
+    }
+    let rows = if let Size::Known(n) = x.ty.dims[0].size { Dim::known(n) } else { Dim::UNIFORM };
+    call.one(Type::tensor(x.dtype()?.clone(), vec![rows, Dim::RAGGED]), move |args| {
+        let tensor = x.of(args)?;
+        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        let (mut rows, mut lengths) = (Vec::with_capacity(s.nrows()), Vec::new());
+        for record in 0..s.nrows() {
+            let nrows = check_count(s.shape_of(record).first().and_then(|n| usize::try_from(*n).ok()).and_then(|n| n.checked_add(lengths.len())), record)? - lengths.len();
+            let mut own = vec![0usize; nrows];
+            let mut at = 0;
+            for entry in s.entries().range(record) {
+                let (Some(row), Some(column)) = (s.index_of(entry).first().and_then(|i| usize::try_from(*i).ok()), s.index_of(entry).get(1)) else {
+                    return Err(Error::data("internal: an index of two numbers"));
+                };
+                if row < at || own[row] as i64 != *column {
+                    return Err(Error::data(format!("the index [{row}, {column}] leaves a gap or is out of order"))
+                        .at_row(record)
+                        .help("rows of a ragged tensor are filled from the left: columns 0, 1, 2 ...; sparse.reorder(x) sorts"));
+                }
+                at = row;
+                own[row] += 1;
+            }
+            rows.push(nrows);
+            lengths.extend(own);
+        }
+        wrap([from_lengths(rows)?, from_lengths(lengths)?].into_iter(), Tensor::Leaf(s.values().clone()))
+    })
+}

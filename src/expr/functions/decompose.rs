@@ -1,0 +1,418 @@
+//! The parts of a tensor: partitions in every encoding, flat values, sizes.
+//!
+//! Source of the meaning: the properties of `tf.RaggedTensor`.
+
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::{Item, ItemKind, constant};
+use crate::expr::kernels::level::{from_lengths, merged, wrap};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{ArrayRef, Int64Array};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["values"], "x|rt_input|sp_input", "The rows of a ragged tensor one after the other; the values of a sparse one.", [("values([[3, 1], [2]])", "[3, 1, 2]")], values),
+    function!(["flat_values"], "x|rt_input", "The values without the ragged axes.", [("flat_values([[[3], [1, 2]], []])", "[3, 1, 2]")], |c| {
+        let x = c.tensor(0)?;
+        merge(c, x, |dims| last_ragged(dims).unwrap_or(0))
+    }),
+    function!(
+        ["with_flat_values"],
+        "x|rt_input, new_values|flat_values",
+        "The same partitions around other flat values.",
+        [("with_flat_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
+        with_flat_values
+    ),
+    function!(["with_values"], "x|sp_input, new_values", "The same rows, or the same indices, with other values.", [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")], with_values),
+    function!(["row_splits"], "x|rt_input", "Where the rows start and end: one number more than rows.", [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")], |c| {
+        row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1))))
+    }),
+    function!(["row_starts"], "x|rt_input", "Where each row starts.", [("row_starts([[3, 1], [], [2]])", "[0, 2, 2]")], |c| {
+        row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r)))
+    }),
+    function!(["row_limits"], "x|rt_input", "Where each row ends.", [("row_limits([[3, 1], [], [2]])", "[2, 2, 3]")], |c| {
+        row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r + 1)))
+    }),
+    function!(
+        ["row_lengths"],
+        "x|rt_input, axis=1",
+        "The number of items in each row of an axis.",
+        [("row_lengths([[3, 1], [], [2]])", "[2, 0, 1]"), ("row_lengths([[[3], [1, 2]], []], axis=2)", "[[1, 2], []]")],
+        row_lengths
+    ),
+    function!(["value_rowids"], "x|rt_input", "The row of each value.", [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")], value_rowids),
+    function!(["nrows"], "x|rt_input, out_type=None", "The number of rows: the size of axis 0.", [("nrows([[3, 1], [2]])", "2")], |c| {
+        let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
+        count(c, &dtype)
+    }),
+    function!(["len"], "x", "The size of axis 0.", [("len([3, 1, 2])", "3")], |c| count(c, &DType::Int64)),
+    function!(["uniform_row_length"], "x|rt_input", "The length of all rows, where axis 1 is uniform.", [("uniform_row_length([[3, 1], [2, 4]])", "2")], uniform_row_length),
+    function!(["ragged_rank"], "x|rt_input", "The number of axes down to the innermost ragged one.", [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")], |c| {
+        let x = c.tensor(0)?;
+        integer(c, last_ragged(&x.ty.dims).unwrap_or(0), &DType::Int64)
+    }),
+    function!(["rank"], "input|x", "The number of axes.", [("rank([[3, 1], [2]])", "2")], |c| {
+        let x = c.any(0)?;
+        integer(c, x.rank(), &DType::Int32)
+    }),
+    function!(["ndim"], "x", "The number of axes.", [("ndim([[3, 1], [2]])", "2")], |c| {
+        let x = c.any(0)?;
+        integer(c, x.rank(), &DType::Int32)
+    }),
+    function!(["size"], "input|x, out_type=None", "The number of values.", [("size([[3, 1], [2]])", "3")], size),
+    function!(["nested_row_splits"], "x|rt_input", "The row splits of every ragged level, the outermost first.", [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")], |c| {
+        nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect())
+    }),
+    function!(["nested_row_lengths"], "x|rt_input", "The row lengths of every ragged level.", [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")], |c| {
+        nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect())
+    }),
+    function!(["nested_value_rowids"], "x|rt_input", "The row of each item, of every ragged level.", [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")], |c| {
+        nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect())
+    }),
+    function!(
+        ["bounding_shape"],
+        "x|rt_input, axis=None, out_type=None",
+        "The sizes of the dense tensor that it fits in.",
+        [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
+        bounding_shape
+    ),
+    function!(["shape"], "input|x, out_type=None", "The sizes of a dense tensor.", [("shape([[3, 1], [2, 4]])", "[2, 2]")], shape),
+    function!(["indices"], "sp_input|x", "The indices of a sparse tensor.", [], |c| {
+        let x = sparse(c)?;
+        let n = x.ty.rank();
+        let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(n as u64)]);
+        c.one(ty, move |args| {
+            let tensor = x.of(args)?;
+            let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+            let flat: ArrayRef = Arc::new(Int64Array::new(s.indices().clone(), None));
+            let inner = Tensor::list(RowPartition::uniform(n, s.entries().nvals())?, Tensor::Leaf(flat), None)?;
+            Tensor::list(s.entries().clone(), inner, None)
+        })
+    }),
+    function!(["dense_shape"], "sp_input|x", "The sizes of a sparse tensor.", [], |c| {
+        let x = sparse(c)?;
+        let n = x.ty.rank();
+        c.one(Type::tensor(DType::Int64, vec![Dim::known(n as u64)]), move |args| {
+            let tensor = x.of(args)?;
+            let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+            let flat: ArrayRef = Arc::new(Int64Array::new(s.dense_shape().clone(), None));
+            Tensor::list(RowPartition::uniform(n, s.nrows())?, Tensor::Leaf(flat), None)
+        })
+    }),
+];
+
+fn sparse(call: &mut Call) -> Bind<Arg> {
+    let x = call.any(0)?;
+    if x.ty.is_sparse() {
+        return Ok(x);
+    }
+    Err(Problem::at(x.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, crate::expr::item::describe(&x.ty))))
+}
+
+fn integer(call: &mut Call, n: usize, dtype: &DType) -> Bind<ItemKind> {
+    let (ty, tensor) = crate::expr::constant::plain(&Literal::Int(n as i128), Some(dtype))?;
+    Ok(ItemKind::Tensor(constant(tensor, ty, call.span.clone())))
+}
+
+fn int64_leaf(values: impl IntoIterator<Item = usize>) -> Tensor {
+    Tensor::Leaf(Arc::new(Int64Array::from_iter_values(values.into_iter().map(|v| v as i64))))
+}
+
+/// A tensor with rows: at least two axes.
+fn rows(call: &mut Call) -> Bind<Arg> {
+    let x = call.tensor(0)?;
+    if x.rank() < 2 {
+        return Err(Problem::at(x.span.clone(), format!("{} works on tensors with rows, of two axes and more; this is {}", call.name, x.ty)));
+    }
+    Ok(x)
+}
+
+/// Axes 0 to `inner` merged into one.
+fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> Bind<ItemKind> {
+    let inner = inner(&x.ty.dims);
+    let mut ty = x.ty.clone();
+    if inner > 0 {
+        ty.dims.splice(0..=inner, [merged_dim(&x.ty.dims[..=inner], true)]);
+    }
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let (_, below) = tensor.levels(inner + 1)?;
+        Tensor::list(merged(&tensor, 0, inner + 1)?, below.clone(), None)
+    })
+}
+
+/// The axis that several axes are merged into.
+pub fn merged_dim(dims: &[Dim], outermost: bool) -> Dim {
+    let product = dims.iter().try_fold(1u64, |all, d| if let Size::Known(n) = d.size { all.checked_mul(n) } else { None });
+    match product {
+        Some(n) => Dim::known(n),
+        None if outermost || dims.iter().all(|d| d.size != Size::Ragged) => Dim::UNIFORM,
+        None => Dim::RAGGED,
+    }
+}
+
+fn values(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if !x.ty.is_sparse() {
+        call.plain(&x)?;
+        if x.rank() < 2 {
+            return Err(Problem::at(x.span.clone(), format!("values works on tensors with rows, of two axes and more; this is {}", x.ty)));
+        }
+        return merge(call, x, |_| 1);
+    }
+    let ty = Type::tensor(x.dtype()?.clone(), vec![Dim::UNIFORM]);
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        Tensor::list(s.entries().clone(), Tensor::Leaf(s.values().clone()), None)
+    })
+}
+
+/// The outer axes of `x` around the items of `new`, one for each.
+fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind> {
+    if new.rank() == 0 {
+        return Err(Problem::at(new.span.clone(), "the new values need an axis; this is a scalar"));
+    }
+    let mut dims = x.ty.dims[..levels].to_vec();
+    dims.extend(new.ty.dims[1..].iter().cloned());
+    let ty = Type { dims, ..new.ty.clone() };
+    call.one(ty, move |args| {
+        let (tensor, new) = (x.of(args)?, new.of(args)?);
+        let whole = merged(&tensor, 0, levels)?;
+        let list = new.as_list()?;
+        if whole != *list.partition() {
+            let row = (0..whole.nrows()).find(|r| whole.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let (old, found) = (whole.row_length(row), list.partition().row_length(row));
+            return Err(Error::data(format!("{found} new values for {old} places")).at_row(row));
+        }
+        let (partitions, _) = tensor.levels(levels)?;
+        wrap(partitions.into_iter().cloned(), list.values().clone())
+    })
+}
+
+fn with_flat_values(call: &mut Call) -> Bind<ItemKind> {
+    let (x, new) = (call.tensor(0)?, call.any(1)?);
+    let Some(last) = last_ragged(&x.ty.dims) else {
+        return rewrap(call, x.clone(), new, 1.min(x.rank()));
+    };
+    rewrap(call, x, new, last + 1)
+}
+
+fn with_values(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if !x.ty.is_sparse() {
+        if x.rank() < 2 {
+            return Err(Problem::at(x.span.clone(), format!("with_values works on tensors with rows; this is {}", x.ty)));
+        }
+        let new = call.any(1)?;
+        return rewrap(call, x, new, 2);
+    }
+    let new = call.tensor(1)?;
+    if new.rank() != 1 {
+        return Err(Problem::at(new.span.clone(), format!("the values of a sparse tensor are a vector; this is {}", new.ty)));
+    }
+    let ty = Type::sparse(new.dtype()?.clone(), x.ty.dims.clone());
+    call.one(ty, move |args| {
+        let (tensor, new) = (x.of(args)?, new.of(args)?);
+        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        let list = new.as_list()?;
+        if list.partition() != s.entries() {
+            let row = (0..s.nrows()).find(|r| s.entries().row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let (old, found) = (s.entries().row_length(row), list.partition().row_length(row));
+            return Err(Error::data(format!("{found} new values for {old} indices")).at_row(row));
+        }
+        let values = list.values().as_leaf()?.clone();
+        Ok(Tensor::Sparse(crate::tensor::Sparse::try_new(s.ndims(), s.entries().clone(), s.indices().clone(), values, s.dense_shape().clone(), None)?))
+    })
+}
+
+/// Numbers of each record's rows on axis 1, counted from the record's first value.
+fn row_numbers<I: Iterator<Item = usize>>(
+    call: &mut Call,
+    size: fn(Option<u64>) -> Option<u64>,
+    numbers: fn(RowPartition, std::ops::Range<usize>) -> I,
+) -> Bind<ItemKind>
+where
+    I: 'static,
+{
+    let x = rows(call)?;
+    let known = if let Size::Known(n) = x.ty.dims[0].size { size(Some(n)) } else { None };
+    let extra = size(Some(0)).unwrap_or(0) as usize;
+    let ty = Type::tensor(DType::Int64, vec![known.map_or(Dim::UNIFORM, Dim::known)]);
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let (partitions, _) = tensor.levels(2)?;
+        let (outer, inner) = (partitions[0], partitions[1]);
+        let mut out = Vec::with_capacity(inner.nrows() + extra * outer.nrows());
+        for record in 0..outer.nrows() {
+            let (own, _) = inner.slice(outer.range(record));
+            let nrows = own.nrows();
+            out.extend(numbers(own, 0..nrows));
+        }
+        Tensor::list(from_lengths(outer.row_lengths().map(|n| n + extra))?, int64_leaf(out), None)
+    })
+}
+
+fn row_lengths(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let axis = call.optional_int(1)?.unwrap_or(1);
+    let axis = call.axis(1, axis, x.rank())?;
+    let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());
+    call.one(ty, move |args| x.of(args)?.map_below(axis, &mut |t| Ok(int64_leaf(t.as_list()?.partition().row_lengths()))))
+}
+
+fn value_rowids(call: &mut Call) -> Bind<ItemKind> {
+    let x = rows(call)?;
+    let dim = merged_dim(&x.ty.dims[..2], true);
+    call.one(Type::tensor(DType::Int64, vec![dim]), move |args| {
+        let tensor = x.of(args)?;
+        let (partitions, _) = tensor.levels(2)?;
+        let (outer, inner) = (partitions[0], partitions[1]);
+        let mut out = Vec::with_capacity(inner.nvals());
+        for record in 0..outer.nrows() {
+            let range = outer.range(record);
+            for row in range.clone() {
+                out.extend(std::iter::repeat_n(row - range.start, inner.row_length(row)));
+            }
+        }
+        Tensor::list(outer.merge(inner), int64_leaf(out), None)
+    })
+}
+
+fn count(call: &mut Call, dtype: &DType) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if x.rank() == 0 || x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::item::describe(&x.ty))));
+    }
+    let to = dtype.clone();
+    call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
+        let tensor = x.of(args)?;
+        let lengths = int64_leaf(tensor.as_list()?.partition().row_lengths());
+        Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(lengths.as_leaf()?, &to)?))
+    })
+}
+
+fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
+    let x = rows(call)?;
+    match x.ty.dims[1].size {
+        Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
+        Size::Ragged => Err(Problem::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all")),
+        Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
+            let tensor = x.of(args)?;
+            let (partitions, _) = tensor.levels(2)?;
+            Ok(int64_leaf((0..partitions[0].nrows()).map(|r| {
+                let range = partitions[0].range(r);
+                if range.is_empty() { 0 } else { partitions[1].row_length(range.start) }
+            })))
+        }),
+    }
+}
+
+fn size(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), "size works on ragged and dense tensors; this is a sparse one"));
+    }
+    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+    call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
+        let whole = merged(&*x.of(args)?, 0, x.rank())?;
+        let lengths = int64_leaf(whole.row_lengths());
+        Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(lengths.as_leaf()?, &dtype)?))
+    })
+}
+
+/// One vector for each ragged level; `extra` numbers more than rows, or than items of `value_rowids`.
+fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> Bind<ItemKind> {
+    let x = rows(call)?;
+    let Some(last) = last_ragged(&x.ty.dims) else {
+        return Err(Problem::at(x.span.clone(), format!("{} works on ragged tensors; no axis of this is ragged", call.name)));
+    };
+    let by_items = call.name.ends_with("value_rowids");
+    let types = (1..=last)
+        .map(|axis| {
+            let dim = merged_dim(&x.ty.dims[..axis + usize::from(by_items)], true);
+            let dim = match dim.size {
+                Size::Known(n) => Dim::known(n + extra as u64),
+                _ => dim,
+            };
+            Type::tensor(DType::Int64, vec![dim])
+        })
+        .collect();
+    call.several(types, move |args| {
+        let tensor = x.of(args)?;
+        let (partitions, _) = tensor.levels(last + 1)?;
+        (1..=last)
+            .map(|axis| {
+                let owners = merged(&tensor, 0, axis)?;
+                let (mut out, mut lengths) = (Vec::new(), Vec::with_capacity(owners.nrows()));
+                for record in 0..owners.nrows() {
+                    let own = numbers(partitions[axis], owners.range(record));
+                    lengths.push(own.len());
+                    out.extend(own);
+                }
+                Tensor::list(from_lengths(lengths)?, int64_leaf(out), None)
+            })
+            .collect()
+    })
+}
+
+/// The longest row of every axis, in each record: `[rank][nrecords]`.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn bounding(tensor: &Tensor, rank: usize) -> Result<Vec<Vec<usize>>> {
+    let (partitions, _) = tensor.levels(rank)?;
+    (0..rank)
+        .map(|axis| {
+            let owners = merged(tensor, 0, axis)?;
+            Ok((0..owners.nrows()).map(|r| owners.range(r).map(|row| partitions[axis].row_length(row)).max().unwrap_or(0)).collect())
+        })
+        .collect()
+}
+
+fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let rank = x.rank();
+    let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
+    let single = matches!(call.given(1), Some(item) if item.elements().is_none());
+    let axes: Vec<usize> = match call.ints(1)? {
+        None => (0..rank).collect(),
+        Some(axes) => axes
+            .into_iter()
+            .map(|a| usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
+                let place = call.given(1).map_or(call.span.clone(), |i: &Item| i.span.clone());
+                Problem::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
+            }))
+            .collect::<Bind<_>>()?,
+    };
+    let dims = if single { Vec::new() } else { vec![Dim::known(axes.len() as u64)] };
+    call.one(Type::tensor(dtype.clone(), dims), move |args| {
+        let tensor = x.of(args)?;
+        let sizes = bounding(&tensor, rank)?;
+        let out = int64_leaf((0..args.nrows).flat_map(|r| axes.iter().map(|a| sizes[*a][r]).collect::<Vec<_>>()));
+        let out = Tensor::Leaf(crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?);
+        if single { Ok(out) } else { Tensor::list(RowPartition::uniform(axes.len(), args.nrows)?, out, None) }
+    })
+}
+
+fn shape(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), "a sparse tensor has a dense_shape").help("dense_shape(x)"));
+    }
+    if let Some(axis) = last_ragged(&x.ty.dims) {
+        return Err(Problem::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)"));
+    }
+    let rank = x.rank();
+    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+    call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
+        let tensor = x.of(args)?;
+        let sizes = bounding(&tensor, rank)?;
+        let out = int64_leaf((0..args.nrows).flat_map(|r| (0..rank).map(|a| sizes[a][r]).collect::<Vec<_>>()));
+        let out = crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?;
+        Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(out), None)
+    })
+}

@@ -1,0 +1,319 @@
+//! Reductions over segments, partitions as segment ids, crosses.
+//!
+//! Source of the meaning: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
+//! `tf.ragged.row_splits_to_segment_ids`, `tf.ragged.cross`.
+
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{cast, i64s};
+use crate::expr::kernels::elementwise;
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, wrap};
+use crate::expr::kernels::segment::{self, Reduce};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int64Array};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["math.unsorted_segment_sum"], "data, segment_ids, num_segments", "Sums of segments.", [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")], |c| unsorted(c, Op::Plain(Reduce::Sum))),
+    function!(["math.unsorted_segment_prod"], "data, segment_ids, num_segments", "Products of segments.", [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")], |c| unsorted(c, Op::Plain(Reduce::Product))),
+    function!(["math.unsorted_segment_max"], "data, segment_ids, num_segments", "Greatest values of segments.", [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")], |c| {
+        unsorted(c, Op::Plain(Reduce::Maximum { infinite: false }))
+    }),
+    function!(["math.unsorted_segment_min"], "data, segment_ids, num_segments", "Least values of segments.", [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")], |c| {
+        unsorted(c, Op::Plain(Reduce::Minimum { infinite: false }))
+    }),
+    function!(["math.unsorted_segment_mean"], "data, segment_ids, num_segments", "Means of segments.", [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")], |c| unsorted(c, Op::Mean)),
+    function!(["math.unsorted_segment_sqrt_n"], "data, segment_ids, num_segments", "Sums of segments by the square root of their size.", [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")], |c| unsorted(c, Op::SqrtN)),
+    function!(["math.segment_sum"], "data, segment_ids", "Sums of runs of equal ids.", [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")], |c| sorted(c, Op::Plain(Reduce::Sum))),
+    function!(["math.segment_prod"], "data, segment_ids", "Products of runs of equal ids.", [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")], |c| sorted(c, Op::Plain(Reduce::Product))),
+    function!(["math.segment_max"], "data, segment_ids", "Greatest values of runs of equal ids.", [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")], |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: false }))),
+    function!(["math.segment_min"], "data, segment_ids", "Least values of runs of equal ids.", [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")], |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: false }))),
+    function!(["math.segment_mean"], "data, segment_ids", "Means of runs of equal ids.", [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")], |c| sorted(c, Op::Mean)),
+    function!(["ragged.row_splits_to_segment_ids"], "splits, out_type=None", "The row of each value.", [("ragged.row_splits_to_segment_ids([0, 2, 2, 3])", "[0, 0, 2]")], to_segment_ids),
+    function!(["ragged.segment_ids_to_row_splits"], "segment_ids, num_segments=None, out_type=None", "The row splits of segments.", [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")], to_row_splits),
+    function!(["ragged.cross"], "inputs", "Every combination of the values of the inputs' rows, joined with _X_.", [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")], cross),
+];
+
+#[derive(Clone, Copy)]
+enum Op {
+    Plain(Reduce),
+    /// What has no value is 0.
+    Zeroed(Reduce),
+    Mean,
+    SqrtN,
+}
+
+fn operands(call: &mut Call, op: Op) -> Bind<(Arg, Arg)> {
+    let (x, ids) = (call.tensor(0)?, call.integers(1)?);
+    match op {
+        Op::Mean | Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
+        _ => call.check_dtype(&x, "numbers", DType::is_number)?,
+    }
+    if ids.rank() == 0 || ids.rank() > x.rank() {
+        return Err(Problem::at(ids.span.clone(), format!("ids of {} axes for data of {}", ids.rank(), x.rank())));
+    }
+    for (axis, (a, b)) in x.ty.dims.iter().zip(&ids.ty.dims).enumerate() {
+        if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
+            && m != n
+        {
+            return Err(Problem::at(ids.span.clone(), format!("{n} ids for {m} items on axis {axis}")));
+        }
+    }
+    Ok((x, ids))
+}
+
+/// The axes of a segment's slice behind the axis of the segments.
+fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
+    let mut dims = x.ty.dims[levels..].to_vec();
+    let ragged_below = last_ragged(&x.ty.dims).is_some_and(|last| last > levels);
+    if let Some(first) = dims.first_mut()
+        && ragged_below
+    {
+        *first = Dim::RAGGED;
+    }
+    dims
+}
+
+fn unsorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
+    let (x, ids) = operands(call, op)?;
+    let known = crate::expr::call::static_int(call.item(2)?);
+    let count = call.scalar_integer(2)?;
+    let inner = slice_dims(&x, ids.rank());
+    let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
+    dims.extend(inner.iter().cloned());
+    let ty = Type { dims, ..x.ty.clone() };
+    call.one(ty, move |args| {
+        let counts = count.of(args)?;
+        let counts = i64s(counts.as_leaf()?)?.iter().enumerate().map(|(r, n)| {
+            usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}")).at_row(r))
+        });
+        let counts = counts.collect::<Result<Vec<_>>>()?;
+        reduced(op, &*x.of(args)?, &*ids.of(args)?, ids.rank(), &inner, counts)
+    })
+}
+
+fn sorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
+    let (x, ids) = operands(call, op)?;
+    if ids.rank() != 1 {
+        return Err(Problem::at(ids.span.clone(), format!("ids are a vector; this is {}", ids.ty)));
+    }
+    let inner = slice_dims(&x, 1);
+    let mut dims = vec![Dim::UNIFORM];
+    dims.extend(inner.iter().cloned());
+    let ty = Type { dims, ..x.ty.clone() };
+    call.one(ty, move |args| {
+        let tensor = ids.of(args)?;
+        let list = tensor.as_list()?;
+        let numbers = i64s(list.values().as_leaf()?)?;
+        let counts = (0..list.partition().nrows())
+            .map(|record| {
+                let own = &numbers[list.partition().range(record)];
+                if let Some(w) = own.windows(2).find(|w| w[1] < w[0]) {
+                    return Err(Error::data(format!("the ids decrease from {} to {}", w[0], w[1])).at_row(record).help("math.unsorted_segment_* take ids in any order"));
+                }
+                if own.first().is_some_and(|first| *first < 0) {
+                    return Err(Error::data("an id is negative").at_row(record));
+                }
+                Ok(own.last().map_or(0, |last| (*last as usize).saturating_add(1)))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        reduced(op, &*x.of(args)?, &tensor, 1, &inner, counts)
+    })
+}
+
+fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
+    check_same(data, ids, levels, "data and ids")?;
+    let mut total = 0usize;
+    for (record, n) in counts.iter().enumerate() {
+        total = check_count(total.checked_add(*n), record)?;
+    }
+    let owners = from_lengths(counts)?;
+    let whole = merged(data, 0, levels)?;
+    let (_, flat) = ids.levels(levels)?;
+    let numbers = i64s(flat.as_leaf()?)?;
+    let (mut kept, mut segments) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+    for record in 0..whole.nrows() {
+        for item in whole.range(record) {
+            let id = numbers[item];
+            // Negative ids leave a value out.
+            let Ok(id) = usize::try_from(id) else { continue };
+            if id >= owners.row_length(record) {
+                return Err(Error::data(format!("segment {id} is not in 0 ... {}", owners.row_length(record) as i64 - 1)).at_row(record));
+            }
+            kept.push(item);
+            segments.push(owners.start(record) + id);
+        }
+    }
+    let (_, below) = data.levels(levels)?;
+    let below = if kept.len() == below.nrows() { below.clone() } else { below.gather(&kept)? };
+    let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &owners);
+    let ones = |values: &Tensor| values.map_below(inner.len(), &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))));
+    let out = match op {
+        Op::Plain(reduce) => run(reduce, &below)?,
+        Op::Zeroed(_) | Op::Mean | Op::SqrtN => {
+            let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum };
+            let (sums, counts) = (run(reduce, &below)?, run(Reduce::Sum, &ones(&below)?)?);
+            let (_, counts) = counts.levels(inner.len())?;
+            let counts = counts.as_leaf()?.clone();
+            sums.map_below(inner.len(), &mut |t| {
+                let array = t.as_leaf()?;
+                let n = counts.as_primitive::<arrow_array::types::Float64Type>();
+                let divisor = |x: f64| match op {
+                    Op::Mean => x.max(1.0),
+                    Op::SqrtN => x.max(1.0).sqrt(),
+                    _ => 1.0,
+                };
+                if let Op::Zeroed(_) = op {
+                    let empty: ArrayRef = Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
+                    let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &crate::expr::kernels::cast::dtype_of(array)?)?;
+                    let chosen = elementwise::choose(&empty, elementwise::Operand { array: &zero, scalar: true }, elementwise::Operand { array, scalar: false })?;
+                    return Ok(Tensor::Leaf(chosen));
+                }
+                let by: ArrayRef = Arc::new(arrow_array::Float64Array::from(n.values().iter().map(|n| divisor(*n)).collect::<Vec<_>>()));
+                Ok(Tensor::Leaf(segment::divide(array, &by)?))
+            })?
+        }
+    };
+    Tensor::list(owners, out, None)
+}
+
+fn to_segment_ids(call: &mut Call) -> Bind<ItemKind> {
+    let own = crate::expr::call::as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let splits = call.integers(0)?;
+    if splits.rank() != 1 {
+        return Err(Problem::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
+    }
+    let dtype = call.dtype(1)?.unwrap_or(own);
+    call.one(Type::tensor(dtype.clone(), vec![Dim::UNIFORM]), move |args| {
+        let tensor = splits.of(args)?;
+        let list = tensor.as_list()?;
+        let numbers = i64s(list.values().as_leaf()?)?;
+        let (mut out, mut lengths) = (Vec::new(), Vec::new());
+        for record in 0..list.partition().nrows() {
+            let own = numbers[list.partition().range(record)].to_vec();
+            let last = own.last().copied().unwrap_or(0);
+            check_count(usize::try_from(last).ok().and_then(|n| n.checked_add(out.len())), record)?;
+            let partition = RowPartition::from_row_splits(own).map_err(|e| e.at_row(record))?;
+            lengths.push(partition.nvals());
+            out.extend(partition.value_rowids());
+        }
+        let flat: ArrayRef = Arc::new(Int64Array::from(out));
+        Tensor::list(from_lengths(lengths)?, Tensor::Leaf(cast(&flat, &dtype)?), None)
+    })
+}
+
+fn to_row_splits(call: &mut Call) -> Bind<ItemKind> {
+    let own = crate::expr::call::as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let ids = call.integers(0)?;
+    if ids.rank() != 1 {
+        return Err(Problem::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));
+    }
+    let known = call.given(1).and_then(crate::expr::call::static_int);
+    let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };
+    let dtype = call.dtype(2)?.unwrap_or(own);
+    let dim = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, |n| Dim::known(n.saturating_add(1)));
+    call.one(Type::tensor(dtype.clone(), vec![dim]), move |args| {
+        let tensor = ids.of(args)?;
+        let list = tensor.as_list()?;
+        let numbers = i64s(list.values().as_leaf()?)?;
+        let counts_tensor = count.as_ref().map(|c| c.of(args)).transpose()?;
+        let counts = counts_tensor.as_ref().map(|t| t.as_leaf().and_then(i64s)).transpose()?;
+        let (mut out, mut lengths) = (Vec::new(), Vec::new());
+        for record in 0..list.partition().nrows() {
+            let own = &numbers[list.partition().range(record)];
+            let wanted = match counts {
+                Some(counts) => counts[record],
+                None => own.iter().max().map_or(0, |m| m.saturating_add(1)),
+            };
+            let n = check_count(usize::try_from(wanted).ok().and_then(|n| n.checked_add(out.len() + 1)), record)? - out.len() - 1;
+            let mut splits = vec![0i64; n + 1];
+            for id in own {
+                let id = usize::try_from(*id).ok().filter(|id| *id < n).ok_or_else(|| Error::data(format!("segment {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
+                splits[id + 1] += 1;
+            }
+            for i in 0..n {
+                splits[i + 1] += splits[i];
+            }
+            lengths.push(n + 1);
+            out.extend(splits);
+        }
+        let flat: ArrayRef = Arc::new(Int64Array::from(out));
+        Tensor::list(from_lengths(lengths)?, Tensor::Leaf(cast(&flat, &dtype)?), None)
+    })
+}
+
+fn cross(call: &mut Call) -> Bind<ItemKind> {
+    let items = call.list(0)?;
+    if items.is_empty() {
+        return Err(call.problem("ragged.cross needs one input at least"));
+    }
+    let mut args = Vec::with_capacity(items.len());
+    for item in &items {
+        let node = crate::expr::call::strict(crate::expr::call::as_node(item, None)?)?;
+        let arg = call.push(node);
+        call.plain(&arg)?;
+        call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
+        if arg.rank() != 2 {
+            return Err(Problem::at(arg.span.clone(), format!("ragged.cross works on tensors of two axes; this is {}", arg.ty)));
+        }
+        args.push(arg);
+    }
+    let bytes = args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
+    let dtype = if bytes { DType::Bytes } else { DType::String };
+    let rows = args.iter().find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
+    let dims = vec![rows.map_or(Dim::UNIFORM, Dim::known), Dim::RAGGED];
+    call.one(Type::tensor(dtype.clone(), dims), move |a| {
+        let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
+        for other in &tensors[1..] {
+            check_same(&tensors[0], other, 1, "the inputs")?;
+        }
+        let columns = tensors
+            .iter()
+            .map(|t| {
+                let (partitions, below) = t.levels(2)?;
+                Ok((partitions[1], texts(below.as_leaf()?)?))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let outer = tensors[0].levels(1)?.0[0].clone();
+        let (mut values, mut offsets, mut lengths) = (Vec::new(), vec![0i64], Vec::new());
+        for row in 0..outer.nvals() {
+            let counts: Vec<usize> = columns.iter().map(|(p, _)| p.row_length(row)).collect();
+            let total = counts.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+            let total = check_count(total.and_then(|t| t.checked_add(offsets.len())), 0)? - offsets.len();
+            for i in 0..total {
+                let mut rest = i;
+                let mut chosen = vec![0; counts.len()];
+                for (k, n) in counts.iter().enumerate().rev() {
+                    chosen[k] = rest % n;
+                    rest /= n;
+                }
+                for (k, (partition, texts)) in columns.iter().enumerate() {
+                    if k > 0 {
+                        values.extend_from_slice(b"_X_");
+                    }
+                    values.extend_from_slice(&texts[partition.start(row) + chosen[k]]);
+                }
+                offsets.push(values.len() as i64);
+            }
+            lengths.push(total);
+        }
+        let flat = Tensor::Leaf(elementwise::text_array(&dtype, offsets, values)?);
+        wrap([outer, from_lengths(lengths)?].into_iter(), flat)
+    })
+}
+
+/// Every value as text: integers in decimal.
+fn texts(array: &ArrayRef) -> Result<Vec<Vec<u8>>> {
+    if let Some(strings) = array.as_string_opt::<i64>() {
+        return Ok((0..strings.len()).map(|i| strings.value(i).as_bytes().to_vec()).collect());
+    }
+    if let Some(bytes) = array.as_binary_opt::<i64>() {
+        return Ok((0..bytes.len()).map(|i| bytes.value(i).to_vec()).collect());
+    }
+    Ok(i64s(&cast(array, &DType::Int64)?)?.iter().map(|n| n.to_string().into_bytes()).collect())
+}

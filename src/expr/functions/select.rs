@@ -1,0 +1,356 @@
+//! Items chosen by indices, masks and conditions.
+//!
+//! Source of the meaning: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`,
+//! `tf.dynamic_partition` on tf.RaggedTensor. An index out of range is always an error.
+
+use super::apply::ternary;
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{bools, i64s};
+use crate::expr::kernels::elementwise::{Operand, choose};
+use crate::expr::kernels::level::{check_same, from_lengths, merged, record_of, wrap};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::outermost_uniform;
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor, row_of};
+use arrow_array::{ArrayRef, Int64Array};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["gather"],
+        "params|x, indices, axis=None, batch_dims=0",
+        "The items at these indices of an axis.",
+        [("gather([\"a\", \"b\", \"c\"], [2, 0])", "[\"c\", \"a\"]"), ("gather([[1, 2], [3]], [[1, 0], [0]], batch_dims=1)", "[[2, 1], [3]]")],
+        |c| {
+            let axis = c.optional_int(2)?;
+            let batch = c.optional_int(3)?.unwrap_or(0);
+            gather(c, axis, batch)
+        }
+    ),
+    function!(["nn.embedding_lookup"], "params, ids|indices", "The rows of a table at these indices.", [("nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")], |c| {
+        gather(c, None, 0)
+    }),
+    function!(["gather_nd"], "params|x, indices, batch_dims=0", "The items at index vectors.", [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")], gather_nd),
+    function!(
+        ["ragged.boolean_mask", "boolean_mask"],
+        "data|x, mask",
+        "The items where a mask is true.",
+        [("ragged.boolean_mask([[1, 2], [3]], [[True, False], [True]])", "[[1], [3]]")],
+        boolean_mask
+    ),
+    function!(
+        ["where"],
+        "condition, x=None, y=None",
+        "x where a condition is true, else y; without them the indices where it is true.",
+        [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
+        choice
+    ),
+    function!(
+        ["dynamic_partition"],
+        "data, partitions, num_partitions",
+        "One tensor for each partition, of the items that belong to it.",
+        [("dynamic_partition([1, 2, 3], [0, 1, 0], 2)[0]", "[1, 3]")],
+        dynamic_partition
+    ),
+    function!(
+        ["ragged.stack_dynamic_partitions"],
+        "data, partitions, num_partitions",
+        "One row for each partition, of the items that belong to it.",
+        [("ragged.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3)", "[[1, 3], [], [2]]")],
+        stack_dynamic_partitions
+    ),
+];
+
+/// `gather` of several tensors as if they were one after the other, without putting them together first where they are numbers.
+///
+/// # Errors
+/// A failure of memory only.
+pub fn gather_many(parts: &[&Tensor], places: &[usize]) -> Result<Tensor> {
+    if let [one] = parts {
+        return one.gather(places);
+    }
+    Tensor::concat(parts)?.gather(places)
+}
+
+/// Checks one index against the number of items.
+fn index_in(index: i64, length: usize) -> Result<usize> {
+    usize::try_from(index)
+        .ok()
+        .filter(|i| *i < length)
+        .ok_or_else(|| Error::data(format!("index {index} is out of range of {length} item{}", if length == 1 { "" } else { "s" })))
+}
+
+fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", call.name)));
+    }
+    let indices = call.integers(1)?;
+    let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
+    let batch = usize::try_from(batch).ok().filter(|b| *b <= indices.rank() && *b < x.rank().max(1)).ok_or_else(|| call.problem(format!("batch_dims {batch} is out of range")))?;
+    let axis = call.axis(2, axis.unwrap_or(batch as i64), x.rank())?;
+    if axis < batch {
+        return Err(call.problem(format!("axis {axis} lies above batch_dims {batch}")));
+    }
+    let mut dims = x.ty.dims[..axis].to_vec();
+    dims.extend(indices.ty.dims[batch..].iter().cloned());
+    dims.extend(x.ty.dims[axis + 1..].iter().cloned());
+    let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
+    call.one(ty, move |args| {
+        let ids = indices.of(args)?;
+        // A table that is the same for all records is not repeated for each.
+        let table = args.value(x.index)?;
+        if axis == 0 && table.constant && args.nrows != 1 {
+            let list = table.tensor.as_list()?;
+            let length = list.partition().row_length(0);
+            let whole = merged(&ids, 0, indices.rank())?;
+            let (partitions, below) = ids.levels(indices.rank())?;
+            let places = i64s(below.as_leaf()?)?
+                .iter()
+                .enumerate()
+                .map(|(i, index)| index_in(*index, length).map_err(|e| e.at_row(row_of(&whole, i))))
+                .collect::<Result<Vec<_>>>()?;
+            return wrap(partitions.into_iter().cloned(), list.values().gather(&places)?);
+        }
+        let tensor = x.of(args)?;
+        check_same(&tensor, &ids, batch, "params and indices")?;
+        let (outer, below) = tensor.levels(axis)?;
+        let list = below.as_list()?;
+        let (_, own) = ids.levels(batch)?;
+        // For each row of the axis the indices of the batch that it is in.
+        let owners = merged(&tensor, batch, axis)?;
+        let own = if axis == batch {
+            own.clone()
+        } else {
+            let of_row: Vec<usize> = (0..owners.nrows()).flat_map(|b| std::iter::repeat_n(b, owners.row_length(b))).collect();
+            own.gather(&of_row)?
+        };
+        let rank = indices.rank() - batch;
+        let whole = merged(&own, 0, rank)?;
+        let (partitions, flat) = own.levels(rank)?;
+        let flat = i64s(flat.as_leaf()?)?;
+        let mut places = Vec::with_capacity(flat.len());
+        for row in 0..whole.nrows() {
+            let length = list.partition().row_length(row);
+            let start = list.partition().start(row);
+            for index in &flat[whole.range(row)] {
+                places.push(start + index_in(*index, length).map_err(|e| e.at_row(record_of(&tensor, axis, row)))?);
+            }
+        }
+        let partitions: Vec<RowPartition> = outer.into_iter().cloned().chain(partitions.into_iter().cloned()).collect();
+        wrap(partitions.into_iter(), list.values().gather(&places)?)
+    })
+}
+
+fn gather_nd(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    let indices = call.integers(1)?;
+    if call.optional_int(2)?.unwrap_or(0) != 0 {
+        return Err(call.problem("gather_nd has no batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
+    }
+    let Some((last, outer)) = indices.ty.dims.split_last() else {
+        return Err(Problem::at(indices.span.clone(), "an index is a vector; this is a scalar"));
+    };
+    let Size::Known(depth) = last.size else {
+        return Err(Problem::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
+    };
+    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+    if depth > x.rank() {
+        return Err(Problem::at(indices.span.clone(), format!("indices of {depth} numbers for a tensor of {} axes", x.rank())));
+    }
+    let mut dims = outer.to_vec();
+    dims.extend(x.ty.dims[depth..].iter().cloned());
+    let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
+    let levels = indices.rank() - 1;
+    call.one(ty, move |args| {
+        let (tensor, ids) = (x.of(args)?, indices.of(args)?);
+        let (partitions, vectors) = ids.levels(levels)?;
+        let flat = i64s(vectors.as_list()?.values().as_leaf()?)?;
+        let (axes, below) = tensor.levels(depth)?;
+        let whole = merged(&ids, 0, levels)?;
+        let mut places = Vec::with_capacity(whole.nvals());
+        for record in 0..whole.nrows() {
+            for vector in whole.range(record) {
+                let mut at = record;
+                for (axis, partition) in axes.iter().enumerate() {
+                    let index = index_in(flat[vector * depth + axis], partition.row_length(at)).map_err(|e| e.on_axis(axis).at_row(record))?;
+                    at = partition.start(at) + index;
+                }
+                places.push(at);
+            }
+        }
+        wrap(partitions.into_iter().cloned(), below.gather(&places)?)
+    })
+}
+
+fn mask_of(call: &mut Call, i: usize) -> Bind<Arg> {
+    let mask = call.tensor(i)?;
+    if mask.dtype()? != &DType::Bool {
+        return Err(Problem::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty)).help("compare: x > 0"));
+    }
+    Ok(mask)
+}
+
+fn boolean_mask(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    let mask = mask_of(call, 1)?;
+    let levels = mask.rank();
+    if levels == 0 || levels > x.rank() {
+        return Err(Problem::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank())));
+    }
+    for (axis, (a, b)) in x.ty.dims.iter().zip(&mask.ty.dims).enumerate() {
+        if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
+            && m != n
+        {
+            return Err(Problem::at(mask.span.clone(), format!("the mask has {n} items on axis {axis}, the tensor {m}")));
+        }
+    }
+    let mut ty = x.ty.clone();
+    ty.dims[levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
+    call.one(ty, move |args| {
+        let (tensor, mask) = (x.of(args)?, mask.of(args)?);
+        check_same(&tensor, &mask, levels, "tensor and mask")?;
+        let (_, bits) = mask.levels(levels)?;
+        let bits = bools(bits.as_leaf()?)?;
+        tensor.map_below(levels - 1, &mut |t| {
+            let list = t.as_list()?;
+            let partition = list.partition();
+            let lengths = (0..partition.nrows()).map(|row| {
+                let range = partition.range(row);
+                bits.slice(range.start, range.len()).count_set_bits()
+            });
+            let places: Vec<usize> = bits.set_indices().collect();
+            Tensor::list(from_lengths(lengths)?, list.values().gather(&places)?, None)
+        })
+    })
+}
+
+fn choice(call: &mut Call) -> Bind<ItemKind> {
+    let condition = mask_of(call, 0)?;
+    match (call.given(1).is_some(), call.given(2).is_some()) {
+        (true, true) => {
+            let args = call.promoted(&[1, 2])?;
+            let [x, y] = args.as_slice() else { return Err(call.problem("internal: two operands")) };
+            let dtype = x.dtype()?.clone();
+            ternary(call, [condition, x.clone(), y.clone()], dtype, |condition, x, y| {
+                choose(condition, Operand { array: x, scalar: false }, Operand { array: y, scalar: false })
+            })
+        }
+        (false, false) => coordinates(call, condition),
+        _ => Err(call.problem("where takes both x and y, or neither")),
+    }
+}
+
+/// The index of each true value, `[?, rank]`.
+fn coordinates(call: &mut Call, condition: Arg) -> Bind<ItemKind> {
+    let rank = condition.rank();
+    let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(rank as u64)]);
+    call.one(ty, move |args| {
+        let tensor = condition.of(args)?;
+        let whole = merged(&tensor, 0, rank)?;
+        let (partitions, below) = tensor.levels(rank)?;
+        let bits = bools(below.as_leaf()?)?;
+        let (mut out, mut lengths) = (Vec::new(), Vec::with_capacity(whole.nrows()));
+        for record in 0..whole.nrows() {
+            let mut n = 0;
+            for value in whole.range(record).filter(|v| bits.value(*v)) {
+                let at = out.len();
+                let mut item = value;
+                for partition in partitions.iter().rev() {
+                    let row = row_of(partition, item);
+                    out.push((item - partition.start(row)) as i64);
+                    item = row;
+                }
+                out[at..].reverse();
+                n += 1;
+            }
+            lengths.push(n);
+        }
+        let partition = from_lengths(lengths)?;
+        let flat: ArrayRef = Arc::new(Int64Array::from(out));
+        Tensor::list(partition.clone(), Tensor::list(RowPartition::uniform(rank, partition.nvals())?, Tensor::Leaf(flat), None)?, None)
+    })
+}
+
+/// The places of each partition's items, in order: `[record][partition]`.
+fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]) -> Result<Vec<Vec<Vec<usize>>>> {
+    check_same(data, partitions, levels, "data and partitions")?;
+    let whole = merged(data, 0, levels)?;
+    let (_, ids) = partitions.levels(levels)?;
+    let ids = i64s(ids.as_leaf()?)?;
+    (0..whole.nrows())
+        .map(|record| {
+            let n = counts[record];
+            let mut out = vec![Vec::new(); n];
+            for value in whole.range(record) {
+                let id = ids[value];
+                let id = usize::try_from(id).ok().filter(|id| *id < n).ok_or_else(|| {
+                    Error::data(format!("partition {id} is not in 0 ... {}", n as i64 - 1)).at_row(record)
+                })?;
+                out[id].push(value);
+            }
+            Ok(out)
+        })
+        .collect()
+}
+
+fn dynamic_partition(call: &mut Call) -> Bind<ItemKind> {
+    let (x, ids) = (call.any(0)?, call.integers(1)?);
+    let levels = ids.rank();
+    if levels == 0 || levels > x.rank() {
+        return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+    }
+    let n = call.int(2)?;
+    let n = usize::try_from(n).ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| call.problem(format!("{n} is no number of partitions")))?;
+    let mut ty = x.ty.clone();
+    ty.dims.splice(0..levels, [Dim::UNIFORM]);
+    call.several(vec![ty; n], move |args| {
+        let (tensor, ids) = (x.of(args)?, ids.of(args)?);
+        let places = places_of(&tensor, &ids, levels, &vec![n; args.nrows])?;
+        let (_, below) = tensor.levels(levels)?;
+        (0..n)
+            .map(|part| {
+                let lengths = places.iter().map(|p| p[part].len());
+                let flat: Vec<usize> = places.iter().flat_map(|p| p[part].iter().copied()).collect();
+                Tensor::list(from_lengths(lengths)?, below.gather(&flat)?, None)
+            })
+            .collect()
+    })
+}
+
+fn stack_dynamic_partitions(call: &mut Call) -> Bind<ItemKind> {
+    let (x, ids) = (call.any(0)?, call.integers(1)?);
+    let levels = ids.rank();
+    if levels == 0 || levels > x.rank() {
+        return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+    }
+    let known = crate::expr::call::static_int(call.item(2)?);
+    let n = call.scalar_integer(2)?;
+    let mut ty = x.ty.clone();
+    let rows = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known);
+    ty.dims.splice(0..levels, [rows, Dim::RAGGED]);
+    call.one(ty, move |args| {
+        let (tensor, ids, counts) = (x.of(args)?, ids.of(args)?, n.of(args)?);
+        let mut total = 0usize;
+        let counts = i64s(counts.as_leaf()?)?
+            .iter()
+            .enumerate()
+            .map(|(record, n)| {
+                let n = usize::try_from(*n).map_err(|_| Error::data(format!("num_partitions is {n}")).at_row(record))?;
+                total = crate::expr::kernels::level::check_count(total.checked_add(n), record)?;
+                Ok(n)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let places = places_of(&tensor, &ids, levels, &counts)?;
+        let (_, below) = tensor.levels(levels)?;
+        let lengths: Vec<usize> = places.iter().flatten().map(Vec::len).collect();
+        let flat: Vec<usize> = places.into_iter().flatten().flatten().collect();
+        let outer = match known.and_then(|n| usize::try_from(n).ok()) {
+            Some(n) => RowPartition::uniform(n, args.nrows)?,
+            None => from_lengths(counts)?,
+        };
+        Tensor::list(outer, Tensor::list(from_lengths(lengths)?, below.gather(&flat)?, None)?, None)
+    })
+}

@@ -1,0 +1,347 @@
+//! Order, rank and distribution of the values of rows.
+//!
+//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.math.top_k`, `tf.math.bincount`,
+//! `tf.nn.softmax`, `tf.math.cumsum`. Equal values keep their order.
+
+use super::apply::with_dtype;
+use super::math::floats;
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of};
+use crate::expr::kernels::number::{Number, numbers};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, PrimitiveArray};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["sort"], "values|x, axis=-1, direction=\"ASCENDING\"", "The values of each row in order.", [("sort([[3, 1], [2]])", "[[1, 3], [2]]")], |c| ordered(c, false)),
+    function!(["argsort"], "values|x, axis=-1, direction=\"ASCENDING\", stable=False", "The indices that put each row in order.", [("argsort([3, 1, 2])", "[1, 2, 0]")], |c| ordered(c, true)),
+    function!(["math.top_k", "top_k", "nn.top_k"], "input|x, k=1, sorted=True", "The k greatest values of each row, and their indices.", [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")], top_k),
+    function!(
+        ["math.bincount", "bincount"],
+        "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
+        "How often each number occurs, or the sum of its weights.",
+        [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
+        bincount
+    ),
+    function!(["nn.softmax"], "logits|x, axis=-1", "Exponentials of each row, scaled to a sum of 1.", [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")], softmax),
+    function!(["math.cumsum", "cumsum"], "x, axis=0, exclusive=False, reverse=False", "Running sums of each row.", [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")], cumsum),
+    function!(["argmax", "math.argmax"], "input|x, axis=0", "The index of the greatest value of each row.", [("argmax([3, 7, 7])", "1")], |c| arg_extreme(c, Ordering::Greater)),
+    function!(["argmin", "math.argmin"], "input|x, axis=0", "The index of the least value of each row.", [("argmin([3, 1, 2])", "1")], |c| arg_extreme(c, Ordering::Less)),
+];
+
+/// Compares two flat values of any dtype that has an order.
+fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
+    let dtype = dtype_of(array)?;
+    numbers!(&dtype, T => {
+        let values = native::<T>(array)?;
+        Ok(Box::new(move |a: usize, b: usize| <T as Number>::order(&values[a], &values[b])))
+    }, match &dtype {
+        DType::String => {
+            let strings = array.as_string::<i64>();
+            Ok(Box::new(move |a, b| strings.value(a).cmp(strings.value(b))))
+        }
+        DType::Bytes => {
+            let bytes = array.as_binary::<i64>();
+            Ok(Box::new(move |a, b| bytes.value(a).cmp(bytes.value(b))))
+        }
+        _ => {
+            let bits = array.as_boolean();
+            Ok(Box::new(move |a, b| bits.value(a).cmp(&bits.value(b))))
+        }
+    })
+}
+
+/// The lines of values along an axis: starts, strides and lengths in the flat values.
+struct Lines {
+    lines: Vec<(usize, usize, usize)>,
+}
+
+impl Lines {
+    fn along(tensor: &Tensor, axis: usize, rank: usize) -> Result<Lines> {
+        let (_, below) = tensor.levels(axis)?;
+        let partition = below.as_list()?.partition();
+        let inner = merged(below, 1, rank - axis)?;
+        let mut lines = Vec::with_capacity(partition.nrows());
+        for row in 0..partition.nrows() {
+            let range = partition.range(row);
+            if range.is_empty() {
+                continue;
+            }
+            let width = inner.row_length(range.start);
+            for i in 0..width {
+                lines.push((inner.start(range.start) + i, width, range.len()));
+            }
+        }
+        Ok(Lines { lines })
+    }
+}
+
+fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> Bind<usize> {
+    let axis = call.optional_int(i)?.unwrap_or(default);
+    let axis = call.axis(i, axis, x.rank())?;
+    if axis + 1 < x.rank() && last_ragged(&x.ty.dims).is_some() {
+        return Err(call.problem(format!("{} of a ragged tensor works along its last axis", call.name)).help("axis=-1"));
+    }
+    Ok(axis)
+}
+
+fn ordered(call: &mut Call, indices: bool) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers and strings", |d| *d != DType::Bool)?;
+    let axis = axis_of(call, 1, -1, &x)?;
+    let descending = match call.string(2)?.as_deref() {
+        None | Some("ASCENDING") => false,
+        Some("DESCENDING") => true,
+        Some(other) => return Err(call.problem(format!("direction is \"ASCENDING\" or \"DESCENDING\", not {other:?}"))),
+    };
+    let ty = if indices { with_dtype(&x.ty, DType::Int32) } else { x.ty.clone() };
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let lines = Lines::along(&tensor, axis, x.rank())?;
+        tensor.map_below(x.rank(), &mut |t| {
+            let array = t.as_leaf()?;
+            let order = comparator(array)?;
+            let mut places: Vec<usize> = (0..array.len()).collect();
+            let mut numbers = vec![0i32; if indices { array.len() } else { 0 }];
+            for (start, stride, length) in &lines.lines {
+                let mut line: Vec<usize> = (0..*length).collect();
+                let at = |i: usize| start + i * stride;
+                line.sort_by(|a, b| if descending { order(at(*b), at(*a)) } else { order(at(*a), at(*b)) });
+                for (i, from) in line.iter().enumerate() {
+                    if indices {
+                        numbers[at(i)] = i32::try_from(*from).unwrap_or(i32::MAX);
+                    } else {
+                        places[at(i)] = at(*from);
+                    }
+                }
+            }
+            if indices { Ok(Tensor::Leaf(Arc::new(Int32Array::from(std::mem::take(&mut numbers))))) } else { t.gather(&places) }
+        })
+    })
+}
+
+fn top_k(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    if x.rank() == 0 {
+        return Err(call.problem("top_k works along the last axis; a scalar has none"));
+    }
+    let k = call.optional_int(1)?.unwrap_or(1);
+    let k = usize::try_from(k).map_err(|_| call.problem(format!("k is {k}; it can't be negative")))?;
+    call.flag(2, true)?;
+    let axis = x.rank() - 1;
+    let mut ty = x.ty.clone();
+    if let crate::schema::Size::Known(n) = ty.dims[axis].size
+        && n < k as u64
+    {
+        return Err(call.problem(format!("the rows have {n} values, fewer than k={k}")));
+    }
+    ty.dims[axis] = Dim::known(k as u64);
+    let types = vec![ty.clone(), with_dtype(&ty, DType::Int32)];
+    call.several(types, move |args| {
+        let tensor = x.of(args)?;
+        let (_, below) = tensor.levels(axis)?;
+        let list = below.as_list()?;
+        let order = comparator(list.values().as_leaf()?)?;
+        let (mut places, mut numbers) = (Vec::new(), Vec::new());
+        let partition = list.partition();
+        for row in 0..partition.nrows() {
+            let range = partition.range(row);
+            if range.len() < k {
+                return Err(Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record_of(&tensor, axis, row)));
+            }
+            let mut line: Vec<usize> = range.clone().collect();
+            line.sort_by(|a, b| order(*b, *a));
+            places.extend_from_slice(&line[..k]);
+            numbers.extend(line[..k].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
+        }
+        let rows = RowPartition::uniform(k, partition.nrows())?;
+        let values = list.values().gather(&places)?;
+        let indices = Tensor::Leaf(Arc::new(Int32Array::from(numbers)));
+        [values, indices]
+            .into_iter()
+            .map(|t| {
+                let inner = Tensor::list(rows.clone(), t, None)?;
+                tensor.map_below(axis, &mut |_| Ok(inner.clone()))
+            })
+            .collect()
+    })
+}
+
+fn bincount(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.integers(0)?;
+    let weights = call.optional_tensor(1)?;
+    let (least, most) = (call.optional_int(2)?.unwrap_or(0), call.optional_int(3)?);
+    let size = |n: i64| usize::try_from(n).map_err(|_| call.problem(format!("the length {n} is negative")));
+    let (least, most) = (size(least)?, most.map(size).transpose()?);
+    let binary = call.flag(6, false)?;
+    let per_row = match call.optional_int(5)? {
+        None | Some(0) => false,
+        Some(-1) => true,
+        Some(1) if x.rank() == 2 => true,
+        Some(other) => return Err(call.problem(format!("axis is 0 (all values) or -1 (row by row), not {other}"))),
+    };
+    if x.rank() == 0 || (per_row && x.rank() > 2) {
+        return Err(Problem::at(x.span.clone(), format!("bincount works on vectors and matrices; this has {} axes", x.rank())));
+    }
+    let per_row = per_row && x.rank() == 2;
+    let dtype = match (&weights, call.dtype(4)?) {
+        (Some(w), _) if !w.dtype()?.is_number() => return Err(Problem::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty))),
+        (Some(w), _) => w.dtype()?.clone(),
+        (None, dtype) => dtype.unwrap_or(DType::Int32),
+    };
+    if binary && weights.is_some() {
+        return Err(call.problem("binary_output counts nothing, and takes no weights"));
+    }
+    let width = match most {
+        Some(most) if most <= least => Dim::known(most as u64),
+        _ => Dim::UNIFORM,
+    };
+    let dims = if per_row { vec![x.ty.dims[0].clone(), width] } else { vec![width] };
+    call.one(Type::tensor(dtype.clone(), dims), move |args| {
+        let tensor = x.of(args)?;
+        let rank = x.rank();
+        let whole = merged(&tensor, 0, rank)?;
+        let weights = match &weights {
+            None => None,
+            Some(w) => {
+                let w = w.of(args)?;
+                check_same(&tensor, &w, rank, "values and weights")?;
+                Some(cast(w.levels(rank)?.1.as_leaf()?, &DType::Float64)?)
+            }
+        };
+        let weights = weights.as_ref().map(native::<arrow_array::types::Float64Type>).transpose()?;
+        let (_, below) = tensor.levels(rank)?;
+        let values = i64s(below.as_leaf()?)?;
+        let (outer, inner) = if per_row {
+            let (p, _) = tensor.levels(2)?;
+            (p[0].clone(), p[1].clone())
+        } else {
+            (RowPartition::uniform(1, whole.nrows())?, whole.clone())
+        };
+        let (mut out, mut widths) = (Vec::new(), Vec::with_capacity(whole.nrows()));
+        for record in 0..whole.nrows() {
+            let own = &values[whole.range(record)];
+            if let Some(negative) = own.iter().find(|v| **v < 0) {
+                return Err(Error::data(format!("{negative} can't be counted; the numbers start at 0")).at_row(record));
+            }
+            let greatest = own.iter().max().map_or(0, |v| (*v as usize).saturating_add(1));
+            let mut width = greatest.max(least);
+            if let Some(most) = most {
+                width = width.min(most);
+            }
+            widths.push(width);
+            for row in outer.range(record) {
+                let start = out.len();
+                check_count(start.checked_add(width), record)?;
+                out.resize(start + width, 0f64);
+                for i in inner.range(row) {
+                    let place = values[i] as usize;
+                    if place < width {
+                        out[start + place] = if binary { 1.0 } else { out[start + place] + weights.map_or(1.0, |w| w[i]) };
+                    }
+                }
+            }
+        }
+        let flat: ArrayRef = Arc::new(Float64Array::from(out));
+        let flat = Tensor::Leaf(cast(&flat, &dtype)?);
+        if !per_row {
+            return Tensor::list(from_lengths(widths)?, flat, None);
+        }
+        let rows = (0..outer.nrows()).flat_map(|r| std::iter::repeat_n(widths[r], outer.row_length(r)));
+        Tensor::list(outer.clone(), Tensor::list(from_lengths(rows)?, flat, None)?, None)
+    })
+}
+
+fn softmax(call: &mut Call) -> Bind<ItemKind> {
+    let x = floats(call)?;
+    if x.rank() == 0 {
+        return Err(call.problem("softmax works along an axis; a scalar has none"));
+    }
+    let axis = axis_of(call, 1, -1, &x)?;
+    call.one(x.ty.clone(), move |args| {
+        let tensor = x.of(args)?;
+        let lines = Lines::along(&tensor, axis, x.rank())?;
+        tensor.map_below(x.rank(), &mut |t| {
+            let array = t.as_leaf()?;
+            let dtype = dtype_of(array)?;
+            numbers!(&dtype, T => {
+                let values = native::<T>(array)?;
+                let mut out = vec![<T as Number>::ZERO; values.len()];
+                for (start, stride, length) in &lines.lines {
+                    let at = |i: usize| start + i * stride;
+                    let most = (0..*length).fold(f64::NEG_INFINITY, |m, i| m.max(<T as Number>::to_f64(values[at(i)])));
+                    let sum: f64 = (0..*length).map(|i| (<T as Number>::to_f64(values[at(i)]) - most).exp()).sum();
+                    for i in 0..*length {
+                        out[at(i)] = <T as Number>::of_f64((<T as Number>::to_f64(values[at(i)]) - most).exp() / sum);
+                    }
+                }
+                Ok(Tensor::Leaf(Arc::new(PrimitiveArray::<T>::new(out.into(), None))))
+            }, Err(Error::data("internal: a softmax of other values")))
+        })
+    })
+}
+
+fn cumsum(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let axis = axis_of(call, 1, 0, &x)?;
+    let (exclusive, reverse) = (call.flag(2, false)?, call.flag(3, false)?);
+    call.one(x.ty.clone(), move |args| {
+        let tensor = x.of(args)?;
+        let lines = Lines::along(&tensor, axis, x.rank())?;
+        tensor.map_below(x.rank(), &mut |t| {
+            let array = t.as_leaf()?;
+            let dtype = dtype_of(array)?;
+            numbers!(&dtype, T => {
+                let values = native::<T>(array)?;
+                let mut out = vec![<T as Number>::ZERO; values.len()];
+                for (start, stride, length) in &lines.lines {
+                    let mut sum = <T as Number>::ZERO;
+                    for i in 0..*length {
+                        let at = start + stride * if reverse { length - 1 - i } else { i };
+                        let next = <T as Number>::add(sum, values[at]);
+                        out[at] = if exclusive { sum } else { next };
+                        sum = next;
+                    }
+                }
+                Ok(Tensor::Leaf(Arc::new(PrimitiveArray::<T>::new(out.into(), None))))
+            }, Err(Error::data("internal: sums of other values")))
+        })
+    })
+}
+
+fn arg_extreme(call: &mut Call, wanted: Ordering) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let axis = axis_of(call, 1, 0, &x)?;
+    if axis + 1 != x.rank() {
+        return Err(call.problem(format!("{} works along the last axis", call.name)).help("axis=-1"));
+    }
+    let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        tensor.map_below(axis, &mut |t| {
+            let list = t.as_list()?;
+            let order = comparator(list.values().as_leaf()?)?;
+            let mut out = Vec::with_capacity(list.partition().nrows());
+            for row in 0..list.partition().nrows() {
+                let range = list.partition().range(row);
+                let first = range.clone().reduce(|best, i| if order(i, best) == wanted { i } else { best });
+                let Some(first) = first else {
+                    return Err(Error::data("an empty row has no greatest and no least value").at_row(record_of(&tensor, axis, row)));
+                };
+                out.push((first - range.start) as i64);
+            }
+            Ok(Tensor::Leaf(Arc::new(Int64Array::from(out))))
+        })
+    })
+}
