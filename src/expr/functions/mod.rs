@@ -30,8 +30,17 @@ use std::sync::LazyLock;
 pub use index::{below_structure, pack_items as pack, subscript};
 
 /// The families, in the order of the manual.
-pub static FAMILIES: &[Family] =
-    &[Family { title: "Arithmetic", functions: math::FUNCTIONS }, Family { title: "Reductions", functions: reduce::FUNCTIONS }];
+pub static FAMILIES: &[Family] = &[
+    Family { title: "Arithmetic", functions: math::FUNCTIONS },
+    Family { title: "Reductions", functions: reduce::FUNCTIONS },
+    Family { title: "Construction", functions: construct::FUNCTIONS },
+    Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
+    Family { title: "Dense and sparse", functions: convert::FUNCTIONS },
+    Family { title: "Joining, cutting and reshaping", functions: array::FUNCTIONS },
+    Family { title: "Selection", functions: select::FUNCTIONS },
+    Family { title: "Order and counts", functions: sort::FUNCTIONS },
+    Family { title: "Segments", functions: segments::FUNCTIONS },
+];
 
 /// Functions that belong together.
 pub struct Family {
