@@ -16,29 +16,62 @@ use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["cast", "dtypes.cast"], "x, dtype", "Another dtype: floats are cut towards zero, integers wrap, what is not 0 is true.", [("cast([1.9, -1.9], int32)", "[1, -1]")], |c| {
-        let node = crate::expr::call::strict(crate::expr::call::as_node(c.item(0)?, None)?)?;
-        let dtype = c.dtype(1)?.ok_or_else(|| c.problem("cast needs a dtype"))?;
-        if node.ty.dtype().is_none() || node.ty.is_sparse() {
-            return Err(Problem::at(node.span.clone(), "cast works on ragged and dense tensors"));
+    function!(
+        ["cast", "dtypes.cast"],
+        "x, dtype",
+        "Another dtype: floats are cut towards zero, integers wrap, what is not 0 is true.",
+        [("cast([1.9, -1.9], int32)", "[1, -1]")],
+        |c| {
+            let node = crate::expr::call::strict(crate::expr::call::as_node(c.item(0)?, None)?)?;
+            let dtype = c.dtype(1)?.ok_or_else(|| c.problem("cast needs a dtype"))?;
+            if node.ty.dtype().is_none() || node.ty.is_sparse() {
+                return Err(Problem::at(node.span.clone(), "cast works on ragged and dense tensors"));
+            }
+            Ok(ItemKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
-        Ok(ItemKind::Tensor(cast_node(node, &dtype, c.text())?))
-    }),
+    ),
     function!(
         ["concat"],
         "values, axis",
         "Tensors one after the other along an axis.",
-        [("concat([[[3], [1, 2]], [[4, 5], []]], axis=1)", "[[3, 4, 5], [1, 2]]"), ("concat([[[3]], [[4, 5], []]], axis=0)", "[[3], [4, 5], []]")],
+        [
+            ("concat([[[3], [1, 2]], [[4, 5], []]], axis=1)", "[[3, 4, 5], [1, 2]]"),
+            ("concat([[[3]], [[4, 5], []]], axis=0)", "[[3], [4, 5], []]")
+        ],
         |c| {
             let args = items(c, 0)?;
             let axis = c.int(1)?;
             concat(c, args, axis, false)
         }
     ),
-    function!(["stack"], "values, axis=0", "Tensors side by side along a new axis.", [("stack([[1, 2], [3, 4]], axis=1)", "[[1, 3], [2, 4]]")], |c| stack(c, false)),
-    function!(["ragged.stack"], "values, axis=0", "Tensors of any size side by side along a new axis.", [("ragged.stack([[1, 2], [3]])", "[[1, 2], [3]]")], |c| stack(c, true)),
-    function!(["tile"], "input|x, multiples", "Every axis so many times.", [("tile(ragged.constant([[3, 1], []]), [1, 2])", "[[3, 1, 3, 1], []]")], tile),
-    function!(["repeat"], "input|x, repeats, axis=None", "Every item of an axis so many times.", [("repeat([1, 2], 2, axis=0)", "[1, 1, 2, 2]")], repeat),
+    function!(
+        ["stack"],
+        "values, axis=0",
+        "Tensors side by side along a new axis.",
+        [("stack([[1, 2], [3, 4]], axis=1)", "[[1, 3], [2, 4]]")],
+        |c| stack(c, false)
+    ),
+    function!(
+        ["ragged.stack"],
+        "values, axis=0",
+        "Tensors of any size side by side along a new axis.",
+        [("ragged.stack([[1, 2], [3]])", "[[1, 2], [3]]")],
+        |c| stack(c, true)
+    ),
+    function!(
+        ["tile"],
+        "input|x, multiples",
+        "Every axis so many times.",
+        [("tile(ragged.constant([[3, 1], []]), [1, 2])", "[[3, 1, 3, 1], []]")],
+        tile
+    ),
+    function!(
+        ["repeat"],
+        "input|x, repeats, axis=None",
+        "Every item of an axis so many times.",
+        [("repeat([1, 2], 2, axis=0)", "[1, 1, 2, 2]")],
+        repeat
+    ),
     function!(["expand_dims"], "input|x, axis", "A new axis of one item.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
         let x = c.any(0)?;
         let axis = c.int(1)?;
@@ -48,31 +81,93 @@ pub static FUNCTIONS: &[Function] = &[
         c.one(ty, move |args| expand(&*x.of(args)?, axis))
     }),
     function!(["squeeze"], "input|x, axis=None", "Without axes of one item.", [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")], squeeze),
-    function!(["merge_dims"], "x|value|self, outer_axis, inner_axis", "A range of axes as one.", [("merge_dims([[[3], [1, 2]], []], 0, 1)", "[[3], [1, 2]]"), ("merge_dims([[[3], [1, 2]], []], 1, 2)", "[[3, 1, 2], []]")], merge_dims),
-    function!(["reverse"], "tensor|x, axis", "The items of axes from the last to the first.", [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")], |c| {
-        let x = c.any(0)?;
-        let axes = c.ints(1)?.ok_or_else(|| c.problem("reverse needs its axes"))?;
-        let axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?;
-        let back = Slice { start: None, stop: None, step: -1 };
-        c.one(x.ty.clone(), move |args| {
-            axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
-                tensor.map_below(*axis, &mut |t| {
-                    let list = t.as_list()?;
-                    let (partition, values) = slice::rows(list.partition(), list.values(), |_| back)?;
-                    Tensor::list(partition, values, None)
+    function!(
+        ["merge_dims"],
+        "x|value|self, outer_axis, inner_axis",
+        "A range of axes as one.",
+        [("merge_dims([[[3], [1, 2]], []], 0, 1)", "[[3], [1, 2]]"), ("merge_dims([[[3], [1, 2]], []], 1, 2)", "[[3, 1, 2], []]")],
+        merge_dims
+    ),
+    function!(
+        ["reverse"],
+        "tensor|x, axis",
+        "The items of axes from the last to the first.",
+        [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
+        |c| {
+            let x = c.any(0)?;
+            let axes = c.ints(1)?.ok_or_else(|| c.problem("reverse needs its axes"))?;
+            let axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?;
+            let back = Slice { start: None, stop: None, step: -1 };
+            c.one(x.ty.clone(), move |args| {
+                axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
+                    tensor.map_below(*axis, &mut |t| {
+                        let list = t.as_list()?;
+                        let (partition, values) = slice::rows(list.partition(), list.values(), |_| back)?;
+                        Tensor::list(partition, values, None)
+                    })
                 })
             })
-        })
-    }),
-    function!(["zeros_like"], "input|x, dtype=None", "Zeros (or empty strings) in the same shape.", [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")], |c| like(c, false)),
-    function!(["ones_like"], "input|x, dtype=None", "Ones in the same shape.", [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")], |c| like(c, true)),
-    function!(["reshape"], "tensor|x, shape", "The values in a dense shape; one size may be -1.", [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")], reshape),
-    function!(["broadcast_to"], "input|x, shape", "Repeated up to a dense shape.", [("broadcast_to([1, 2], [2, 2])", "[[1, 2], [1, 2]]")], broadcast_to),
-    function!(["split"], "value|x, num_or_size_splits, axis=0", "Parts of an axis.", [("split([1, 2, 3, 4], 2)[1]", "[3, 4]"), ("split([1, 2, 3, 4], [1, 3])[1]", "[2, 3, 4]")], split),
-    function!(["unstack"], "value|x, num=None, axis=0", "The items of an axis as tensors of their own.", [("unstack([[1, 2], [3, 4]], axis=1)[0]", "[1, 3]")], unstack),
-    function!(["one_hot"], "indices, depth, on_value=None, off_value=None, axis=None, dtype=None", "A vector with a one at each index.", [("one_hot([1, 0], 3, dtype=int32)", "[[0, 1, 0], [1, 0, 0]]")], one_hot),
-    function!(["matmul", "linalg.matmul"], "a, b, transpose_a=False, transpose_b=False", "The product of two matrices; `a @ b`.", [("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]")], matmul),
-    function!(["transpose"], "a|x, perm=None", "The axes of a dense tensor in another order.", [("transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")], transpose),
+        }
+    ),
+    function!(
+        ["zeros_like"],
+        "input|x, dtype=None",
+        "Zeros (or empty strings) in the same shape.",
+        [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")],
+        |c| like(c, false)
+    ),
+    function!(["ones_like"], "input|x, dtype=None", "Ones in the same shape.", [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")], |c| like(
+        c, true
+    )),
+    function!(
+        ["reshape"],
+        "tensor|x, shape",
+        "The values in a dense shape; one size may be -1.",
+        [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],
+        reshape
+    ),
+    function!(
+        ["broadcast_to"],
+        "input|x, shape",
+        "Repeated up to a dense shape.",
+        [("broadcast_to([1, 2], [2, 2])", "[[1, 2], [1, 2]]")],
+        broadcast_to
+    ),
+    function!(
+        ["split"],
+        "value|x, num_or_size_splits, axis=0",
+        "Parts of an axis.",
+        [("split([1, 2, 3, 4], 2)[1]", "[3, 4]"), ("split([1, 2, 3, 4], [1, 3])[1]", "[2, 3, 4]")],
+        split
+    ),
+    function!(
+        ["unstack"],
+        "value|x, num=None, axis=0",
+        "The items of an axis as tensors of their own.",
+        [("unstack([[1, 2], [3, 4]], axis=1)[0]", "[1, 3]")],
+        unstack
+    ),
+    function!(
+        ["one_hot"],
+        "indices, depth, on_value=None, off_value=None, axis=None, dtype=None",
+        "A vector with a one at each index.",
+        [("one_hot([1, 0], 3, dtype=int32)", "[[0, 1, 0], [1, 0, 0]]")],
+        one_hot
+    ),
+    function!(
+        ["matmul", "linalg.matmul"],
+        "a, b, transpose_a=False, transpose_b=False",
+        "The product of two matrices; `a @ b`.",
+        [("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]")],
+        matmul
+    ),
+    function!(
+        ["transpose"],
+        "a|x, perm=None",
+        "The axes of a dense tensor in another order.",
+        [("transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
+        transpose
+    ),
 ];
 
 /// The tensors of a list, with one dtype. A single tensor whose first axis is known is a list of its items.
@@ -96,7 +191,10 @@ fn structures(call: &mut Call, list: &[Item]) -> Bind<Vec<Arg>> {
         if let Some(first) = out.first()
             && first.ty.element != arg.ty.element
         {
-            return Err(Problem::at(item.span.clone(), format!("{} works on structures of one type; these have other fields or dtypes", call.name)));
+            return Err(Problem::at(
+                item.span.clone(),
+                format!("{} works on structures of one type; these have other fields or dtypes", call.name),
+            ));
         }
         out.push(arg);
     }
@@ -144,7 +242,10 @@ fn joined_dims(args: &[Arg], axis: usize, ragged: bool) -> Bind<Vec<Dim>> {
 pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> Bind<ItemKind> {
     let rank = args[0].rank();
     if let Some(other) = args.iter().find(|a| a.rank() != rank) {
-        return Err(Problem::at(other.span.clone(), format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank())));
+        return Err(Problem::at(
+            other.span.clone(),
+            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
+        ));
     }
     let axis = call.axis(1, axis, rank)?;
     let dims = joined_dims(&args, axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
@@ -209,7 +310,10 @@ fn stack(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
     let mut args = items(call, 0)?;
     let rank = args[0].rank();
     if let Some(other) = args.iter().find(|a| a.rank() != rank) {
-        return Err(Problem::at(other.span.clone(), format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank())));
+        return Err(Problem::at(
+            other.span.clone(),
+            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
+        ));
     }
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
@@ -337,8 +441,10 @@ fn squeeze(call: &mut Call) -> Bind<ItemKind> {
                 let partition = list.partition();
                 match (0..partition.nrows()).find(|r| partition.row_length(*r) != 1) {
                     None => Ok(list.values().clone()),
-                    Some(row) => Err(Error::data(format!("axis {axis} has {} items; squeeze takes away axes of one", partition.row_length(row)))
-                        .at_row(record_of(&whole, *axis, row))),
+                    Some(row) => {
+                        Err(Error::data(format!("axis {axis} has {} items; squeeze takes away axes of one", partition.row_length(row)))
+                            .at_row(record_of(&whole, *axis, row)))
+                    }
                 }
             })
         })
@@ -430,14 +536,19 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
 fn broadcast_to(call: &mut Call) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
     let shape = call.ints(1)?.ok_or_else(|| call.problem("broadcast_to needs a shape"))?;
-    let sizes = shape.iter().map(|n| u64::try_from(*n).map_err(|_| call.problem(format!("the size {n} is negative")))).collect::<Bind<Vec<_>>>()?;
+    let sizes =
+        shape.iter().map(|n| u64::try_from(*n).map_err(|_| call.problem(format!("the size {n} is negative")))).collect::<Bind<Vec<_>>>()?;
     if sizes.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).is_none_or(|n| n > 1 << 28) {
         return Err(call.problem("the result would have more than 2^28 values"));
     }
     let target: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n)).collect();
     let dims = crate::expr::types::broadcast(&[&x.ty.dims, &target])?;
     if dims.len() != target.len() || dims.iter().zip(&target).any(|(a, b)| a.size != b.size && a.size != Size::Ragged) {
-        return Err(call.problem(format!("{} can't be broadcast to {}", crate::expr::types::shape(&x.ty.dims), crate::expr::types::shape(&target))));
+        return Err(call.problem(format!(
+            "{} can't be broadcast to {}",
+            crate::expr::types::shape(&x.ty.dims),
+            crate::expr::types::shape(&target)
+        )));
     }
     let ty = Type { dims, ..x.ty.clone() };
     call.one(ty, move |args| {
@@ -470,7 +581,10 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
     // Each part's size: known, or an equal share of what each record has.
     let parts: Vec<Option<usize>> = match crate::expr::call::static_int(&item) {
         Some(n) => {
-            let n = usize::try_from(n).ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| Problem::at(item.span.clone(), format!("{n} is no number of parts")))?;
+            let n = usize::try_from(n)
+                .ok()
+                .filter(|n| (1..=10_000).contains(n))
+                .ok_or_else(|| Problem::at(item.span.clone(), format!("{n} is no number of parts")))?;
             if let Size::Known(all) = dim
                 && all % n as u64 != 0
             {
@@ -480,7 +594,16 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
         }
         None => {
             let sizes = call.ints(1)?.unwrap_or_default();
-            let mut sizes = sizes.into_iter().map(|n| if n == -1 { Ok(None) } else { usize::try_from(n).map(Some).map_err(|_| call.problem(format!("the size {n} is negative"))) }).collect::<Bind<Vec<_>>>()?;
+            let mut sizes = sizes
+                .into_iter()
+                .map(|n| {
+                    if n == -1 {
+                        Ok(None)
+                    } else {
+                        usize::try_from(n).map(Some).map_err(|_| call.problem(format!("the size {n} is negative")))
+                    }
+                })
+                .collect::<Bind<Vec<_>>>()?;
             let sum: usize = sizes.iter().flatten().sum();
             if let (Size::Known(all), Some(open)) = (dim, sizes.iter_mut().find(|s| s.is_none())) {
                 *open = (all as usize).checked_sub(sum);
@@ -510,7 +633,13 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
         let sum: usize = parts.iter().flatten().sum();
         for row in 0..partition.nrows() {
             let length = partition.row_length(row);
-            let fits = if equal { length % n == 0 } else if parts.contains(&None) { length >= sum } else { length == sum };
+            let fits = if equal {
+                length % n == 0
+            } else if parts.contains(&None) {
+                length >= sum
+            } else {
+                length == sum
+            };
             if !fits {
                 let wanted = if equal { format!("{n} equal parts") } else { format!("parts of {sum} items together") };
                 return Err(Error::data(format!("{length} items can't be split into {wanted}")).at_row(record_of(&tensor, axis, row)));
@@ -540,7 +669,11 @@ fn unstack(call: &mut Call) -> Bind<ItemKind> {
     let known = match (x.ty.dims[axis].size, call.optional_int(1)?) {
         (Size::Known(n), _) => n,
         (Size::Uniform, Some(n)) if n >= 0 => n as u64,
-        _ => return Err(call.problem(format!("axis {axis} has no known size; unstack gives one tensor for each item")).help("num= says how many")),
+        _ => {
+            return Err(call
+                .problem(format!("axis {axis} has no known size; unstack gives one tensor for each item"))
+                .help("num= says how many"));
+        }
     };
     if known > 10_000 {
         return Err(call.problem(format!("{known} tensors are too many")));
@@ -571,12 +704,16 @@ fn one_hot(call: &mut Call) -> Bind<ItemKind> {
     if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
         return Err(call.problem("one_hot puts the new axis last"));
     }
-    let item = |i: usize, default: i128, call: &Call| call.given(i).cloned().unwrap_or(Item { kind: ItemKind::Literal(Literal::Int(default)), span: call.span.clone() });
+    let item = |i: usize, default: i128, call: &Call| {
+        call.given(i).cloned().unwrap_or(Item { kind: ItemKind::Literal(Literal::Int(default)), span: call.span.clone() })
+    };
     let (on, off) = (item(2, 1, call), item(3, 0, call));
     let dtype = call.dtype(5)?.or_else(|| [&on, &off].iter().find_map(|i| i.node().and_then(|n| n.ty.dtype().cloned())));
     let dtype = match dtype {
         Some(dtype) => dtype,
-        None if call.given(2).is_some() || call.given(3).is_some() => constant::own_dtype(&[on.literal(), off.literal()].into_iter().flatten().collect::<Vec<_>>())?,
+        None if call.given(2).is_some() || call.given(3).is_some() => {
+            constant::own_dtype(&[on.literal(), off.literal()].into_iter().flatten().collect::<Vec<_>>())?
+        }
         None => DType::Float32,
     };
     let values = [&on, &off]

@@ -25,11 +25,17 @@ pub static FUNCTIONS: &[Function] = &[
         [("ragged.constant([[3, 1], [], [2]])", "[[3, 1], [], [2]]")],
         ragged_constant
     ),
-    function!(["constant", "convert_to_tensor"], "value, dtype=None", "A value or nested list as a tensor.", [("constant([1, 2], dtype=float64)", "[1.0, 2.0]")], |c| {
-        let literal = literal_of(c)?;
-        let (ty, tensor) = constant::plain(&literal, c.dtype(1)?.as_ref())?;
-        Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, c.span.clone())))
-    }),
+    function!(
+        ["constant", "convert_to_tensor"],
+        "value, dtype=None",
+        "A value or nested list as a tensor.",
+        [("constant([1, 2], dtype=float64)", "[1.0, 2.0]")],
+        |c| {
+            let literal = literal_of(c)?;
+            let (ty, tensor) = constant::plain(&literal, c.dtype(1)?.as_ref())?;
+            Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, c.span.clone())))
+        }
+    ),
     function!(
         ["RaggedTensor.from_row_splits"],
         "values, row_splits, validate=True",
@@ -100,9 +106,13 @@ pub static FUNCTIONS: &[Function] = &[
         [("ragged.range([2, 0, 3])", "[[0, 1], [], [0, 1, 2]]"), ("ragged.range([0, 5], [3, 3], [1, -1])", "[[0, 1, 2], [5, 4]]")],
         |c| ranges(c, true)
     ),
-    function!(["range"], "start, limit=None, delta=1", "Numbers from a start to before a limit.", [("range(3)", "[0, 1, 2]"), ("range(1, 6, 2)", "[1, 3, 5]")], |c| {
-        ranges(c, false)
-    }),
+    function!(
+        ["range"],
+        "start, limit=None, delta=1",
+        "Numbers from a start to before a limit.",
+        [("range(3)", "[0, 1, 2]"), ("range(1, 6, 2)", "[1, 3, 5]")],
+        |c| { ranges(c, false) }
+    ),
     function!(["fill"], "dims, value", "A tensor of one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.item(1)?.clone();
         let node = crate::expr::call::strict(crate::expr::call::as_node(&value, None)?)?;
@@ -118,7 +128,8 @@ fn literal_of(call: &Call) -> Bind<Literal> {
         return Err(Problem::at(item.span.clone(), format!("{} takes literals; this is a tensor already", call.name)));
     }
     item.literal().ok_or_else(|| {
-        Problem::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe())).help("stack([...]) and ragged.stack([...]) put tensors together")
+        Problem::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe()))
+            .help("stack([...]) and ragged.stack([...]) put tensors together")
     })
 }
 
@@ -164,7 +175,8 @@ impl Encoding {
             Encoding::ValueRowids => RowPartition::from_value_rowids(numbers, nrows)?,
             Encoding::Uniform => {
                 let length = numbers.first().copied().unwrap_or(0);
-                let length = usize::try_from(length).map_err(|_| Error::data(format!("uniform_row_length is {length}; it can't be negative")))?;
+                let length =
+                    usize::try_from(length).map_err(|_| Error::data(format!("uniform_row_length is {length}; it can't be negative")))?;
                 let rows = nrows.unwrap_or(nvals.checked_div(length).unwrap_or(0));
                 RowPartition::uniform(length, rows)?
             }
@@ -239,9 +251,7 @@ fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Arg>, encodin
     let mut rows = Vec::with_capacity(outer.nrows());
     for record in 0..outer.nrows() {
         let own = &numbers[owners.range(record)];
-        let partition = encoding
-            .partition(own, outer.row_length(record), nrows.map(|n| n[record]))
-            .map_err(|e| e.at_row(record))?;
+        let partition = encoding.partition(own, outer.row_length(record), nrows.map(|n| n[record])).map_err(|e| e.at_row(record))?;
         rows.push(partition.nrows());
         lengths.extend(partition.row_lengths());
     }
@@ -275,7 +285,9 @@ fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
         steps.push((numbers, rows));
     }
     call.one(values.ty, move |args| {
-        steps.iter().try_fold(first.of(args)?.into_owned(), |tensor, (numbers, nrows)| cut(&tensor, args, numbers, nrows.as_ref(), encoding))
+        steps
+            .iter()
+            .try_fold(first.of(args)?.into_owned(), |tensor, (numbers, nrows)| cut(&tensor, args, numbers, nrows.as_ref(), encoding))
     })
 }
 
@@ -319,7 +331,12 @@ fn ranges(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
     })
 }
 
-fn rows_of_numbers<T: Number>(columns: &[(Option<&RowPartition>, &ArrayRef)], nrecords: usize, ragged: bool, integer: bool) -> Result<Tensor> {
+fn rows_of_numbers<T: Number>(
+    columns: &[(Option<&RowPartition>, &ArrayRef)],
+    nrecords: usize,
+    ragged: bool,
+    integer: bool,
+) -> Result<Tensor> {
     let values = columns.iter().map(|(_, a)| native::<T>(a)).collect::<Result<Vec<_>>>()?;
     let mut out: Vec<T::Native> = Vec::new();
     let (mut lengths, mut rows) = (Vec::new(), Vec::with_capacity(nrecords));
@@ -382,7 +399,9 @@ fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
     let sizes: Vec<Item> = match item.elements() {
         Some(sizes) => sizes,
         None => match crate::expr::call::static_ints(&item) {
-            Some(sizes) => sizes.into_iter().map(|n| Item { kind: ItemKind::Literal(Literal::Int(n.into())), span: item.span.clone() }).collect(),
+            Some(sizes) => {
+                sizes.into_iter().map(|n| Item { kind: ItemKind::Literal(Literal::Int(n.into())), span: item.span.clone() }).collect()
+            }
             None => vec![item.clone()],
         },
     };
@@ -417,7 +436,8 @@ fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
             let mut lengths = Vec::with_capacity(owners.len());
             let mut next = Vec::new();
             for owner in &owners {
-                let n = usize::try_from(size[*owner]).map_err(|_| Error::data(format!("the size {} is negative", size[*owner])).at_row(*owner))?;
+                let n = usize::try_from(size[*owner])
+                    .map_err(|_| Error::data(format!("the size {} is negative", size[*owner])).at_row(*owner))?;
                 check_count(next.len().checked_add(n), *owner)?;
                 next.extend(std::iter::repeat_n(*owner, n));
                 lengths.push(n);

@@ -2,7 +2,7 @@
 //!
 //! Source of the meaning: `tf.RaggedTensor.to_tensor`, `from_tensor`, `to_sparse`, `from_sparse`.
 
-use super::decompose::bounding;
+use super::decompose::bounding_known;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::constant::zero;
@@ -21,18 +21,36 @@ pub static FUNCTIONS: &[Function] = &[
         ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
         "x|rt_input, default_value=None, shape=None",
         "A dense tensor: short rows are filled up, those beyond the shape are cut.",
-        [("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"), ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")],
+        [
+            ("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"),
+            ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")
+        ],
         to_tensor
     ),
     function!(
         ["RaggedTensor.from_tensor"],
         "tensor|x, lengths=None, padding=None, ragged_rank=1",
         "A ragged tensor: rows of these lengths, or without the padding at their ends.",
-        [("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"), ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")],
+        [
+            ("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"),
+            ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")
+        ],
         from_tensor
     ),
-    function!(["to_sparse", "RaggedTensor.to_sparse"], "x|rt_input", "A sparse tensor of all values, in the shape they fit in.", [("to_sparse([[3, 1], [2]])", "{[0, 0]: 3, [0, 1]: 1, [1, 0]: 2} of [2, 2]")], to_sparse),
-    function!(["RaggedTensor.from_sparse"], "st_input|x", "A ragged tensor of a sparse matrix whose rows are filled from the left.", [("RaggedTensor.from_sparse(to_sparse([[3, 1], [], [2]]))", "[[3, 1], [], [2]]")], from_sparse),
+    function!(
+        ["to_sparse", "RaggedTensor.to_sparse"],
+        "x|rt_input",
+        "A sparse tensor of all values, in the shape they fit in.",
+        [("to_sparse([[3, 1], [2]])", "{[0, 0]: 3, [0, 1]: 1, [1, 0]: 2} of [2, 2]")],
+        to_sparse
+    ),
+    function!(
+        ["RaggedTensor.from_sparse"],
+        "st_input|x",
+        "A ragged tensor of a sparse matrix whose rows are filled from the left.",
+        [("RaggedTensor.from_sparse(to_sparse([[3, 1], [], [2]]))", "[[3, 1], [], [2]]")],
+        from_sparse
+    ),
 ];
 
 fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
@@ -48,13 +66,22 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
         }
     };
     if let Some(negative) = shape.iter().flatten().find(|n| **n < 0) {
-        return Err(Problem::at(call.item(2)?.span.clone(), format!("the size {negative} is negative")).help("None is the size of the longest row"));
+        return Err(
+            Problem::at(call.item(2)?.span.clone(), format!("the size {negative} is negative")).help("None is the size of the longest row")
+        );
     }
     let last = last_ragged(&x.ty.dims).unwrap_or_else(|| rank.saturating_sub(1));
     let default = if call.given(1).is_some() { call.tensor_of(1, &dtype)? } else { zero_of(call, &dtype)? };
     let inner = &x.ty.dims[(last + 1).min(rank)..];
     if default.rank() > inner.len() {
-        return Err(Problem::at(default.span.clone(), format!("the default of shape {} does not fit into values of shape {}", crate::expr::types::shape(&default.ty.dims), crate::expr::types::shape(inner))));
+        return Err(Problem::at(
+            default.span.clone(),
+            format!(
+                "the default of shape {} does not fit into values of shape {}",
+                crate::expr::types::shape(&default.ty.dims),
+                crate::expr::types::shape(inner)
+            ),
+        ));
     }
     let offset = inner.len() - default.rank();
     for (d, i) in default.ty.dims.iter().zip(&inner[offset..]) {
@@ -62,7 +89,14 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
             && a != b
             && a != 1
         {
-            return Err(Problem::at(default.span.clone(), format!("the default of shape {} does not fit into values of shape {}", crate::expr::types::shape(&default.ty.dims), crate::expr::types::shape(inner))));
+            return Err(Problem::at(
+                default.span.clone(),
+                format!(
+                    "the default of shape {} does not fit into values of shape {}",
+                    crate::expr::types::shape(&default.ty.dims),
+                    crate::expr::types::shape(inner)
+                ),
+            ));
         }
     }
     let mut dims = Vec::with_capacity(rank);
@@ -81,7 +115,7 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     let levels = if whole { last + 1 } else { rank };
     call.one(Type::tensor(dtype, dims.clone()), move |args| {
         let tensor = x.of(args)?;
-        let longest = bounding(&tensor, rank)?;
+        let longest = bounding_known(&tensor, &x.ty.dims)?;
         let sizes: Vec<Vec<usize>> = shape
             .iter()
             .zip(longest)
@@ -164,11 +198,13 @@ fn from_tensor(call: &mut Call) -> Bind<ItemKind> {
         return Err(call.problem("give lengths or padding, not both"));
     }
     let rank = call.optional_int(3)?.unwrap_or(1);
-    let axis = usize::try_from(rank).ok().filter(|r| *r > 0 && *r < x.rank()).ok_or_else(|| {
-        call.problem(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1))
-    })?;
+    let axis = usize::try_from(rank)
+        .ok()
+        .filter(|r| *r > 0 && *r < x.rank())
+        .ok_or_else(|| call.problem(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1)))?;
     if let Some(item) = call.given(1).cloned() {
-        let nested = item.elements().filter(|items| items.iter().any(|i| i.elements().is_some() || i.node().is_some_and(|n| n.ty.rank() == 1)));
+        let nested =
+            item.elements().filter(|items| items.iter().any(|i| i.elements().is_some() || i.node().is_some_and(|n| n.ty.rank() == 1)));
         let vectors: Vec<Item> = nested.unwrap_or_else(|| vec![item.clone()]);
         let first = if vectors.len() > 1 { 1 } else { axis };
         if first + vectors.len() > x.rank() {
@@ -189,16 +225,25 @@ fn from_tensor(call: &mut Call) -> Bind<ItemKind> {
             *dim = Dim::RAGGED;
         }
         return call.one(ty, move |args| {
-            lengths.iter().enumerate().try_fold(x.of(args)?.into_owned(), |tensor, (i, lengths)| cut(&tensor, first + i, &*lengths.of(args)?))
+            lengths
+                .iter()
+                .enumerate()
+                .try_fold(x.of(args)?.into_owned(), |tensor, (i, lengths)| cut(&tensor, first + i, &*lengths.of(args)?))
         });
     }
     if call.given(2).is_some() {
         let padding = call.tensor_of(2, &x.dtype()?.clone())?;
         let inner = &x.ty.dims[axis + 1..];
-        if padding.rank() != inner.len() || padding.ty.dims.iter().zip(inner).any(|(a, b)| matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n)) {
+        if padding.rank() != inner.len()
+            || padding.ty.dims.iter().zip(inner).any(|(a, b)| matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n))
+        {
             return Err(Problem::at(
                 padding.span.clone(),
-                format!("the padding of shape {} is no value of shape {}", crate::expr::types::shape(&padding.ty.dims), crate::expr::types::shape(inner)),
+                format!(
+                    "the padding of shape {} is no value of shape {}",
+                    crate::expr::types::shape(&padding.ty.dims),
+                    crate::expr::types::shape(inner)
+                ),
             ));
         }
         let mut ty = x.ty.clone();
@@ -219,7 +264,11 @@ fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     let lengths = i64s(list.values().as_leaf()?)?;
     tensor.map_below(axis, &mut |t| {
         let list = t.as_list()?;
-        let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice { start: None, stop: Some(lengths.get(row).map_or(0, |l| (*l).max(0))), step: 1 })?;
+        let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice {
+            start: None,
+            stop: Some(lengths.get(row).map_or(0, |l| (*l).max(0))),
+            step: 1,
+        })?;
         Tensor::list(partition, values, None)
     })
 }
@@ -269,7 +318,7 @@ fn to_sparse(call: &mut Call) -> Bind<ItemKind> {
     let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
     call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {
         let tensor = x.of(args)?;
-        let sizes = bounding(&tensor, rank)?;
+        let sizes = bounding_known(&tensor, &x.ty.dims)?;
         let (partitions, below) = tensor.levels(rank)?;
         // The index of each item, `axis + 1` numbers each, one level after the other.
         let mut indices: Vec<i64> = Vec::new();
@@ -292,7 +341,10 @@ fn to_sparse(call: &mut Call) -> Bind<ItemKind> {
 fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
     if !x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), format!("from_sparse works on sparse tensors; this is {}", crate::expr::item::describe(&x.ty))));
+        return Err(Problem::at(
+            x.span.clone(),
+            format!("from_sparse works on sparse tensors; this is {}", crate::expr::item::describe(&x.ty)),
+        ));
     }
     if x.rank() != 2 {
         return Err(Problem::at(x.span.clone(), format!("from_sparse works on sparse matrices; this has {} axes", x.rank())));
@@ -303,11 +355,16 @@ fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
         let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
         let (mut rows, mut lengths) = (Vec::with_capacity(s.nrows()), Vec::new());
         for record in 0..s.nrows() {
-            let nrows = check_count(s.shape_of(record).first().and_then(|n| usize::try_from(*n).ok()).and_then(|n| n.checked_add(lengths.len())), record)? - lengths.len();
+            let nrows = check_count(
+                s.shape_of(record).first().and_then(|n| usize::try_from(*n).ok()).and_then(|n| n.checked_add(lengths.len())),
+                record,
+            )? - lengths.len();
             let mut own = vec![0usize; nrows];
             let mut at = 0;
             for entry in s.entries().range(record) {
-                let (Some(row), Some(column)) = (s.index_of(entry).first().and_then(|i| usize::try_from(*i).ok()), s.index_of(entry).get(1)) else {
+                let (Some(row), Some(column)) =
+                    (s.index_of(entry).first().and_then(|i| usize::try_from(*i).ok()), s.index_of(entry).get(1))
+                else {
                     return Err(Error::data("internal: an index of two numbers"));
                 };
                 if row < at || own[row] as i64 != *column {

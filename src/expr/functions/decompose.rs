@@ -14,11 +14,23 @@ use arrow_array::{ArrayRef, Int64Array};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["values"], "x|rt_input|sp_input", "The rows of a ragged tensor one after the other; the values of a sparse one.", [("values([[3, 1], [2]])", "[3, 1, 2]")], values),
-    function!(["flat_values"], "x|rt_input", "The values without the ragged axes.", [("flat_values([[[3], [1, 2]], []])", "[3, 1, 2]")], |c| {
-        let x = c.tensor(0)?;
-        merge(c, x, |dims| last_ragged(dims).unwrap_or(0))
-    }),
+    function!(
+        ["values"],
+        "x|rt_input|sp_input",
+        "The rows of a ragged tensor one after the other; the values of a sparse one.",
+        [("values([[3, 1], [2]])", "[3, 1, 2]")],
+        values
+    ),
+    function!(
+        ["flat_values"],
+        "x|rt_input",
+        "The values without the ragged axes.",
+        [("flat_values([[[3], [1, 2]], []])", "[3, 1, 2]")],
+        |c| {
+            let x = c.tensor(0)?;
+            merge(c, x, |dims| last_ragged(dims).unwrap_or(0))
+        }
+    ),
     function!(
         ["with_flat_values"],
         "x|rt_input, new_values|flat_values",
@@ -26,10 +38,20 @@ pub static FUNCTIONS: &[Function] = &[
         [("with_flat_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_flat_values
     ),
-    function!(["with_values"], "x|sp_input, new_values", "The same rows, or the same indices, with other values.", [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")], with_values),
-    function!(["row_splits"], "x|rt_input", "Where the rows start and end: one number more than rows.", [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")], |c| {
-        row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1))))
-    }),
+    function!(
+        ["with_values"],
+        "x|sp_input, new_values",
+        "The same rows, or the same indices, with other values.",
+        [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
+        with_values
+    ),
+    function!(
+        ["row_splits"],
+        "x|rt_input",
+        "Where the rows start and end: one number more than rows.",
+        [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")],
+        |c| { row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1)))) }
+    ),
     function!(["row_starts"], "x|rt_input", "Where each row starts.", [("row_starts([[3, 1], [], [2]])", "[0, 2, 2]")], |c| {
         row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r)))
     }),
@@ -49,11 +71,23 @@ pub static FUNCTIONS: &[Function] = &[
         count(c, &dtype)
     }),
     function!(["len"], "x", "The size of axis 0.", [("len([3, 1, 2])", "3")], |c| count(c, &DType::Int64)),
-    function!(["uniform_row_length"], "x|rt_input", "The length of all rows, where axis 1 is uniform.", [("uniform_row_length([[3, 1], [2, 4]])", "2")], uniform_row_length),
-    function!(["ragged_rank"], "x|rt_input", "The number of axes down to the innermost ragged one.", [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")], |c| {
-        let x = c.tensor(0)?;
-        integer(c, last_ragged(&x.ty.dims).unwrap_or(0), &DType::Int64)
-    }),
+    function!(
+        ["uniform_row_length"],
+        "x|rt_input",
+        "The length of all rows, where axis 1 is uniform.",
+        [("uniform_row_length([[3, 1], [2, 4]])", "2")],
+        uniform_row_length
+    ),
+    function!(
+        ["ragged_rank"],
+        "x|rt_input",
+        "The number of axes down to the innermost ragged one.",
+        [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")],
+        |c| {
+            let x = c.tensor(0)?;
+            integer(c, last_ragged(&x.ty.dims).unwrap_or(0), &DType::Int64)
+        }
+    ),
     function!(["rank"], "input|x", "The number of axes.", [("rank([[3, 1], [2]])", "2")], |c| {
         let x = c.any(0)?;
         integer(c, x.rank(), &DType::Int32)
@@ -63,15 +97,27 @@ pub static FUNCTIONS: &[Function] = &[
         integer(c, x.rank(), &DType::Int32)
     }),
     function!(["size"], "input|x, out_type=None", "The number of values.", [("size([[3, 1], [2]])", "3")], size),
-    function!(["nested_row_splits"], "x|rt_input", "The row splits of every ragged level, the outermost first.", [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")], |c| {
-        nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect())
-    }),
-    function!(["nested_row_lengths"], "x|rt_input", "The row lengths of every ragged level.", [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")], |c| {
-        nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect())
-    }),
-    function!(["nested_value_rowids"], "x|rt_input", "The row of each item, of every ragged level.", [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")], |c| {
-        nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect())
-    }),
+    function!(
+        ["nested_row_splits"],
+        "x|rt_input",
+        "The row splits of every ragged level, the outermost first.",
+        [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")],
+        |c| { nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect()) }
+    ),
+    function!(
+        ["nested_row_lengths"],
+        "x|rt_input",
+        "The row lengths of every ragged level.",
+        [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")],
+        |c| { nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect()) }
+    ),
+    function!(
+        ["nested_value_rowids"],
+        "x|rt_input",
+        "The row of each item, of every ragged level.",
+        [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")],
+        |c| { nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect()) }
+    ),
     function!(
         ["bounding_shape"],
         "x|rt_input, axis=None, out_type=None",
@@ -125,7 +171,10 @@ fn int64_leaf(values: impl IntoIterator<Item = usize>) -> Tensor {
 fn rows(call: &mut Call) -> Bind<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
-        return Err(Problem::at(x.span.clone(), format!("{} works on tensors with rows, of two axes and more; this is {}", call.name, x.ty)));
+        return Err(Problem::at(
+            x.span.clone(),
+            format!("{} works on tensors with rows, of two axes and more; this is {}", call.name, x.ty),
+        ));
     }
     Ok(x)
 }
@@ -225,7 +274,14 @@ fn with_values(call: &mut Call) -> Bind<ItemKind> {
             return Err(Error::data(format!("{found} new values for {old} indices")).at_row(row));
         }
         let values = list.values().as_leaf()?.clone();
-        Ok(Tensor::Sparse(crate::tensor::Sparse::try_new(s.ndims(), s.entries().clone(), s.indices().clone(), values, s.dense_shape().clone(), None)?))
+        Ok(Tensor::Sparse(crate::tensor::Sparse::try_new(
+            s.ndims(),
+            s.entries().clone(),
+            s.indices().clone(),
+            values,
+            s.dense_shape().clone(),
+            None,
+        )?))
     })
 }
 
@@ -285,7 +341,10 @@ fn value_rowids(call: &mut Call) -> Bind<ItemKind> {
 fn count(call: &mut Call, dtype: &DType) -> Bind<ItemKind> {
     let x = call.any(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::item::describe(&x.ty))));
+        return Err(Problem::at(
+            x.span.clone(),
+            format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::item::describe(&x.ty)),
+        ));
     }
     let to = dtype.clone();
     call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
@@ -299,7 +358,9 @@ fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
     let x = rows(call)?;
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
-        Size::Ragged => Err(Problem::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all")),
+        Size::Ragged => {
+            Err(Problem::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all"))
+        }
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
             let (partitions, _) = tensor.levels(2)?;
@@ -359,6 +420,20 @@ fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Ra
     })
 }
 
+/// The longest row of every axis, in each record, known sizes for known ones: `[rank][nrecords]`.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
+    let mut sizes = bounding(tensor, dims.len())?;
+    for (size, dim) in sizes.iter_mut().zip(dims) {
+        if let Size::Known(n) = dim.size {
+            size.fill(usize::try_from(n).unwrap_or(usize::MAX));
+        }
+    }
+    Ok(sizes)
+}
+
 /// The longest row of every axis, in each record: `[rank][nrecords]`.
 ///
 /// # Errors
@@ -382,16 +457,21 @@ fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
         None => (0..rank).collect(),
         Some(axes) => axes
             .into_iter()
-            .map(|a| usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
-                let place = call.given(1).map_or(call.span.clone(), |i: &Item| i.span.clone());
-                Problem::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
-            }))
+            .map(|a| {
+                usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
+                    let place = call.given(1).map_or(call.span.clone(), |i: &Item| i.span.clone());
+                    Problem::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
+                })
+            })
             .collect::<Bind<_>>()?,
     };
     let dims = if single { Vec::new() } else { vec![Dim::known(axes.len() as u64)] };
+    // The axes of the flat values have their size even where no value is.
+    let inner = last_ragged(&x.ty.dims).map_or(0, |last| last + 1);
     call.one(Type::tensor(dtype.clone(), dims), move |args| {
         let tensor = x.of(args)?;
-        let sizes = bounding(&tensor, rank)?;
+        let mut sizes = bounding(&tensor, inner)?;
+        sizes.extend(bounding_known(&tensor, &x.ty.dims)?.into_iter().skip(inner));
         let out = int64_leaf((0..args.nrows).flat_map(|r| axes.iter().map(|a| sizes[*a][r]).collect::<Vec<_>>()));
         let out = Tensor::Leaf(crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?);
         if single { Ok(out) } else { Tensor::list(RowPartition::uniform(axes.len(), args.nrows)?, out, None) }
@@ -404,7 +484,9 @@ fn shape(call: &mut Call) -> Bind<ItemKind> {
         return Err(Problem::at(x.span.clone(), "a sparse tensor has a dense_shape").help("dense_shape(x)"));
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(Problem::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)"));
+        return Err(
+            Problem::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)")
+        );
     }
     let rank = x.rank();
     let dtype = call.dtype(1)?.unwrap_or(DType::Int32);

@@ -19,24 +19,104 @@ use arrow_array::{Array, ArrayRef, Int64Array};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["math.unsorted_segment_sum"], "data, segment_ids, num_segments", "Sums of segments.", [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")], |c| unsorted(c, Op::Plain(Reduce::Sum))),
-    function!(["math.unsorted_segment_prod"], "data, segment_ids, num_segments", "Products of segments.", [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")], |c| unsorted(c, Op::Plain(Reduce::Product))),
-    function!(["math.unsorted_segment_max"], "data, segment_ids, num_segments", "Greatest values of segments.", [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")], |c| {
-        unsorted(c, Op::Plain(Reduce::Maximum { infinite: false }))
-    }),
-    function!(["math.unsorted_segment_min"], "data, segment_ids, num_segments", "Least values of segments.", [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")], |c| {
-        unsorted(c, Op::Plain(Reduce::Minimum { infinite: false }))
-    }),
-    function!(["math.unsorted_segment_mean"], "data, segment_ids, num_segments", "Means of segments.", [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")], |c| unsorted(c, Op::Mean)),
-    function!(["math.unsorted_segment_sqrt_n"], "data, segment_ids, num_segments", "Sums of segments by the square root of their size.", [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")], |c| unsorted(c, Op::SqrtN)),
-    function!(["math.segment_sum"], "data, segment_ids", "Sums of runs of equal ids.", [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")], |c| sorted(c, Op::Plain(Reduce::Sum))),
-    function!(["math.segment_prod"], "data, segment_ids", "Products of runs of equal ids.", [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")], |c| sorted(c, Op::Plain(Reduce::Product))),
-    function!(["math.segment_max"], "data, segment_ids", "Greatest values of runs of equal ids.", [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")], |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: false }))),
-    function!(["math.segment_min"], "data, segment_ids", "Least values of runs of equal ids.", [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")], |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: false }))),
-    function!(["math.segment_mean"], "data, segment_ids", "Means of runs of equal ids.", [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")], |c| sorted(c, Op::Mean)),
-    function!(["ragged.row_splits_to_segment_ids"], "splits, out_type=None", "The row of each value.", [("ragged.row_splits_to_segment_ids([0, 2, 2, 3])", "[0, 0, 2]")], to_segment_ids),
-    function!(["ragged.segment_ids_to_row_splits"], "segment_ids, num_segments=None, out_type=None", "The row splits of segments.", [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")], to_row_splits),
-    function!(["ragged.cross"], "inputs", "Every combination of the values of the inputs' rows, joined with _X_.", [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")], cross),
+    function!(
+        ["math.unsorted_segment_sum"],
+        "data, segment_ids, num_segments",
+        "Sums of segments.",
+        [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
+        |c| unsorted(c, Op::Plain(Reduce::Sum))
+    ),
+    function!(
+        ["math.unsorted_segment_prod"],
+        "data, segment_ids, num_segments",
+        "Products of segments.",
+        [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
+        |c| unsorted(c, Op::Plain(Reduce::Product))
+    ),
+    function!(
+        ["math.unsorted_segment_max"],
+        "data, segment_ids, num_segments",
+        "Greatest values of segments.",
+        [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
+        |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false })) }
+    ),
+    function!(
+        ["math.unsorted_segment_min"],
+        "data, segment_ids, num_segments",
+        "Least values of segments.",
+        [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
+        |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false })) }
+    ),
+    function!(
+        ["math.unsorted_segment_mean"],
+        "data, segment_ids, num_segments",
+        "Means of segments.",
+        [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")],
+        |c| unsorted(c, Op::Mean)
+    ),
+    function!(
+        ["math.unsorted_segment_sqrt_n"],
+        "data, segment_ids, num_segments",
+        "Sums of segments by the square root of their size.",
+        [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
+        |c| unsorted(c, Op::SqrtN)
+    ),
+    function!(
+        ["math.segment_sum"],
+        "data, segment_ids",
+        "Sums of runs of equal ids.",
+        [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
+        |c| sorted(c, Op::Plain(Reduce::Sum))
+    ),
+    function!(
+        ["math.segment_prod"],
+        "data, segment_ids",
+        "Products of runs of equal ids.",
+        [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")],
+        |c| sorted(c, Op::Plain(Reduce::Product))
+    ),
+    function!(
+        ["math.segment_max"],
+        "data, segment_ids",
+        "Greatest values of runs of equal ids.",
+        [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
+        |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: false }))
+    ),
+    function!(
+        ["math.segment_min"],
+        "data, segment_ids",
+        "Least values of runs of equal ids.",
+        [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
+        |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: false }))
+    ),
+    function!(
+        ["math.segment_mean"],
+        "data, segment_ids",
+        "Means of runs of equal ids.",
+        [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")],
+        |c| sorted(c, Op::Mean)
+    ),
+    function!(
+        ["ragged.row_splits_to_segment_ids"],
+        "splits, out_type=None",
+        "The row of each value.",
+        [("ragged.row_splits_to_segment_ids([0, 2, 2, 3])", "[0, 0, 2]")],
+        to_segment_ids
+    ),
+    function!(
+        ["ragged.segment_ids_to_row_splits"],
+        "segment_ids, num_segments=None, out_type=None",
+        "The row splits of segments.",
+        [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")],
+        to_row_splits
+    ),
+    function!(
+        ["ragged.cross"],
+        "inputs",
+        "Every combination of the values of the inputs' rows, joined with _X_.",
+        [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")],
+        cross
+    ),
 ];
 
 #[derive(Clone, Copy)]
@@ -89,9 +169,10 @@ fn unsorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
     let ty = Type { dims, ..x.ty.clone() };
     call.one(ty, move |args| {
         let counts = count.of(args)?;
-        let counts = i64s(counts.as_leaf()?)?.iter().enumerate().map(|(r, n)| {
-            usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}")).at_row(r))
-        });
+        let counts = i64s(counts.as_leaf()?)?
+            .iter()
+            .enumerate()
+            .map(|(r, n)| usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}")).at_row(r)));
         let counts = counts.collect::<Result<Vec<_>>>()?;
         reduced(op, &*x.of(args)?, &*ids.of(args)?, ids.rank(), &inner, counts)
     })
@@ -114,7 +195,9 @@ fn sorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
             .map(|record| {
                 let own = &numbers[list.partition().range(record)];
                 if let Some(w) = own.windows(2).find(|w| w[1] < w[0]) {
-                    return Err(Error::data(format!("the ids decrease from {} to {}", w[0], w[1])).at_row(record).help("math.unsorted_segment_* take ids in any order"));
+                    return Err(Error::data(format!("the ids decrease from {} to {}", w[0], w[1]))
+                        .at_row(record)
+                        .help("math.unsorted_segment_* take ids in any order"));
                 }
                 if own.first().is_some_and(|first| *first < 0) {
                     return Err(Error::data("an id is negative").at_row(record));
@@ -169,9 +252,14 @@ fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], co
                     _ => 1.0,
                 };
                 if let Op::Zeroed(_) = op {
-                    let empty: ArrayRef = Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
+                    let empty: ArrayRef =
+                        Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
                     let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &crate::expr::kernels::cast::dtype_of(array)?)?;
-                    let chosen = elementwise::choose(&empty, elementwise::Operand { array: &zero, scalar: true }, elementwise::Operand { array, scalar: false })?;
+                    let chosen = elementwise::choose(
+                        &empty,
+                        elementwise::Operand { array: &zero, scalar: true },
+                        elementwise::Operand { array, scalar: false },
+                    )?;
                     return Ok(Tensor::Leaf(chosen));
                 }
                 let by: ArrayRef = Arc::new(arrow_array::Float64Array::from(n.values().iter().map(|n| divisor(*n)).collect::<Vec<_>>()));
@@ -233,7 +321,10 @@ fn to_row_splits(call: &mut Call) -> Bind<ItemKind> {
             let n = check_count(usize::try_from(wanted).ok().and_then(|n| n.checked_add(out.len() + 1)), record)? - out.len() - 1;
             let mut splits = vec![0i64; n + 1];
             for id in own {
-                let id = usize::try_from(*id).ok().filter(|id| *id < n).ok_or_else(|| Error::data(format!("segment {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
+                let id = usize::try_from(*id)
+                    .ok()
+                    .filter(|id| *id < n)
+                    .ok_or_else(|| Error::data(format!("segment {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
                 splits[id + 1] += 1;
             }
             for i in 0..n {

@@ -22,17 +22,30 @@ pub static FUNCTIONS: &[Function] = &[
         ["gather"],
         "params|x, indices, axis=None, batch_dims=0",
         "The items at these indices of an axis.",
-        [("gather([\"a\", \"b\", \"c\"], [2, 0])", "[\"c\", \"a\"]"), ("gather([[1, 2], [3]], [[1, 0], [0]], batch_dims=1)", "[[2, 1], [3]]")],
+        [
+            ("gather([\"a\", \"b\", \"c\"], [2, 0])", "[\"c\", \"a\"]"),
+            ("gather([[1, 2], [3]], [[1, 0], [0]], batch_dims=1)", "[[2, 1], [3]]")
+        ],
         |c| {
             let axis = c.optional_int(2)?;
             let batch = c.optional_int(3)?.unwrap_or(0);
             gather(c, axis, batch)
         }
     ),
-    function!(["nn.embedding_lookup"], "params, ids|indices", "The rows of a table at these indices.", [("nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")], |c| {
-        gather(c, None, 0)
-    }),
-    function!(["gather_nd"], "params|x, indices, batch_dims=0", "The items at index vectors.", [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")], gather_nd),
+    function!(
+        ["nn.embedding_lookup"],
+        "params, ids|indices",
+        "The rows of a table at these indices.",
+        [("nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")],
+        |c| { gather(c, None, 0) }
+    ),
+    function!(
+        ["gather_nd"],
+        "params|x, indices, batch_dims=0",
+        "The items at index vectors.",
+        [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
+        gather_nd
+    ),
     function!(
         ["ragged.boolean_mask", "boolean_mask"],
         "data|x, mask",
@@ -89,7 +102,10 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> Bind<ItemKind> {
     }
     let indices = call.integers(1)?;
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
-    let batch = usize::try_from(batch).ok().filter(|b| *b <= indices.rank() && *b < x.rank().max(1)).ok_or_else(|| call.problem(format!("batch_dims {batch} is out of range")))?;
+    let batch = usize::try_from(batch)
+        .ok()
+        .filter(|b| *b <= indices.rank() && *b < x.rank().max(1))
+        .ok_or_else(|| call.problem(format!("batch_dims {batch} is out of range")))?;
     let axis = call.axis(2, axis.unwrap_or(batch as i64), x.rank())?;
     if axis < batch {
         return Err(call.problem(format!("axis {axis} lies above batch_dims {batch}")));
@@ -175,7 +191,8 @@ fn gather_nd(call: &mut Call) -> Bind<ItemKind> {
             for vector in whole.range(record) {
                 let mut at = record;
                 for (axis, partition) in axes.iter().enumerate() {
-                    let index = index_in(flat[vector * depth + axis], partition.row_length(at)).map_err(|e| e.on_axis(axis).at_row(record))?;
+                    let index =
+                        index_in(flat[vector * depth + axis], partition.row_length(at)).map_err(|e| e.on_axis(axis).at_row(record))?;
                     at = partition.start(at) + index;
                 }
                 places.push(at);
@@ -188,7 +205,8 @@ fn gather_nd(call: &mut Call) -> Bind<ItemKind> {
 fn mask_of(call: &mut Call, i: usize) -> Bind<Arg> {
     let mask = call.tensor(i)?;
     if mask.dtype()? != &DType::Bool {
-        return Err(Problem::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty)).help("compare: x > 0"));
+        return Err(Problem::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty))
+            .help("compare: x > 0"));
     }
     Ok(mask)
 }
@@ -286,9 +304,10 @@ fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]
             let mut out = vec![Vec::new(); n];
             for value in whole.range(record) {
                 let id = ids[value];
-                let id = usize::try_from(id).ok().filter(|id| *id < n).ok_or_else(|| {
-                    Error::data(format!("partition {id} is not in 0 ... {}", n as i64 - 1)).at_row(record)
-                })?;
+                let id = usize::try_from(id)
+                    .ok()
+                    .filter(|id| *id < n)
+                    .ok_or_else(|| Error::data(format!("partition {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
                 out[id].push(value);
             }
             Ok(out)
@@ -303,7 +322,10 @@ fn dynamic_partition(call: &mut Call) -> Bind<ItemKind> {
         return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
     let n = call.int(2)?;
-    let n = usize::try_from(n).ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| call.problem(format!("{n} is no number of partitions")))?;
+    let n = usize::try_from(n)
+        .ok()
+        .filter(|n| (1..=10_000).contains(n))
+        .ok_or_else(|| call.problem(format!("{n} is no number of partitions")))?;
     let mut ty = x.ty.clone();
     ty.dims.splice(0..levels, [Dim::UNIFORM]);
     call.several(vec![ty; n], move |args| {

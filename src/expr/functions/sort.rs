@@ -21,9 +21,27 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["sort"], "values|x, axis=-1, direction=\"ASCENDING\"", "The values of each row in order.", [("sort([[3, 1], [2]])", "[[1, 3], [2]]")], |c| ordered(c, false)),
-    function!(["argsort"], "values|x, axis=-1, direction=\"ASCENDING\", stable=False", "The indices that put each row in order.", [("argsort([3, 1, 2])", "[1, 2, 0]")], |c| ordered(c, true)),
-    function!(["math.top_k", "top_k", "nn.top_k"], "input|x, k=1, sorted=True", "The k greatest values of each row, and their indices.", [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")], top_k),
+    function!(
+        ["sort"],
+        "values|x, axis=-1, direction=\"ASCENDING\"",
+        "The values of each row in order.",
+        [("sort([[3, 1], [2]])", "[[1, 3], [2]]")],
+        |c| ordered(c, false)
+    ),
+    function!(
+        ["argsort"],
+        "values|x, axis=-1, direction=\"ASCENDING\", stable=False",
+        "The indices that put each row in order.",
+        [("argsort([3, 1, 2])", "[1, 2, 0]")],
+        |c| ordered(c, true)
+    ),
+    function!(
+        ["math.top_k", "top_k", "nn.top_k"],
+        "input|x, k=1, sorted=True",
+        "The k greatest values of each row, and their indices.",
+        [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")],
+        top_k
+    ),
     function!(
         ["math.bincount", "bincount"],
         "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
@@ -31,10 +49,34 @@ pub static FUNCTIONS: &[Function] = &[
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
     ),
-    function!(["nn.softmax"], "logits|x, axis=-1", "Exponentials of each row, scaled to a sum of 1.", [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")], softmax),
-    function!(["math.cumsum", "cumsum"], "x, axis=0, exclusive=False, reverse=False", "Running sums of each row.", [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")], cumsum),
-    function!(["argmax", "math.argmax"], "input|x, axis=0", "The index of the greatest value of each row.", [("argmax([3, 7, 7])", "1")], |c| arg_extreme(c, Ordering::Greater)),
-    function!(["argmin", "math.argmin"], "input|x, axis=0", "The index of the least value of each row.", [("argmin([3, 1, 2])", "1")], |c| arg_extreme(c, Ordering::Less)),
+    function!(
+        ["nn.softmax"],
+        "logits|x, axis=-1",
+        "Exponentials of each row, scaled to a sum of 1.",
+        [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
+        softmax
+    ),
+    function!(
+        ["math.cumsum", "cumsum"],
+        "x, axis=0, exclusive=False, reverse=False",
+        "Running sums of each row.",
+        [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")],
+        cumsum
+    ),
+    function!(
+        ["argmax", "math.argmax"],
+        "input|x, axis=0",
+        "The index of the greatest value of each row.",
+        [("argmax([3, 7, 7])", "1")],
+        |c| arg_extreme(c, Ordering::Greater)
+    ),
+    function!(
+        ["argmin", "math.argmin"],
+        "input|x, axis=0",
+        "The index of the least value of each row.",
+        [("argmin([3, 1, 2])", "1")],
+        |c| arg_extreme(c, Ordering::Less)
+    ),
 ];
 
 /// Compares two flat values of any dtype that has an order.
@@ -156,7 +198,9 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
         for row in 0..partition.nrows() {
             let range = partition.range(row);
             if range.len() < k {
-                return Err(Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record_of(&tensor, axis, row)));
+                return Err(
+                    Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record_of(&tensor, axis, row))
+                );
             }
             let mut line: Vec<usize> = range.clone().collect();
             line.sort_by(|a, b| order(*b, *a));
@@ -194,7 +238,9 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     }
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {
-        (Some(w), _) if !w.dtype()?.is_number() => return Err(Problem::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty))),
+        (Some(w), _) if !w.dtype()?.is_number() => {
+            return Err(Problem::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty)));
+        }
         (Some(w), _) => w.dtype()?.clone(),
         (None, dtype) => dtype.unwrap_or(DType::Int32),
     };
