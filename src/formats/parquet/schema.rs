@@ -9,14 +9,16 @@ use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::{Form, to_arrow_field};
-use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
-/// The schema of an output in its three forms.
+/// The schema of an output in its forms.
 pub struct Layout {
-    /// As encoded from memory.
+    /// As in memory.
+    pub memory: Vec<ArrowField>,
+    /// As encoded: the same, but for times that Parquet does not have.
     pub wide: SchemaRef,
     /// As stored in the file.
     pub standard: SchemaRef,
@@ -30,22 +32,56 @@ impl Layout {
         if schema.fields.is_empty() {
             return Err(Error::usage("records without fields; Parquet needs one column at least"));
         }
-        let (mut wide, mut standard) = (Vec::new(), Vec::new());
+        let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
         for field in &schema.fields {
             check(field).map_err(|e| e.in_field(quoted(&field.name)))?;
-            let arrow = to_arrow_field(field, Form { wide: true, tensor_types })?;
+            let memory = to_arrow_field(field, Form { wide: true, tensor_types })?;
+            let arrow = stored(&memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
-            ArrowSchemaConverter::new().convert(&alone).map_err(|e| {
+            converter().convert(&alone).map_err(|e| {
                 Error::usage(format!("Parquet has no type for {}: {}", field.ty, lifted(e).message()))
                     .in_field(quoted(&field.name))
                     .help("leave it out with drop, or write Arrow with --to arrow-file")
             })?;
+            memories.push(memory);
             wide.push(arrow);
-            standard.push(to_arrow_field(field, Form { wide: false, tensor_types })?);
+            standard.push(stored(&to_arrow_field(field, Form { wide: false, tensor_types })?));
         }
         let wide = Arc::new(ArrowSchema::new(wide));
-        let parquet = ArrowSchemaConverter::new().schema_root("schema").convert(&wide).map_err(lifted)?;
-        Ok(Layout { wide, standard: Arc::new(ArrowSchema::new(standard)), parquet })
+        let parquet = converter().schema_root("schema").convert(&wide).map_err(lifted)?;
+        Ok(Layout { memory: memories, wide, standard: Arc::new(ArrowSchema::new(standard)), parquet })
+    }
+}
+
+/// Lists and maps are named as the specification has them; dates in milliseconds become dates.
+fn converter() -> ArrowSchemaConverter<'static> {
+    ArrowSchemaConverter::new().with_coerce_types(true)
+}
+
+/// The field as it is stored: Parquet has no times in seconds, milliseconds take their place.
+fn stored(field: &ArrowField) -> ArrowField {
+    field.clone().with_data_type(changed(field.data_type(), &|ty| match ty {
+        DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
+        DataType::Timestamp(TimeUnit::Second, zone) => Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone())),
+        _ => None,
+    }))
+}
+
+/// A type with some types inside it, or itself, changed.
+fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> DataType {
+    let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(changed(f.data_type(), change)));
+    if let Some(other) = change(ty) {
+        return other;
+    }
+    match ty {
+        DataType::List(f) => DataType::List(field(f)),
+        DataType::LargeList(f) => DataType::LargeList(field(f)),
+        DataType::ListView(f) => DataType::ListView(field(f)),
+        DataType::LargeListView(f) => DataType::LargeListView(field(f)),
+        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(field(f), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect()),
+        DataType::Map(f, sorted) => DataType::Map(field(f), *sorted),
+        other => other.clone(),
     }
 }
 
@@ -65,18 +101,15 @@ fn check(field: &Field) -> Result<()> {
 
 /// The same field with 64-bit offsets, dictionaries as their values.
 pub fn widened(field: &ArrowField) -> ArrowField {
-    field.clone().with_data_type(wide_type(field.data_type()))
-}
-
-fn wide_type(ty: &DataType) -> DataType {
-    let item = |f: &FieldRef| Arc::new(widened(f));
-    match ty {
-        DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
-        DataType::Binary | DataType::BinaryView => DataType::LargeBinary,
-        DataType::List(f) | DataType::LargeList(f) | DataType::ListView(f) | DataType::LargeListView(f) => DataType::LargeList(item(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(item(f), *size),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(item).collect()),
-        DataType::Dictionary(_, values) => wide_type(values),
-        other => other.clone(),
-    }
+    let inner = |f: &FieldRef| Arc::new(widened(f));
+    let ty = changed(field.data_type(), &|ty| match ty {
+        DataType::Utf8 | DataType::Utf8View => Some(DataType::LargeUtf8),
+        DataType::Binary | DataType::BinaryView => Some(DataType::LargeBinary),
+        DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) => Some(DataType::LargeList(inner(f))),
+        DataType::Dictionary(_, values) => Some(widened(&ArrowField::new("", values.as_ref().clone(), true)).data_type().clone()),
+        // Carried as it is.
+        DataType::Map(..) => Some(ty.clone()),
+        _ => None,
+    });
+    field.clone().with_data_type(ty)
 }

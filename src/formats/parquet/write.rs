@@ -10,7 +10,9 @@ use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::Schema;
 use crate::tensor::arrow::to_arrow;
-use arrow_schema::SchemaRef;
+use arrow_array::Array;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{Field, SchemaRef};
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
@@ -34,6 +36,7 @@ pub struct ParquetWriter {
 }
 
 struct GroupEncoder {
+    memory: Vec<Field>,
     schema: SchemaRef,
     columns: ArrowRowGroupWriterFactory,
 }
@@ -57,6 +60,7 @@ impl ParquetWriter {
             .set_compression(compression)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_max_row_group_row_count(None)
+            .set_coerce_types(true)
             .set_created_by(concat!("tatter ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         add_encoded_arrow_schema_to_metadata(&layout.standard, &mut properties);
@@ -64,7 +68,7 @@ impl ParquetWriter {
         // The factory takes what it needs from a writer; this one writes to nowhere.
         let nowhere = SerializedFileWriter::new(std::io::sink(), layout.parquet.root_schema_ptr(), properties.clone()).map_err(lifted)?;
         let columns = ArrowRowGroupWriterFactory::new(&nowhere, layout.wide.clone());
-        let encoder = Arc::new(GroupEncoder { schema: layout.wide.clone(), columns });
+        let encoder = Arc::new(GroupEncoder { memory: layout.memory.clone(), schema: layout.wide.clone(), columns });
         Ok(ParquetWriter { encoder, properties, layout, rows: options.row_group_rows.unwrap_or(ROWS).max(1), file: None })
     }
 
@@ -80,10 +84,14 @@ impl Encode for GroupEncoder {
         }
         let mut writers = self.columns.create_column_writers(0).map_err(lifted)?.into_iter();
         let mut done = Vec::with_capacity(writers.len());
-        for (column, field) in chunk.columns.into_iter().zip(self.schema.fields()) {
+        for ((column, memory), field) in chunk.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
             let in_field = |e: Error| e.in_field(quoted(field.name()));
-            let array = to_arrow(&column, field).map_err(in_field)?;
+            let mut array = to_arrow(&column, memory).map_err(in_field)?;
             drop(column);
+            if array.data_type() != field.data_type() {
+                let strict = CastOptions { safe: false, ..Default::default() };
+                array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
+            }
             for leaf in compute_leaves(field, &array).map_err(lifted).map_err(in_field)? {
                 let mut writer = writers.next().ok_or_else(|| Error::data("internal: more leaves than columns"))?;
                 writer.write(&leaf).map_err(lifted).map_err(in_field)?;

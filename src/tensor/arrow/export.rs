@@ -127,6 +127,13 @@ fn sparse_array(sparse: &Sparse, field: &Field) -> Result<ArrayRef> {
 /// The first `levels` axes as one partition, and the values below.
 fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
     let (partitions, below) = tensor.levels(levels)?;
+    let mut level = tensor.as_list()?;
+    for _ in 1..levels {
+        level = level.values().as_list()?;
+        if level.validity().is_some() {
+            return Err(Error::data("a null row inside a tensor: the tensor extension types have none").help("write without --tensor-types"));
+        }
+    }
     let mut partitions = partitions.into_iter();
     let first = partitions.next().cloned().ok_or_else(|| Error::data("internal: a scalar is no tensor of known rank"))?;
     Ok((partitions.fold(first, |outer, inner| outer.merge(inner)), below.clone()))

@@ -72,10 +72,10 @@ pub fn dims(tensor: &TensorType) -> Vec<Dim> {
 }
 
 /// The field of a dense type as a tensor extension type over `item`; `None` for any other type: scalars,
-/// ragged, structured and sparse tensors, tensors with nulls inside.
+/// ragged, structured and sparse tensors.
 pub fn write(name: &str, ty: &Type, item: Arc<Field>) -> Option<Field> {
     let Element::Value(dtype) = &ty.element else { return None };
-    if ty.dims.is_empty() || ty.is_ragged() || ty.with_nulls || matches!(dtype, DType::Arrow(_) | DType::Null | DType::Json) {
+    if ty.dims.is_empty() || ty.is_ragged() || matches!(dtype, DType::Arrow(_) | DType::Null | DType::Json) {
         return None;
     }
     let sizes: Vec<Option<u64>> = ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect();

@@ -32,7 +32,7 @@ pub struct Form {
 pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
     let ty = &field.ty;
     let arrow = match form.tensor_types {
-        true => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), false))),
+        true => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls))),
         false => None,
     };
     let arrow = match arrow {
