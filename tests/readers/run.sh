@@ -11,5 +11,5 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
     cp "$here/requirements.txt" "$venv/requirements.txt"
 fi
-export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
+export TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 exec "$venv/bin/python" "$here/suite.py" "$tatter" "$@"

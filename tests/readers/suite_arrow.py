@@ -3,6 +3,7 @@ import decimal
 import datetime
 import io
 import json
+import re
 
 import awkward as ak
 import duckdb
@@ -14,7 +15,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from harness import as_json, expect
-from tables import LEAVES, Tables, json_rows, without
+from tables import LEAVES, Tables, contains, json_rows, without
 
 SEEDS = range(12)
 
@@ -35,14 +36,17 @@ def read_parquet(reader, path):
     return ak.from_parquet(path).to_list()
 
 
-#: What a reader cannot read at all in Parquet (not what it reads wrongly).
-UNREAD = {
-    "pyarrow": lambda ty: False,
-    "pandas": lambda ty: False,
-    "polars": lambda ty: False,
-    "duckdb": lambda ty: False,
-    "awkward": lambda ty: False,
-}
+def fixed_in_struct(ty):
+    """PyArrow refuses these in Parquet, its own files too, as soon as the structure is null: "Expected all lists to be of size"."""
+    return pa.types.is_struct(ty) and contains(ty, pa.types.is_fixed_size_list)
+
+
+def nothing(ty):
+    return False
+
+
+#: What a reader cannot read at all in Parquet, whoever has written it.
+UNREAD = {"pyarrow": fixed_in_struct, "pandas": fixed_in_struct, "polars": nothing, "duckdb": nothing, "awkward": fixed_in_struct}
 
 
 def table_from_ipc(path, how):
@@ -68,7 +72,7 @@ def written(harness):
         for codec in ["zstd", "snappy", "none", "gzip", "lz4"][: 5 if seed < 2 else 1]:
             out = harness.path(f"w{seed}-{codec}.parquet")
             harness.check(f"arrow stream -> parquet {codec}, seed {seed}", lambda: harness.run("convert", source, "-o", out, "--compression", codec, "--row-group-rows", 17))
-            harness.check(f"types and values in pyarrow, {codec}, seed {seed}", lambda: same_table(pq.read_table(out), table))
+            harness.check(f"types and values in pyarrow, {codec}, seed {seed}", lambda: same_table(readable(pq.read_table, out, table), without(table, fixed_in_struct)))
         for reader, unread in UNREAD.items():
             part, out = without(table, unread), harness.path(f"w{seed}-{reader}.parquet")
             if part.num_columns == 0:
@@ -88,7 +92,11 @@ def written(harness):
                 same_table(table_from_ipc(out, how), table)
 
             harness.check(f"arrow {how} {codec}, seed {seed}", check)
-        harness.check(f"feather in polars, seed {seed}", lambda: expect(pl.read_ipc(harness.path(f"w{seed}-o.arrow"), use_pyarrow=False, memory_map=False).to_dicts(), rows))
+        harness.check(f"feather in polars, seed {seed}", lambda: expect(pl.read_ipc(open(harness.path(f"w{seed}-o.arrow"), "rb")).to_dicts(), rows))
+
+
+def readable(read, path, table):
+    return read(path, columns=without(table, fixed_in_struct).column_names)
 
 
 def same_table(found, expected):
@@ -99,7 +107,8 @@ def same_table(found, expected):
 
 def described(schema):
     """Names, types, nullability. tatter's `with nulls` says of all levels inside at once that they may be null."""
-    return [[f.name, str(f.type).replace(" not null", "").replace("item:", "element:"), f.nullable] for f in schema]
+    text = lambda ty: re.sub(r" \('\w+'\)", "", str(ty)).replace(" not null", "").replace("item:", "element:")
+    return [[f.name, text(f.type), f.nullable] for f in schema]
 
 
 def read(harness):

@@ -244,10 +244,21 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
         DType::Bytes => View::Bytes(array.as_binary::<i64>()),
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
         DType::Arrow(_) => {
-            let texts = arrow_cast::cast(array, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()).in_field(path))?;
+            let texts = arrow_cast::cast(&in_utc(array)?, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()).in_field(path))?;
             View::Foreign(texts.as_string::<i64>().clone())
         }
     })
+}
+
+/// Timestamps of a named time zone are written in UTC: the zone's rules are not at hand.
+fn in_utc(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Timestamp(unit, Some(_)) => {
+            let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
+            arrow_cast::cast(array, &utc).map_err(|e| Error::data(e.to_string()))
+        }
+        _ => Ok(array.clone()),
+    }
 }
 
 impl<'a> Object<'a> {

@@ -105,7 +105,9 @@ pub fn widened(field: &ArrowField) -> ArrowField {
     let ty = changed(field.data_type(), &|ty| match ty {
         DataType::Utf8 | DataType::Utf8View => Some(DataType::LargeUtf8),
         DataType::Binary | DataType::BinaryView => Some(DataType::LargeBinary),
-        DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) => Some(DataType::LargeList(inner(f))),
+        DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) => {
+            Some(DataType::LargeList(inner(f)))
+        }
         DataType::Dictionary(_, values) => Some(widened(&ArrowField::new("", values.as_ref().clone(), true)).data_type().clone()),
         // Carried as it is.
         DataType::Map(..) => Some(ty.clone()),

@@ -131,7 +131,9 @@ fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
     for _ in 1..levels {
         level = level.values().as_list()?;
         if level.validity().is_some() {
-            return Err(Error::data("a null row inside a tensor: the tensor extension types have none").help("write without --tensor-types"));
+            return Err(
+                Error::data("a null row inside a tensor: the tensor extension types have none").help("write without --tensor-types")
+            );
         }
     }
     let mut partitions = partitions.into_iter();
