@@ -330,20 +330,14 @@ mod tests {
             (b"\xef\xbb\xbfa\r\n\nc\r\r\n", None, "", &[("a", 1), ("", 2), ("c\r", 3)], &[]),
             (b"a\nb\nc\nd\n", Some(3), "", &[("a", 1), ("b", 2), ("c", 3)], &[]),
             (b"a\nb\nc\nd\n", Some(0), "", &[], &[]),
-            (
-                b"a\nb\xff\nc\n",
-                None,
-                "",
-                &[("a", 1), ("c", 3)],
-                &["x: record 2 (line 2, column 2, byte 2): text: these bytes are no UTF-8"],
-            ),
+            (b"a\nb\xff\nc\n", None, "", &[("a", 1), ("c", 3)], &["x: record 2 (line 2, column 2): text: these bytes are no UTF-8"]),
             (b"b\xff\n", None, "line: bytes from text", &[("[98, 255]", 1)], &[]),
             (
                 b"a\n0123456789012345678901234567890\nc\n",
                 None,
                 "",
                 &[("a", 1), ("c", 3)],
-                &["x: record 2 (line 2, byte 2): text: the line has 31 bytes, more than 20"],
+                &["x: record 2 (line 2): text: the line has 31 bytes, more than 20"],
             ),
         ];
         for (text, records, declared, expected, errors) in cases {
