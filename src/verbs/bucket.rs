@@ -57,8 +57,8 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
     let numbers = numbers(text)?;
-    match numbers.windows(2).find(|w| w[1] <= w[0]) {
-        Some(w) => Err(Error::usage(format!("boundaries increase, but {} follows {}", w[1], w[0]))),
+    match numbers.windows(2).find(|w| w[1] < w[0]) {
+        Some(w) => Err(Error::usage(format!("boundaries must not decrease, but {} follows {}", w[1], w[0]))),
         None => Ok(Numbers(numbers)),
     }
 }

@@ -44,6 +44,21 @@ const CHAINS: &[&str] = &[
     "count",
     "show",
     "schema",
+    "shard 1/2",
+    "sample 3",
+    "sample 0.5",
+    "shuffle",
+    "shuffle --buffer 2",
+    "batch all --max-values a=3",
+    "to-dense --lengths --mask --side left --multiple-of 3",
+    "to-dense -f a --shape a=[max]",
+    "to-sparse",
+    "to-sparse then batch 2 then from-sparse",
+    "from-dense --padding 0",
+    "partition a --uniform 1",
+    "decompose a --encoding row_splits",
+    "sort --by a",
+    "bucket --by a --boundaries 0 --batch-sizes 2,1",
 ];
 
 /// Two verbs of which the second works on what the first gives.

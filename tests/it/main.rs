@@ -15,3 +15,4 @@ mod readme;
 mod tatter;
 mod tfexample;
 mod tfrecord;
+mod verbs;

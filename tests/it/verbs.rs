@@ -1,0 +1,392 @@
+//! A slow, plain reference of each verb of shape, over nested JSON values, and the laws between verbs.
+
+use crate::tatter::{Outcome, tatter};
+use proptest::prelude::*;
+use proptest::strategy::BoxedStrategy;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Runs verbs, one argument each, over records under a schema.
+fn run(verbs: &[&str], schema: &str, records: &[Value]) -> Outcome {
+    let input: Vec<u8> = records.iter().flat_map(|r| format!("{r}\n").into_bytes()).collect();
+    let options = ["--from", "jsonl", "--schema", schema];
+    tatter(&[verbs, &options].concat(), &input)
+}
+
+/// The records that a run which must succeed prints.
+fn records(outcome: &Outcome) -> Vec<Value> {
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Any ragged value of that many axes, with empty rows in every place.
+fn ragged(rank: usize) -> BoxedStrategy<Value> {
+    if rank == 0 {
+        return (-9i64..10).prop_map(Value::from).boxed();
+    }
+    prop::collection::vec(ragged(rank - 1), 0..4).prop_map(Value::from).boxed()
+}
+
+/// `int64[?, (?), (?)]`.
+fn ragged_type(rank: usize) -> String {
+    let dims: Vec<&str> = (0..rank).map(|axis| if axis == 0 { "?" } else { "(?)" }).collect();
+    if rank == 0 { "int64".to_owned() } else { format!("int64[{}]", dims.join(", ")) }
+}
+
+/// Records of one field `x` of a random rank, and its type.
+fn fields(ranks: std::ops::Range<usize>) -> impl Strategy<Value = (usize, Vec<Value>)> {
+    ranks.prop_flat_map(|rank| {
+        let record = ragged(rank).prop_map(|x| json!({ "x": x }));
+        (Just(rank), prop::collection::vec(record, 0..7))
+    })
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap()
+}
+
+fn map_x(records: &[Value], change: impl Fn(&Value) -> Value) -> Vec<Value> {
+    records.iter().map(|r| json!({ "x": change(&r["x"]) })).collect()
+}
+
+/// All records of a batch, field by field.
+fn stacked(batch: &[Value]) -> Value {
+    let names: Vec<String> = batch[0].as_object().unwrap().keys().cloned().collect();
+    let column = |name: &String| (name.clone(), batch.iter().map(|r| r[name].clone()).collect());
+    Value::Object(names.iter().map(column).collect())
+}
+
+/// The longest row along each axis.
+fn bounds(value: &Value, rank: usize) -> Vec<usize> {
+    let mut sizes = vec![0; rank];
+    fn walk(value: &Value, sizes: &mut [usize]) {
+        if let Some((size, inner)) = sizes.split_first_mut() {
+            *size = (*size).max(list(value).len());
+            list(value).iter().for_each(|item| walk(item, inner));
+        }
+    }
+    walk(value, &mut sizes);
+    sizes
+}
+
+fn zeros(sizes: &[usize], zero: &Value) -> Value {
+    match sizes.split_first() {
+        None => zero.clone(),
+        Some((size, inner)) => vec![zeros(inner, zero); *size].into(),
+    }
+}
+
+fn padded(value: &Value, sizes: &[usize], zero: &Value, left: bool) -> Value {
+    let Some((size, inner)) = sizes.split_first() else { return value.clone() };
+    let mut items: Vec<Value> = list(value).iter().take(*size).map(|item| padded(item, inner, zero, left)).collect();
+    while items.len() < *size {
+        let place = if left { 0 } else { items.len() };
+        items.insert(place, zeros(inner, zero));
+    }
+    items.into()
+}
+
+/// Rows of `axis + 1` levels flattened: `outer ..= inner` merged.
+fn merged(value: &Value, outer: usize, inner: usize) -> Value {
+    if outer > 0 {
+        return list(value).iter().map(|item| merged(item, outer - 1, inner - 1)).collect();
+    }
+    if inner == 0 {
+        return value.clone();
+    }
+    list(value).iter().flat_map(|item| list(&merged(item, 0, inner - 1)).clone()).collect()
+}
+
+fn sparse(value: &Value, rank: usize) -> Value {
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    fn walk(value: &Value, rank: usize, index: &mut Vec<usize>, indices: &mut Vec<Value>, values: &mut Vec<Value>) {
+        if index.len() == rank {
+            indices.push(json!(index));
+            values.push(value.clone());
+            return;
+        }
+        for (i, item) in list(value).iter().enumerate() {
+            index.push(i);
+            walk(item, rank, index, indices, values);
+            index.pop();
+        }
+    }
+    walk(value, rank, &mut Vec::new(), &mut indices, &mut values);
+    json!({ "indices": indices, "values": values, "dense_shape": bounds(value, rank) })
+}
+
+/// The lengths of all rows along each axis behind the first, in order.
+fn row_lengths(value: &Value, rank: usize) -> Vec<Vec<usize>> {
+    let mut rows: Vec<&Value> = list(value).iter().collect();
+    let mut levels = Vec::new();
+    for _ in 1..rank {
+        levels.push(rows.iter().map(|row| list(row).len()).collect());
+        rows = rows.iter().flat_map(|row| list(row)).collect();
+    }
+    levels
+}
+
+fn encoded(lengths: &[usize], encoding: &str) -> Vec<usize> {
+    let mut splits = vec![0];
+    lengths.iter().for_each(|n| splits.push(splits[splits.len() - 1] + n));
+    match encoding {
+        "row_lengths" | "lod" => lengths.to_vec(),
+        "row_splits" | "lod_offsets" => splits,
+        "row_starts" => splits[..lengths.len()].to_vec(),
+        "row_limits" => splits[1..].to_vec(),
+        _ => lengths.iter().enumerate().flat_map(|(row, n)| vec![row; *n]).collect(),
+    }
+}
+
+const ENCODINGS: [&str; 7] = ["row_lengths", "row_splits", "row_starts", "row_limits", "value_rowids", "lod", "lod_offsets"];
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(32);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn batches_are_stacked_records((rank, data) in fields(0..4), n in 1usize..5, drop in any::<bool>()) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let n_text = n.to_string();
+        let mut verbs = vec!["batch", &n_text];
+        if drop { verbs.push("--drop-remainder"); }
+        let want: Vec<Value> = data.chunks(n).filter(|c| !drop || c.len() == n).map(stacked).collect();
+        prop_assert_eq!(records(&run(&verbs, &schema, &data)), want);
+    }
+
+    #[test]
+    fn batches_by_content_lose_nothing((rank, data) in fields(1..4), most in 1usize..12, n in 1usize..5) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let (limit, n_text) = (format!("x={most}"), n.to_string());
+        let nvals = |r: &Value| list(&merged(&r["x"], 0, rank - 1)).len();
+        let mut batches: Vec<Vec<Value>> = Vec::new();
+        for record in &data {
+            match batches.last_mut() {
+                Some(open) if open.len() < n && open.iter().map(nvals).sum::<usize>() + nvals(record) <= most => open.push(record.clone()),
+                _ => batches.push(vec![record.clone()]),
+            }
+        }
+        let want: Vec<Value> = batches.iter().map(|b| stacked(b)).collect();
+        prop_assert_eq!(records(&run(&["batch", &n_text, "--max-values", &limit, "--chunk-rows", "2"], &schema, &data)), want);
+    }
+
+    #[test]
+    fn padding_fills_and_cuts((rank, data) in fields(1..5), left in any::<bool>(), given in prop::collection::vec(0usize..4, 5), open in prop::collection::vec(0..3u8, 5)) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let sizes: Vec<String> = (0..rank).map(|axis| match open[axis] {
+            0 => "?".to_owned(),
+            1 => format!("<={}", given[axis]),
+            _ => given[axis].to_string(),
+        }).collect();
+        let shape = format!("x=[{}]", sizes.join(", "));
+        let side = if left { "left" } else { "right" };
+        let outcome = run(&["to-dense", "--shape", &shape, "--default", "x=77", "--side", side], &schema, &data);
+        let want = map_x(&data, |x| {
+            let found = bounds(x, rank);
+            let sizes: Vec<usize> = (0..rank).map(|axis| match open[axis] {
+                0 => found[axis],
+                1 => found[axis].min(given[axis]),
+                _ => given[axis],
+            }).collect();
+            padded(x, &sizes, &json!(77), left)
+        });
+        prop_assert_eq!(records(&outcome), want, "{}", shape);
+    }
+
+    #[test]
+    fn padded_batches_are_as_wide_as_their_longest((rank, data) in fields(0..4), n in 1usize..5) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let want: Vec<Value> = data.chunks(n).map(|batch| {
+            let x = stacked(batch)["x"].clone();
+            json!({ "x": padded(&x, &bounds(&x, rank + 1), &json!(0), false) })
+        }).collect();
+        prop_assert_eq!(records(&run(&["padded-batch", &n.to_string()], &schema, &data)), want);
+    }
+
+    #[test]
+    fn lengths_take_padding_back((rank, data) in fields(1..6), left in any::<bool>()) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let side = if left { "left" } else { "right" };
+        let names: Vec<String> = (1..rank).map(|axis| if rank == 2 { "x/lengths".to_owned() } else { format!("x/lengths_{axis}") }).collect();
+        let lengths = names.join(",");
+        let mut verbs = vec!["to-dense", "--lengths", "--mask", "--side", side, "then", "from-dense", "-f", "x", "--lengths", &lengths, "--side", side, "then", "select", "x"];
+        if rank == 1 {
+            // A vector is dense already.
+            verbs = vec!["to-dense", "--lengths"];
+        }
+        prop_assert_eq!(records(&run(&verbs, &schema, &data)), data);
+    }
+
+    #[test]
+    fn trailing_padding_is_stripped((rank, data) in fields(1..4)) {
+        let schema = format!("x: {}", ragged_type(rank));
+        fn strip(x: &Value, axis: usize) -> Value {
+            if axis > 0 {
+                return list(x).iter().map(|row| strip(row, axis - 1)).collect();
+            }
+            let zero = |item: &Value| { let flat = item.to_string().replace(['[', ']', ','], " "); flat.split_whitespace().all(|n| n == "0") };
+            let kept = list(x).iter().rposition(|item| !zero(item)).map_or(0, |last| last + 1);
+            list(x)[..kept].iter().cloned().collect()
+        }
+        let want = map_x(&data, |x| strip(x, if rank == 1 { 0 } else { 1 }));
+        prop_assert_eq!(records(&run(&words("from-dense --padding 0"), &schema, &data)), want);
+    }
+
+    #[test]
+    fn sparse_tensors_hold_every_value((rank, data) in fields(1..5)) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let out = records(&run(&["to-sparse"], &schema, &data));
+        prop_assert_eq!(&out, &map_x(&data, |x| sparse(x, rank)));
+        if rank <= 2 {
+            prop_assert_eq!(records(&run(&words("to-sparse then from-sparse"), &schema, &data)), data.clone());
+        }
+        let dense = map_x(&data, |x| padded(x, &bounds(x, rank), &json!(0), false));
+        prop_assert_eq!(records(&run(&words("to-sparse then to-dense"), &schema, &data)), dense);
+    }
+
+    #[test]
+    fn merged_axes_are_flattened((rank, data) in fields(2..6), a in 0usize..5, b in 0usize..5) {
+        let (outer, inner) = (a.min(b) % rank, a.max(b) % rank);
+        let (outer, inner) = (outer.min(inner), outer.max(inner));
+        let schema = format!("x: {}", ragged_type(rank));
+        // From the end, too.
+        let from_end = (inner as i64 - rank as i64).to_string();
+        let outcome = run(&["merge-dims", "x", &outer.to_string(), &from_end], &schema, &data);
+        prop_assert_eq!(records(&outcome), map_x(&data, |x| merged(x, outer, inner)));
+    }
+
+    #[test]
+    fn a_partition_takes_merging_back((rank, data) in fields(2..5), keep in any::<bool>(), encoding in prop::sample::select(&ENCODINGS[..5])) {
+        let with_rows: Vec<Value> = data.iter().map(|r| {
+            let lengths = row_lengths(&r["x"], rank)[0].clone();
+            json!({ "x": r["x"], "g": encoded(&lengths, encoding), "n": lengths.len() })
+        }).collect();
+        let schema = format!("x: {}; g: int64[?]; n: int64", ragged_type(rank));
+        let option = format!("--{}", encoding.replace('_', "-"));
+        let mut verbs = vec!["merge-dims", "x", "0", "1", "then", "partition", "x", &option, "g"];
+        if encoding == "value_rowids" { verbs.extend(["--nrows", "n"]); }
+        if keep { verbs.push("--keep"); }
+        let kept = verbs.clone();
+        let back = records(&run(&kept, &schema, &with_rows));
+        let xs: Vec<Value> = map_x(&back, Clone::clone);
+        prop_assert_eq!(xs, data);
+        prop_assert!(back.iter().all(|r| r.get("g").is_some() == keep));
+    }
+
+    #[test]
+    fn compose_takes_decompose_back((rank, data) in fields(2..6), encoding in prop::sample::select(&ENCODINGS)) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let parts = records(&run(&["decompose", "x", "--encoding", encoding], &schema, &data));
+        for (record, parts) in data.iter().zip(&parts) {
+            prop_assert_eq!(&parts["x/values"], &merged(&record["x"], 0, rank - 1));
+            for (level, lengths) in row_lengths(&record["x"], rank).iter().enumerate() {
+                prop_assert_eq!(&parts[format!("x/{encoding}_{}", level + 1)], &json!(encoded(lengths, encoding)));
+            }
+        }
+        let verbs = ["decompose", "x", "--encoding", encoding, "then", "compose", "x", "--encoding", encoding];
+        prop_assert_eq!(records(&run(&verbs, &schema, &data)), data);
+    }
+
+    #[test]
+    fn promoted_fields_keep_their_values(docs in prop::collection::vec(prop::collection::vec((ragged(0), ragged(2)), 0..4), 0..5)) {
+        let data: Vec<Value> = docs.iter().map(|docs| {
+            let docs: Vec<Value> = docs.iter().map(|(id, x)| json!({ "id": id, "x": x })).collect();
+            json!({ "docs": docs })
+        }).collect();
+        let schema = "docs: {id: int64, x: int64[?, (?)]}[?]";
+        let want: Vec<Value> = docs.iter().map(|docs| {
+            let ids: Vec<&Value> = docs.iter().map(|(id, _)| id).collect();
+            let x: Vec<Value> = docs.iter().flat_map(|(_, x)| list(x).clone()).collect();
+            json!({ "ids": ids, "x": x })
+        }).collect();
+        let verbs = words("promote docs.id --as ids then promote docs.x then select ids,x");
+        prop_assert_eq!(records(&run(&verbs, schema, &data)), want.clone());
+        // Behind a batch the axis of the records is one of the structures', too.
+        let batched: Vec<Value> = data.chunks(2).zip(want.chunks(2)).map(|(_, rows)| {
+            let join = |name: &str| rows.iter().flat_map(|r| list(&r[name]).clone()).collect::<Vec<_>>();
+            json!({ "ids": join("ids"), "x": join("x") })
+        }).collect();
+        let verbs = words("batch 2 then promote docs.id --as ids then promote docs.x then select ids,x");
+        prop_assert_eq!(records(&run(&verbs, schema, &data)), batched);
+    }
+
+    #[test]
+    fn buckets_lose_nothing((rank, data) in fields(1..3), pad in any::<bool>(), drop in any::<bool>()) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let (boundaries, sizes) = ([1usize, 3], [1usize, 2, 2]);
+        let mut open: Vec<Vec<Value>> = vec![Vec::new(); 3];
+        let mut want = Vec::new();
+        for record in &data {
+            let number = boundaries.iter().filter(|b| **b <= list(&record["x"]).len()).count();
+            open[number].push(record.clone());
+            if open[number].len() == sizes[number] {
+                want.push(stacked(&std::mem::take(&mut open[number])));
+            }
+        }
+        if !drop { want.extend(open.iter().filter(|o| !o.is_empty()).map(|o| stacked(o))); }
+        if pad { want = map_x(&want, |x| padded(x, &bounds(x, rank + 1), &json!(0), false)); }
+        let mut verbs = words("bucket --by len(x) --boundaries 1,3 --batch-sizes 1,2,2 --chunk-rows 2");
+        if pad { verbs.push("--pad"); }
+        if drop { verbs.push("--drop-remainder"); }
+        prop_assert_eq!(records(&run(&verbs, &schema, &data)), want);
+    }
+
+    #[test]
+    fn shuffled_and_sampled_records_are_the_same_for_all_chunks(n in 0usize..40, seed in 0u64..5, buffer in 1usize..9) {
+        let data: Vec<Value> = (0..n).map(|i| json!({ "i": i, "x": vec![i; i % 3] })).collect();
+        let (seed, buffer) = (seed.to_string(), buffer.to_string());
+        for verbs in [vec!["shuffle"], vec!["shuffle", "--buffer", &buffer], vec!["sample", &buffer], vec!["sample", "0.5"]] {
+            let with = |options: &[&str]| records(&run(&[&verbs[..], &["--seed", &seed], options].concat(), "i: int64; x: int64[?]", &data));
+            let out = with(&["--threads", "1"]);
+            prop_assert_eq!(&out, &with(&["--threads", "4", "--chunk-rows", "3"]));
+            let mut count: HashMap<String, i32> = HashMap::new();
+            out.iter().for_each(|r| *count.entry(r.to_string()).or_default() += 1);
+            prop_assert!(data.iter().all(|r| count.get(&r.to_string()).is_none_or(|c| *c == 1)));
+            match verbs[..] {
+                ["shuffle", ..] => prop_assert_eq!(out.len(), n),
+                ["sample", "0.5"] => prop_assert!(out.len() <= n),
+                _ => prop_assert_eq!(out.len(), n.min(verbs[1].parse().unwrap())),
+            }
+            if verbs[0] == "sample" {
+                prop_assert!(out.windows(2).all(|w| w[0]["i"].as_u64() < w[1]["i"].as_u64()));
+            }
+        }
+    }
+
+    #[test]
+    fn records_are_sorted_and_chosen(keys in prop::collection::vec(prop::option::of(-3i64..4), 0..20), descending in any::<bool>(), n in 0usize..6) {
+        let data: Vec<Value> = keys.iter().enumerate().map(|(i, key)| json!({ "key": key, "i": i })).collect();
+        let schema = "key: optional int64; i: int64";
+        let mut want = data.clone();
+        want.sort_by_key(|r| match r["key"].as_i64() {
+            Some(key) => (false, if descending { -key } else { key }),
+            None => (true, 0),
+        });
+        let mut verbs = words("sort --by key --chunk-rows 3");
+        if descending { verbs.push("--descending"); }
+        prop_assert_eq!(records(&run(&verbs, schema, &data)), want);
+        let number = n.to_string();
+        let chosen = |verb: &str| records(&run(&[verb, &number, "--chunk-rows", "2"], schema, &data));
+        let most = n.min(data.len());
+        prop_assert_eq!(chosen("head"), data[..most].to_vec());
+        prop_assert_eq!(chosen("skip"), data[most..].to_vec());
+        prop_assert_eq!(chosen("tail"), data[data.len() - most..].to_vec());
+        let every: Vec<Value> = data.iter().skip(1).step_by(3).cloned().collect();
+        prop_assert_eq!(records(&run(&words("shard 1/3 --chunk-rows 2"), schema, &data)), every);
+    }
+
+    #[test]
+    fn unbatch_gives_the_items((rank, data) in fields(1..5)) {
+        let schema = format!("x: {}", ragged_type(rank));
+        let want: Vec<Value> = data.iter().flat_map(|r| list(&r["x"]).iter().map(|x| json!({ "x": x }))).collect();
+        prop_assert_eq!(records(&run(&["unbatch"], &schema, &data)), want);
+    }
+}
