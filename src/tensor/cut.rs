@@ -45,7 +45,7 @@ pub fn lengths_without(tensor: &Tensor, padding: &ArrayRef, side: Side) -> Resul
         below = inner.values();
     }
     let is_padding = equal_to(below.as_leaf()?, padding)?;
-    let is_stripped = |item: usize| blocks.range(item).all(|value| is_padding(value));
+    let is_stripped = |item: usize| blocks.range(item).all(&is_padding);
     let length = |row: usize| {
         let items = list.partition().range(row);
         match side {

@@ -98,7 +98,7 @@ and --default are those of `padded-batch`.";
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let (boundaries, sizes) = (&self.boundaries.0, &self.batch_sizes.0);
         if sizes.len() != boundaries.len() + 1 {
-            let error = format!("{} batch sizes for {} boundaries", sizes.len(), boundaries.len());
+            let error = format!("expected {} batch sizes, one more than boundaries, found {}", boundaries.len() + 1, sizes.len());
             return Err(Error::usage(error).help("one size for each bucket: those below the boundaries, and that of the longest records"));
         }
         if !self.pad && !self.padding.is_empty() {
@@ -212,7 +212,8 @@ impl Buckets {
         (0..chunk.nrows)
             .map(|row| {
                 if lengths.is_null(row) {
-                    return Err(Error::data(format!("--by {} is null", self.text)).at_row(row));
+                    let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
+                    return Err(error.help("fill it first (fill-null), or leave such records out (filter)"));
                 }
                 let length = lengths.value(row);
                 let number = self.boundaries.partition_point(|b| i64::try_from(*b).is_ok_and(|b| b <= length));

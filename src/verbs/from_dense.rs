@@ -121,7 +121,7 @@ fn shortened(dims: &[Dim], axis: usize) -> Vec<Dim> {
     dims
 }
 
-fn check_type<'a>(ty: &'a Type, axis: usize) -> Result<&'a DType> {
+fn check_type(ty: &Type, axis: usize) -> Result<&DType> {
     let dtype =
         ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()).ok_or_else(|| Error::usage(format!("is {ty}: it has no padding")))?;
     if axis >= ty.rank() {
@@ -167,7 +167,7 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
             for (level, (a, b)) in own.iter().zip(&rows).enumerate() {
                 if a != b {
                     let row = (0..a.nrows()).find(|row| a.row_length(*row) != b.row_length(*row)).unwrap_or(0);
-                    let error = format!("has {} lengths along axis {level}, but {field} has {} rows", b.row_length(row), a.row_length(row));
+                    let error = format!("holds the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
                     let top = own[..level].iter().rev().fold(row, |row, partition| crate::tensor::row_of(partition, row));
                     return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
                 }

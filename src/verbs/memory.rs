@@ -93,7 +93,7 @@ impl Slices {
     ///
     /// # Errors
     /// As [`Chunk::gather`].
-    pub fn next(&mut self) -> Result<Option<Chunk>> {
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         let end = self.order.len().min(self.given + self.rows_per_chunk);
         let rows = &self.order[self.given..end];
         self.given = end;

@@ -149,7 +149,7 @@ impl PaddingArgs {
     /// # Errors
     /// A default that does not fit the field's dtype; a dtype that no tensor has.
     pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
-        let zero = zero(dtype).ok_or_else(|| Error::usage(format!("{dtype} values cannot be padded")).in_field(path))?;
+        let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype))?;
         if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
             let literal = parse_literal_for(&default.text, Some(dtype)).map_err(|e| e.in_field(path))?;
             return literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a default is never cast"));
@@ -173,6 +173,15 @@ impl PaddingArgs {
         literal_array(if fits { &literal } else { &zero }, dtype)
             .map_err(|e| e.in_field(path).help(format!("a default is never cast; give this field its own: --default '{path}=..'")))
     }
+}
+
+/// That values of such a dtype are no tensor's.
+pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
+    if *dtype == DType::Null {
+        let error = Error::usage("holds no value in any record, so nobody knows what to pad it with").in_field(path);
+        return error.help(format!("say what it is: --schema '{path}: int64[?]'"));
+    }
+    Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }
 
 #[cfg(test)]

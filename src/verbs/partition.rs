@@ -31,7 +31,7 @@ pub struct Partition {
 
 /// One of the encodings.
 #[derive(clap::Args, Clone, Debug)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 struct By {
     /// The field that holds the length of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
@@ -113,7 +113,13 @@ rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0
         }
         match by {
             Some((encoding, path)) => self.bind_field(&mut edits, encoding, path)?,
-            None => self.bind_uniform(&mut edits, self.by.uniform.unwrap_or(1))?,
+            None => match self.by.uniform {
+                Some(size) => self.bind_uniform(&mut edits, size)?,
+                None => {
+                    let error = Error::usage("how is it cut into rows?").in_field(&self.field);
+                    return Err(error.help("name the field that says so, as --row-lengths lengths, or give rows of K items: --uniform K"));
+                }
+            },
         }
         Ok(edits.bound())
     }

@@ -81,7 +81,7 @@ impl Fold for Whole {
             let order = self.random.permutation(all.nrows);
             self.slices = Some(Slices::new(all, order, &self.options));
         }
-        self.slices.as_mut().map_or(Ok(None), Slices::next)
+        self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
     }
 }
 

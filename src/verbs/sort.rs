@@ -92,6 +92,6 @@ impl Fold for Sorted {
             let keys = std::mem::take(&mut self.keys).into_iter().map(key).collect::<Result<Vec<_>>>()?;
             self.slices = Some(Slices::new(all, sorted_rows(&keys)?, &self.options));
         }
-        self.slices.as_mut().map_or(Ok(None), Slices::next)
+        self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
     }
 }

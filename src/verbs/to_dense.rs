@@ -4,7 +4,7 @@ use super::edit::{Edits, outer_rank, visit};
 use super::fields::{FieldArgs, every_field};
 use super::memory::{Budget, Held};
 use super::pad_plan::{Dense, Plan};
-use super::padding::{AxisSize, PaddingArgs};
+use super::padding::{AxisSize, PaddingArgs, not_padded};
 use super::{Bound, Example, Flow, Fold, Map, Step, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -169,7 +169,7 @@ fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
         outer = at.parent();
     }
     match ty.dtype() {
-        Some(dtype) if !dtype.is_tensor() => Err(Error::usage(format!("{dtype} values cannot be padded")).in_field(path)),
+        Some(dtype) if !dtype.is_tensor() => Err(not_padded(path, dtype)),
         _ => Ok(()),
     }
 }
