@@ -32,5 +32,6 @@ mod tests;
 mod types;
 mod values;
 
+pub use kernels::cast::{can_cast, cast};
 pub use manual::{function_help, manual};
 pub use program::{Program, ScalarExpr, bind_scalar, names_used};

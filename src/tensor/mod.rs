@@ -38,6 +38,7 @@ pub mod gather;
 pub mod ints;
 pub mod literal;
 pub mod merge;
+pub mod nulls;
 pub mod order;
 pub mod pad;
 pub mod partition;

@@ -13,6 +13,7 @@
 pub mod axes;
 pub mod batch;
 pub mod bucket;
+pub mod cast;
 pub mod choose;
 pub mod compose;
 pub mod convert;
@@ -20,11 +21,14 @@ pub mod count;
 pub mod decompose;
 pub mod drop;
 pub mod edit;
+pub mod explode;
 pub mod fields;
+pub mod fill_null;
 pub mod filter;
 pub mod from_dense;
 pub mod from_sparse;
 pub mod head;
+pub mod implode;
 pub mod map;
 pub mod memory;
 pub mod merge_dims;
@@ -72,10 +76,14 @@ pub static VERBS: &[Entry] = &[
     entry::<select::Select>(),
     entry::<drop::Drop>(),
     entry::<rename::Rename>(),
+    entry::<cast::Cast>(),
+    entry::<fill_null::FillNull>(),
     entry::<map::Map>(),
     entry::<filter::Filter>(),
     entry::<batch::Batch>(),
     entry::<unbatch::Unbatch>(),
+    entry::<explode::Explode>(),
+    entry::<implode::Implode>(),
     entry::<padded_batch::PaddedBatch>(),
     entry::<bucket::Bucket>(),
     entry::<to_dense::ToDense>(),

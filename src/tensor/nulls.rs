@@ -1,0 +1,155 @@
+//! Nulls replaced: single values, lists, structures.
+
+use super::{List, Tensor};
+use crate::error::{Error, Result};
+use crate::schema::{Dim, Field, Size, Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::DataType;
+
+/// What takes the place of nulls.
+#[derive(Clone, Debug)]
+pub enum Filling {
+    /// A value of one row for each single value that is null, and for all values of a row of known sizes.
+    Value(ArrayRef),
+    /// An empty list for each list that is null, at all levels but those whose sizes are known throughout.
+    Lists,
+}
+
+/// The same rows, whose list levels have these dims, without the nulls that `filling` replaces. O(values).
+///
+/// # Errors
+/// The tensor has fewer levels; a value of another dtype.
+pub fn fill_values(tensor: &Tensor, dims: &[Dim], filling: &Filling) -> Result<Tensor> {
+    fill(tensor, dims, filling, None)
+}
+
+/// `forced`: rows inside a row of known sizes that was null, whose values are filled, too.
+fn fill(tensor: &Tensor, dims: &[Dim], filling: &Filling, forced: Option<&BooleanBuffer>) -> Result<Tensor> {
+    let Some((_, below)) = dims.split_first() else {
+        return match (tensor, filling) {
+            (Tensor::Leaf(array), Filling::Value(value)) => fill_leaf(array, value, forced).map(Tensor::Leaf),
+            _ => Ok(tensor.clone()),
+        };
+    };
+    let list = tensor.as_list()?;
+    let (partition, nulls) = (list.partition(), list.validity());
+    let (values, validity) = match filling {
+        Filling::Value(_) if all_known(dims) => {
+            let rows = BooleanBuffer::collect_bool(partition.nrows(), |row| {
+                nulls.is_some_and(|v| v.is_null(row)) || forced.is_some_and(|f| f.value(row))
+            });
+            let inside = expand(list, &rows);
+            (fill(list.values(), below, filling, (rows.count_set_bits() > 0).then_some(&inside))?, None)
+        }
+        Filling::Lists if !all_known(dims) => (fill(list.values(), below, filling, None)?, None),
+        _ => (fill(list.values(), below, filling, None)?, nulls.cloned()),
+    };
+    Tensor::list(partition.clone(), values, validity)
+}
+
+/// Whether all sizes are the same in all records.
+pub fn all_known(dims: &[Dim]) -> bool {
+    dims.iter().all(|d| matches!(d.size, Size::Known(_)))
+}
+
+/// The bits of the rows, one for each of their values.
+fn expand(list: &List, rows: &BooleanBuffer) -> BooleanBuffer {
+    let length = list.partition().uniform_row_length().unwrap_or(1).max(1);
+    BooleanBuffer::collect_bool(list.partition().nvals(), |value| rows.value(value / length))
+}
+
+fn fill_leaf(array: &ArrayRef, value: &ArrayRef, forced: Option<&BooleanBuffer>) -> Result<ArrayRef> {
+    let failed = |e: arrow_schema::ArrowError| Error::data(e.to_string());
+    if array.data_type() == &DataType::Null {
+        let rows = vec![0; array.len()];
+        return super::gather::take(value, &rows);
+    }
+    let nulls = array.logical_nulls();
+    if forced.is_none() && nulls.as_ref().is_none_or(|n| n.null_count() == 0) {
+        return Ok(array.clone());
+    }
+    let keep =
+        BooleanBuffer::collect_bool(array.len(), |i| nulls.as_ref().is_none_or(|n| n.is_valid(i)) && !forced.is_some_and(|f| f.value(i)));
+    let value = Scalar::new(value.slice(0, 1));
+    arrow_select::zip::zip(&BooleanArray::new(keep, None), array, &value).map_err(failed)
+}
+
+/// The same rows, where a null structure below `levels` list levels has null fields instead.
+///
+/// # Errors
+/// The tensor has fewer levels.
+pub fn fill_structures(tensor: &Tensor, levels: usize, fields: &[Field]) -> Result<Tensor> {
+    tensor.map_below(levels, &mut |below| {
+        let s = below.as_struct()?;
+        let Some(nulls) = s.validity() else { return Ok(below.clone()) };
+        let filled = s.fields().iter().zip(fields).map(|(tensor, field)| null_at(tensor, &field.ty, nulls)).collect::<Result<_>>()?;
+        Tensor::structure(below.nrows(), filled, None)
+    })
+}
+
+/// The same rows, null where `nulls` says so: what stood there is taken out of lists.
+fn null_at(tensor: &Tensor, ty: &Type, nulls: &NullBuffer) -> Result<Tensor> {
+    let validity = NullBuffer::union(tensor.validity().as_ref(), Some(nulls));
+    if ty.list_dims().first().is_none_or(|d| matches!(d.size, Size::Known(_))) {
+        return tensor.clone().with_validity(validity);
+    }
+    let kept: Vec<usize> = (0..nulls.len()).filter(|row| nulls.is_valid(*row)).collect();
+    let rows = tensor.gather(&kept)?;
+    let rows = rows.as_list()?;
+    let mut lengths = rows.partition().row_lengths();
+    let lengths: Vec<i64> = nulls.iter().map(|valid| if valid { lengths.next().unwrap_or(0) as i64 } else { 0 }).collect();
+    Tensor::list(super::RowPartition::from_row_lengths(lengths)?, rows.values().clone(), validity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RowPartition;
+    use super::*;
+    use arrow_array::{Int64Array, NullArray};
+    use std::sync::Arc;
+
+    fn ints(values: Vec<Option<i64>>) -> Tensor {
+        Tensor::Leaf(Arc::new(Int64Array::from(values)))
+    }
+
+    fn value(n: i64) -> Filling {
+        Filling::Value(Arc::new(Int64Array::from(vec![n])))
+    }
+
+    fn same(a: &Tensor, b: &Tensor) {
+        assert_eq!(a.nrows(), b.nrows());
+        assert_eq!(a.first_difference(b), None, "{a:?} is not {b:?}");
+    }
+
+    #[test]
+    fn values_lists_and_rows_of_known_size() {
+        same(&fill_values(&ints(vec![Some(1), None]), &[], &value(7)).unwrap(), &ints(vec![Some(1), Some(7)]));
+        let none = Tensor::Leaf(Arc::new(NullArray::new(2)));
+        same(&fill_values(&none, &[], &value(7)).unwrap(), &ints(vec![Some(7), Some(7)]));
+
+        let lengths = || RowPartition::from_row_lengths([1, 0, 1]).unwrap();
+        let nulls = || Some(NullBuffer::from(vec![true, false, true]));
+        let lists = Tensor::list(lengths(), ints(vec![Some(1), None]), nulls()).unwrap();
+        let filled = Tensor::list(lengths(), ints(vec![Some(1), Some(7)]), nulls()).unwrap();
+        same(&fill_values(&lists, &[Dim::UNIFORM], &value(7)).unwrap(), &filled);
+        let empty = Tensor::list(lengths(), ints(vec![Some(1), None]), None).unwrap();
+        same(&fill_values(&lists, &[Dim::UNIFORM], &Filling::Lists).unwrap(), &empty);
+        let pairs = RowPartition::uniform(2, 2).unwrap();
+        let known =
+            Tensor::list(pairs.clone(), ints(vec![Some(1), None, Some(0), Some(0)]), Some(NullBuffer::from(vec![true, false]))).unwrap();
+        let filled = Tensor::list(pairs, ints(vec![Some(1), Some(7), Some(7), Some(7)]), None).unwrap();
+        same(&fill_values(&known, &[Dim::known(2)], &value(7)).unwrap(), &filled);
+    }
+
+    #[test]
+    fn a_null_structure_becomes_one_of_nulls() {
+        let nulls = NullBuffer::from(vec![true, false]);
+        let lists = Tensor::list(RowPartition::from_row_lengths([1, 0]).unwrap(), ints(vec![Some(5)]), None).unwrap();
+        let s = Tensor::structure(2, vec![ints(vec![Some(1), Some(0)]), lists.clone()], Some(nulls.clone())).unwrap();
+        let fields = crate::schema::notation::parse("a: int64; b: int64[?]").unwrap().fields;
+        let filled = fill_structures(&s, 0, &fields).unwrap();
+        let want = Tensor::structure(2, vec![ints(vec![Some(1), None]), lists.with_validity(Some(nulls)).unwrap()], None).unwrap();
+        same(&filled, &want);
+    }
+}

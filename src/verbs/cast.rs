@@ -1,0 +1,170 @@
+//! `cast x=float32,..`: values of another dtype.
+
+use super::edit::{Edits, Scope};
+use super::fields::{Patterns, split_assignment};
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result, nearest};
+use crate::expr;
+use crate::options::Options;
+use crate::path;
+use crate::schema::{DType, Element, Schema, Type};
+use crate::tensor::{Sparse, Tensor};
+use arrow_array::{ArrayRef, make_array, new_null_array};
+use std::sync::Arc;
+
+/// Values of another dtype.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Cast {
+    /// Fields and their new dtypes, as x=float32,docs.score=int8; `*` stands for any characters of a name
+    #[arg(value_name = "FIELD=DTYPE,..", value_parser = parse)]
+    pairs: Pairs,
+}
+
+#[derive(Clone, Debug)]
+struct Pairs(Vec<(Patterns, DType)>);
+
+fn parse(text: &str) -> Result<Pairs, Error> {
+    let pair = |part: &&str| {
+        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, as x=float32")?;
+        Ok((Patterns::parse(name)?, parse_dtype(dtype.trim())?))
+    };
+    Ok(Pairs(path::split(text, ',')?.iter().map(pair).collect::<Result<_>>()?))
+}
+
+fn parse_dtype(text: &str) -> Result<DType> {
+    if let Some(dtype) = DType::from_name(text).filter(DType::is_tensor) {
+        return Ok(dtype);
+    }
+    let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
+    let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
+    Err(match nearest(text, names.clone()) {
+        _ if text.contains(['[', '{', '<']) => error.help("cast changes the dtype alone, the axes stay"),
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => error.help(format!("the dtypes are: {}", names.collect::<Vec<_>>().join(", "))),
+    })
+}
+
+impl Verb for Cast {
+    const NAME: &'static str = "cast";
+    const SUMMARY: &'static str = "Change the dtype of fields";
+    const ABOUT: &'static str = "\
+Axes and sizes stay; ragged, sparse and structured fields are cast inside. As in TensorFlow, floats to \
+integers truncate towards zero, integers that do not fit wrap around, NaN and whatever is not 0 is true. \
+string and bytes become each other (bytes that are not UTF-8 are an error), json becomes string as its text. \
+Strings and numbers do not: `map` has strings.to_number and strings.as_string. Nulls are refused.";
+    const MEANING: &'static str = "tf.cast";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "scores as integers, at any nesting",
+            args: "cast id=float64,docs.score=int32",
+            input: "{\"id\": 7, \"docs\": [{\"score\": 1.9}, {\"score\": -1.9}]}\n",
+            output: "{\"id\":7.0,\"docs\":[{\"score\":1},{\"score\":-1}]}\n",
+        },
+        Example {
+            about: "what does not fit wraps, as in TensorFlow",
+            args: "cast x=int8,y=bool",
+            input: "{\"x\": [127, 128, 300], \"y\": [[0.0, 0.5], [\"NaN\"]]}\n",
+            output: "{\"x\":[127,-128,44],\"y\":[[false,true],[true]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let mut edits = Edits::new(schema);
+        let mut seen = Vec::new();
+        for (patterns, to) in &self.pairs.0 {
+            for field in patterns.resolve(schema)? {
+                if seen.contains(&field) {
+                    return Err(Error::usage(format!("{field} is cast twice")));
+                }
+                let path = field.clone();
+                edits.change(&field, |ty| {
+                    let (new, levels, to) = (cast_type(ty, to)?, ty.list_dims().len(), to.clone());
+                    Ok((new, move |tensor: &Tensor, scope: &Scope| {
+                        scope.refuse_nulls(tensor, &path)?;
+                        tensor.map_below(levels, &mut |below| cast_below(below, &to))
+                    }))
+                })?;
+                seen.push(field);
+            }
+        }
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after.and_fields(self.pairs.0.iter().flat_map(|(patterns, _)| patterns.wanted()))
+    }
+}
+
+fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
+    let from = match &ty.element {
+        Element::Struct(fields) => {
+            let names: Vec<String> = fields.iter().take(5).map(|f| path::quoted(&f.name)).collect();
+            return Err(
+                Error::usage("is a structure: its fields are cast one by one").help(format!("its fields are: {}", names.join(", ")))
+            );
+        }
+        Element::Value(dtype) | Element::Sparse(dtype) => dtype,
+    };
+    let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
+    let known = match from {
+        DType::Null => true,
+        DType::Json => *to == DType::String,
+        from => from.is_tensor() && expr::can_cast(from, to),
+    };
+    if !known {
+        let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
+        return Err(match from {
+            d if text(d) => error.help(format!("numbers are read from text with map 'x = strings.to_number(x, {to})'")),
+            d if d.is_tensor() && text(to) => error.help("numbers are written as text with map 'x = strings.as_string(x)'"),
+            DType::Json => error.help("read it as its own type with --schema"),
+            _ => error,
+        });
+    }
+    let element = if ty.is_sparse() { Element::Sparse(to.clone()) } else { Element::Value(to.clone()) };
+    Ok(Type { element, ..ty.clone() })
+}
+
+fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
+    match tensor {
+        Tensor::Leaf(array) => Ok(Tensor::Leaf(cast_values(array, to)?)),
+        Tensor::Sparse(s) => Ok(Tensor::Sparse(Sparse::try_new(
+            s.ndims(),
+            s.entries().clone(),
+            s.indices().clone(),
+            cast_values(s.values(), to)?,
+            s.dense_shape().clone(),
+            s.validity().cloned(),
+        )?)),
+        _ => Err(Error::data("these are no single values")),
+    }
+}
+
+/// Below a structure that is null, values may be null: they stay so.
+fn cast_values(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
+    if array.data_type() == &arrow_schema::DataType::Null {
+        return Ok(new_null_array(&to.arrow(), array.len()));
+    }
+    let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) else {
+        return expr::cast(array, to);
+    };
+    let plain = make_array(array.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?);
+    let data = expr::cast(&plain, to)?.to_data().into_builder().nulls(Some(nulls));
+    Ok(make_array(data.build().map_err(|e| Error::data(e.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn nulls_below_a_null_structure_stay() {
+        let array: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        let cast = cast_values(&array, &DType::Float32).unwrap();
+        assert_eq!(cast.as_primitive::<arrow_array::types::Float32Type>().iter().collect::<Vec<_>>(), [Some(1.0), None]);
+        let none: ArrayRef = Arc::new(arrow_array::NullArray::new(0));
+        assert_eq!(cast_values(&none, &DType::Bytes).unwrap().data_type(), &DType::Bytes.arrow());
+    }
+}

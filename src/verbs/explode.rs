@@ -1,0 +1,175 @@
+//! `explode F`: one record for each item of a field.
+
+use super::{Bound, Example, Map, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{Element, Field, Schema, Type};
+use crate::tensor::batch::{unbatch, unbatched_type};
+use crate::tensor::{RowPartition, Tensor};
+use std::sync::Arc;
+
+/// One record for each item of a field.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Explode {
+    /// The field whose items become records
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    /// A record without items stays, with a null in their place
+    #[arg(long)]
+    keep_empty: bool,
+}
+
+impl Verb for Explode {
+    const NAME: &'static str = "explode";
+    const SUMMARY: &'static str = "Make one record of each item of a field";
+    const ABOUT: &'static str = "\
+The field loses axis 0, all other fields are repeated beside its items. A record whose list is empty or null \
+gives none; with --keep-empty it stays, its field null. Items may be values, lists, structures or slices of \
+a sparse tensor. Nulls are carried. To take several fields apart together, item by item, use `unbatch`.";
+    const MEANING: &'static str = "unnest";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "a record for each document",
+            args: "explode docs",
+            input: "{\"id\": 1, \"docs\": [{\"title\": \"a\"}, {\"title\": \"b\"}]}\n{\"id\": 2, \"docs\": []}\n",
+            output: "{\"id\":1,\"docs\":{\"title\":\"a\"}}\n{\"id\":1,\"docs\":{\"title\":\"b\"}}\n",
+        },
+        Example {
+            about: "records without words stay",
+            args: "explode words --keep-empty",
+            input: "{\"id\": 1, \"words\": [\"big\", \"dog\"]}\n{\"id\": 2, \"words\": []}\n",
+            output: "{\"id\":1,\"words\":\"big\"}\n{\"id\":1,\"words\":\"dog\"}\n{\"id\":2,\"words\":null}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let (positions, field) = schema.find(&self.field)?;
+        check_parents(schema, &self.field)?;
+        let ty = &field.ty;
+        if ty.dims.is_empty() {
+            let error = Error::usage("has no axis: it holds a single item").in_field(&self.field);
+            let lists: Vec<String> =
+                schema.fields.iter().filter(|f| f.ty.rank() > 0).take(5).map(|f| crate::path::quoted(&f.name)).collect();
+            return Err(if lists.is_empty() { error } else { error.help(format!("fields that have one: {}", lists.join(", "))) });
+        }
+        if ty.is_sparse() && ty.rank() == 1 {
+            let error = Error::usage("is a sparse vector: its items would be sparse tensors without an axis").in_field(&self.field);
+            return Err(error.help(format!("make it dense first: to-dense -f {}", self.field)));
+        }
+        if ty.is_sparse() && self.keep_empty {
+            return Err(Error::usage("is sparse: its slices are never null, as --keep-empty would have it").in_field(&self.field));
+        }
+        let mut item = unbatched_type(ty);
+        item.optional |= self.keep_empty;
+        let mut behind = schema.as_ref().clone();
+        set_type(&mut behind.fields, &positions, &item);
+        let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty };
+        Ok(Bound { schema: Arc::new(behind), step: Step::Map(Arc::new(step)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        // How many records it takes to make so many is not known.
+        Demand { records: None, ..after }.and_fields(self.field.names().first().cloned())
+    }
+}
+
+/// The axes of structures around the field would have to go first.
+fn check_parents(schema: &Schema, path: &FieldPath) -> Result<()> {
+    let mut at = path.parent();
+    while let Some(parent) = at {
+        let (_, field) = schema.find(&parent)?;
+        if field.ty.rank() > 0 {
+            let error = Error::usage(format!("stands in {parent}, which has axes itself")).in_field(path);
+            return Err(error.help(format!("first make one record of each: explode {parent}")));
+        }
+        at = parent.parent();
+    }
+    Ok(())
+}
+
+fn set_type(fields: &mut [Field], positions: &[usize], ty: &Type) {
+    let Some((first, rest)) = positions.split_first() else { return };
+    let Some(field) = fields.get_mut(*first) else { return };
+    match &mut field.ty.element {
+        _ if rest.is_empty() => field.ty = ty.clone(),
+        Element::Struct(inner) => set_type(inner, rest, ty),
+        _ => {}
+    }
+}
+
+struct Items {
+    path: FieldPath,
+    positions: Vec<usize>,
+    item: Type,
+    keep_empty: bool,
+}
+
+impl Map for Items {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let Chunk { nrows, mut columns, origin } = chunk;
+        // The field itself is not gathered: nothing of it is repeated.
+        let nothing = Tensor::structure(nrows, Vec::new(), None)?;
+        let Some(list) = replace(&mut columns, &self.positions, nothing)? else {
+            return Err(Error::data("internal: no such field").in_field(&self.path));
+        };
+        let (rows, items) = self.items(list).map_err(|e| e.in_field(&self.path))?;
+        let mut columns = columns.iter().map(|c| c.gather(&rows)).collect::<Result<Vec<_>>>()?;
+        replace(&mut columns, &self.positions, items)?;
+        Chunk::try_new(rows.len(), columns, origin.gather(&rows))
+    }
+
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+}
+
+impl Items {
+    /// The row that each item comes from, and the items.
+    fn items(&self, list: Tensor) -> Result<(Vec<usize>, Tensor)> {
+        let nulls = list.validity();
+        let partition = match &list {
+            Tensor::Sparse(s) => RowPartition::from_row_lengths((0..s.nrows()).map(|row| s.shape_of(row)[0]))?,
+            other => other.as_list()?.partition().clone(),
+        };
+        // Items below a null row, which a row of known size has, are left out.
+        let hidden = |row: usize| nulls.as_ref().is_some_and(|v| v.is_null(row)) && partition.row_length(row) > 0;
+        let any_hidden = (0..partition.nrows()).any(hidden);
+        let values = unbatch(list.clone())?;
+        if !self.keep_empty && !any_hidden {
+            return Ok((partition.value_rowids().into_iter().map(|row| row as usize).collect(), values));
+        }
+        let none = values.nrows();
+        let (mut rows, mut numbers) = (Vec::with_capacity(none), Vec::with_capacity(none));
+        for row in 0..partition.nrows() {
+            if hidden(row) || partition.row_length(row) == 0 {
+                if self.keep_empty {
+                    rows.push(row);
+                    numbers.push(none);
+                }
+                continue;
+            }
+            numbers.extend(partition.range(row));
+            rows.resize(numbers.len(), row);
+        }
+        let null_item = Tensor::nulls(&self.item, 1)?;
+        let items = if self.keep_empty { Tensor::concat(&[&values, &null_item])? } else { values };
+        Ok((rows, items.gather(&numbers)?))
+    }
+}
+
+/// Puts `new` at a place inside structures without axes; gives what stood there.
+fn replace(tensors: &mut [Tensor], positions: &[usize], new: Tensor) -> Result<Option<Tensor>> {
+    let Some((first, rest)) = positions.split_first() else { return Ok(None) };
+    let Some(tensor) = tensors.get_mut(*first) else { return Ok(None) };
+    if rest.is_empty() {
+        return Ok(Some(std::mem::replace(tensor, new)));
+    }
+    let (nrows, validity) = (tensor.nrows(), tensor.validity());
+    let mut fields = tensor.as_struct()?.fields().to_vec();
+    let old = replace(&mut fields, rest, new)?;
+    *tensor = Tensor::structure(nrows, fields, validity)?;
+    Ok(old)
+}

@@ -1,0 +1,268 @@
+//! `fill-null x=0,..`: values in the place of nulls.
+
+use super::edit::{Edits, Scope};
+use super::fields::split_assignment;
+use super::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::notation::parse_literal_for;
+use crate::schema::{DType, Dim, Element, Literal, Schema, Size, Type};
+use crate::tensor::Tensor;
+use crate::tensor::literal::literal_array;
+use crate::tensor::nulls::{Filling, all_known, fill_structures, fill_values};
+use arrow_array::ArrayRef;
+use arrow_buffer::BooleanBuffer;
+use std::sync::Arc;
+
+/// Values in the place of nulls.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FillNull {
+    /// Fields and what to put there, as x=0,name="",tags=[]; a field may stand twice
+    #[arg(value_name = "FIELD=VALUE,..", value_parser = parse)]
+    pairs: Pairs,
+}
+
+#[derive(Clone, Debug)]
+struct Pairs(Vec<(FieldPath, String)>);
+
+fn parse(text: &str) -> Result<Pairs, Error> {
+    let pair = |part: &str| {
+        let (name, value) = split_assignment(part, "FIELD=VALUE, as x=0")?;
+        Ok((FieldPath::parse(name)?, value.to_owned()))
+    };
+    Ok(Pairs(assignments(text).into_iter().map(pair).collect::<Result<_>>()?))
+}
+
+/// Splits at commas that stand in no name, text or list.
+fn assignments(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quote, mut escaped) = (Vec::new(), 0, 0usize, None, false);
+    for (i, c) in text.char_indices() {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (Some('"' | '\''), '\\') => escaped = true,
+            (Some(q), c) if q == c => quote = None,
+            (Some(_), _) => {}
+            // An apostrophe inside a bare word is one; a quote opens a text only where a value starts.
+            (None, '"' | '\'') if text[..i].trim_end().ends_with(['=', '[', ',']) || text[..i].ends_with("=b") => quote = Some(c),
+            (None, '`') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(&text[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+impl Verb for FillNull {
+    const NAME: &'static str = "fill-null";
+    const SUMMARY: &'static str = "Put values in the place of nulls";
+    const ABOUT: &'static str = "\
+A value (x=0, name=\"\", name=unknown, ok=False) goes where single values are null: the field itself, or items \
+at any depth of its lists. Null lists stay null, they are something else; x=[] makes all of them empty, the \
+field's own and those inside. A list that is not empty (x=[0, 0]) goes where the field as a whole is null. \
+Both may be given: x=[],x=0. A null row of known size, as of float32[4], is filled by either. s={} makes a \
+null structure one whose fields are null; then fill these: s={},s.a=0.
+
+A value is a literal: numbers, True, \"text\", b\"bytes\"; for strings a bare word will do. It must fit the \
+field's dtype; a field that is null everywhere takes the value's.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "missing prices are 0, missing lists empty",
+            args: "fill-null price=0,tags=[]",
+            input: "{\"price\": 2.5, \"tags\": [\"a\"]}\n{\"price\": null, \"tags\": null}\n{}\n",
+            output: "{\"price\":2.5,\"tags\":[\"a\"]}\n{\"price\":0.0,\"tags\":[]}\n{\"price\":0.0,\"tags\":[]}\n",
+        },
+        Example {
+            about: "inside lists and structures",
+            args: "fill-null docs.title=untitled,m=-1",
+            input: "{\"docs\": [{\"title\": \"a\"}, {\"title\": null}], \"m\": [[1, null], [null]]}\n",
+            output: "{\"docs\":[{\"title\":\"a\"},{\"title\":\"untitled\"}],\"m\":[[1,-1],[-1]]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let mut edits = Edits::new(schema);
+        let mut done: Vec<&FieldPath> = Vec::new();
+        for (field, _) in &self.pairs.0 {
+            if done.contains(&field) {
+                continue;
+            }
+            done.push(field);
+            let values: Vec<&str> = self.pairs.0.iter().filter(|(other, _)| other == field).map(|(_, text)| text.as_str()).collect();
+            edits.change(field, |ty| {
+                let plan = Plan::of(ty, &values, field)?;
+                let behind = plan.ty.clone();
+                Ok((behind, move |tensor: &Tensor, scope: &Scope| plan.apply(tensor, scope)))
+            })?;
+        }
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after.and_fields(self.pairs.0.iter().filter_map(|(field, _)| field.names().first().cloned()))
+    }
+}
+
+/// What is done to one field.
+struct Plan {
+    /// The type behind it.
+    ty: Type,
+    /// Null structures become structures of nulls.
+    structures: bool,
+    /// Null lists become empty.
+    lists: bool,
+    /// The row for a field that is null as a whole.
+    whole: Option<Literal>,
+    /// The value for values.
+    value: Option<ArrayRef>,
+}
+
+impl Plan {
+    fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Plan> {
+        let mut plan = Plan { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
+        if ty.is_sparse() {
+            return Err(Error::usage("is sparse, and what is null in it has no place to fill")
+                .help(format!("make it dense first: to-dense -f {field}")));
+        }
+        for text in texts {
+            plan.add(text, field)?;
+        }
+        plan.settle();
+        Ok(plan)
+    }
+
+    fn add(&mut self, text: &str, field: &FieldPath) -> Result<()> {
+        if let Element::Struct(fields) = &self.ty.element {
+            match text.trim() {
+                "{}" => self.structures = true,
+                "[]" if !all_known(&self.ty.dims) => self.lists = true,
+                _ => {
+                    let first = fields.first().map_or("a".to_owned(), |f| quoted(&f.name));
+                    let error = Error::usage(format!("is a structure, and {text} is none"));
+                    return Err(error.help(format!(
+                        "a null structure becomes one of nulls by {field}={{}}; its fields are filled one by one: {field}.{first}=.."
+                    )));
+                }
+            }
+            return Ok(());
+        }
+        let Some(dtype) = self.ty.dtype().cloned() else { return Ok(()) };
+        if let DType::Arrow(_) = dtype {
+            return Err(Error::usage(format!("is {dtype}, which no literal can be of")));
+        }
+        let literal = if dtype == DType::Json { json_literal(text)? } else { parse_literal_for(text, Some(&dtype))? };
+        if literal == Literal::None {
+            return Err(Error::usage("None is the null itself"));
+        }
+        let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
+        if literal == Literal::List(Vec::new()) && !all_known(&self.ty.dims) {
+            self.lists = true;
+            return Ok(());
+        }
+        let scalar = Type::tensor(dtype.clone(), Vec::new());
+        let of_list = matches!(literal, Literal::List(_));
+        if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {
+            return Err(Error::usage(format!("cannot be filled with {literal}: {misfit}")));
+        }
+        if of_list {
+            Tensor::of_literal(&Type { optional: false, ..self.ty.clone() }, &literal)?;
+            self.whole = Some(literal);
+        } else {
+            self.value = Some(literal_array(&literal, &dtype)?);
+        }
+        Ok(())
+    }
+
+    /// A field that is null everywhere takes the dtype of the first value given.
+    fn take_dtype(&mut self, literal: &Literal) -> DType {
+        let mut at = literal;
+        while let Literal::List(items) = at {
+            match items.first() {
+                Some(first) => at = first,
+                None => return DType::Null,
+            }
+        }
+        let dtype = match at {
+            Literal::Bool(_) => DType::Bool,
+            Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
+            Literal::Int(_) => DType::UInt64,
+            Literal::Float(_) => DType::Float64,
+            Literal::Bytes(_) => DType::Bytes,
+            _ => DType::String,
+        };
+        self.ty.element = Element::Value(dtype.clone());
+        dtype
+    }
+
+    /// Which nulls are left.
+    fn settle(&mut self) {
+        let ty = &mut self.ty;
+        let is_structured = matches!(ty.element, Element::Struct(_));
+        let items = if is_structured { self.structures } else { self.value.is_some() };
+        if self.whole.is_some() || (self.lists && !all_known(&ty.dims)) || (items && all_known(&ty.dims)) {
+            ty.optional = false;
+        }
+        if items && (self.lists || all_known(ty.dims.get(1..).unwrap_or(&[]))) {
+            ty.with_nulls = false;
+        }
+        if self.lists || self.whole.is_some() {
+            // The lists put in may have another size than those beside them.
+            ty.dims.iter_mut().skip(1).filter(|d| d.size == Size::Uniform).for_each(|d| d.size = Size::Ragged);
+        }
+        if let (true, Element::Struct(fields)) = (self.structures, &mut ty.element) {
+            fields.iter_mut().for_each(|f| f.ty.optional = true);
+        }
+    }
+
+    fn apply(&self, tensor: &Tensor, scope: &Scope) -> Result<Tensor> {
+        let dims = &self.ty.dims;
+        let mut tensor = tensor.clone();
+        if let (Some(literal), Some(valid)) = (&self.whole, tensor.validity()) {
+            // Below a null structure there is no list to fill.
+            let hidden = |row: usize| scope.parents.as_ref().is_some_and(|p| p.is_null(row));
+            let valid = BooleanBuffer::collect_bool(valid.len(), |row| valid.is_valid(row) || hidden(row));
+            tensor = tensor.with_validity(Some(valid.into()))?.fill_null_rows(&self.ty, literal)?;
+        }
+        if self.lists {
+            tensor = fill_values(&tensor, dims, &Filling::Lists)?;
+        }
+        if let Some(value) = &self.value {
+            tensor = fill_values(&tensor, dims, &Filling::Value(value.clone()))?;
+        }
+        match &self.ty.element {
+            Element::Struct(fields) if self.structures => fill_structures(&tensor, dims.len(), fields),
+            _ => Ok(tensor),
+        }
+    }
+}
+
+fn json_literal(text: &str) -> Result<Literal> {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(_) => Ok(Literal::String(text.trim().to_owned())),
+        Err(e) => Err(Error::usage(format!("holds JSON, and {text} is none: {e}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_split_outside_values() {
+        let cases = [
+            ("x=0,y=[1, 2],z=a", vec!["x=0", "y=[1, 2]", "z=a"]),
+            ("x=\"a,b\",`y,z`=1", vec!["x=\"a,b\"", "`y,z`=1"]),
+            ("x=\"\\\",\",y=it's,z=b'\\',',w={}", vec!["x=\"\\\",\"", "y=it's", "z=b'\\','", "w={}"]),
+        ];
+        for (text, parts) in cases {
+            assert_eq!(assignments(text), parts, "{text}");
+        }
+    }
+}

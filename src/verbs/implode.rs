@@ -1,0 +1,197 @@
+//! `implode --by KEY`: consecutive records of one key into one.
+
+use super::memory::Held;
+use super::{Bound, Example, Flow, Fold, Step, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{Field, Schema, Size};
+use crate::tensor::batch::{batch, batched_type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, downcast_primitive_array};
+use std::sync::Arc;
+
+/// Consecutive records of one key into one.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Implode {
+    /// The field, or fields as a,b, that records must have in common
+    #[arg(long, value_name = "KEY", value_parser = parse)]
+    by: Keys,
+}
+
+#[derive(Clone, Debug)]
+struct Keys(Vec<FieldPath>);
+
+fn parse(text: &str) -> Result<Keys, Error> {
+    FieldPath::parse_list(text).map(Keys)
+}
+
+impl Verb for Implode {
+    const NAME: &'static str = "implode";
+    const SUMMARY: &'static str = "Make consecutive records of one key one record";
+    const ABOUT: &'static str = "\
+The key stays as it is; every other field gains axis 0, the records of the key, as `batch` would do it. Only \
+neighbours are put together: `sort --by KEY` first brings equal keys together. Nulls are equal to each other, \
+and so are NaN; nulls are carried. `explode` is the inverse. The records of the open key are held in memory.";
+    const MEANING: &'static str = "the inverse of unnest";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the events of each user",
+            args: "implode --by user",
+            input: "{\"user\": \"a\", \"t\": 1}\n{\"user\": \"a\", \"t\": 5}\n{\"user\": \"b\", \"t\": 2}\n{\"user\": \"a\", \"t\": 9}\n",
+            output: "{\"user\":\"a\",\"t\":[1,5]}\n{\"user\":\"b\",\"t\":[2]}\n{\"user\":\"a\",\"t\":[9]}\n",
+        },
+        Example {
+            about: "what explode takes apart",
+            args: "explode words then implode --by id",
+            input: "{\"id\": 1, \"words\": [\"big\", \"dog\"]}\n{\"id\": 2, \"words\": [\"John\"]}\n",
+            output: "{\"id\":1,\"words\":[\"big\",\"dog\"]}\n{\"id\":2,\"words\":[\"John\"]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let mut keys = Vec::new();
+        for path in &self.by.0 {
+            let (positions, _) = schema.find(path)?;
+            match positions.as_slice() {
+                [position] if !keys.contains(position) => keys.push(*position),
+                [_] => return Err(Error::usage(format!("{path} stands twice in the key"))),
+                _ => {
+                    let error = Error::usage("stands inside a structure; a key is a field of the record").in_field(path);
+                    return Err(error.help(format!("move it up: map '{0} = {path}' then implode --by {0}", quoted(path.last()))));
+                }
+            }
+        }
+        let ty = |(i, f): (usize, &Field)| if keys.contains(&i) { f.ty.clone() } else { batched_type(&f.ty, Size::Uniform) };
+        let fields = schema.fields.iter().enumerate().map(|(i, f)| Field::new(f.name.clone(), ty((i, f)))).collect();
+        let groups = Groups {
+            names: schema.fields.iter().map(|f| f.name.clone()).collect(),
+            keys,
+            last: None,
+            held: Held::new("implode", "the records of one key are held: choose a key that fewer of them share", options),
+        };
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), step: Step::Fold(Box::new(groups)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }.and_fields(self.by.0.iter().filter_map(|path| path.names().first().cloned()))
+    }
+}
+
+struct Groups {
+    names: Vec<String>,
+    keys: Vec<usize>,
+    /// The last record, which decides whether the next goes on with its group.
+    last: Option<Chunk>,
+    /// The records of the open group.
+    held: Held,
+}
+
+impl Fold for Groups {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        if chunk.nrows == 0 {
+            return Ok(Flow::More);
+        }
+        let mut starts: Vec<usize> = Vec::new();
+        if let Some(last) = &self.last
+            && !self.keys.iter().all(|k| last.columns[*k].rows_equal(0, &chunk.columns[*k], 0))
+        {
+            starts.push(0);
+        }
+        let mut changes = vec![false; chunk.nrows];
+        for key in &self.keys {
+            mark_changes(&chunk.columns[*key], &mut changes);
+        }
+        starts.extend((1..chunk.nrows).filter(|row| changes[*row]));
+        self.last = Some(chunk.slice(chunk.nrows - 1, 1));
+        let Some((first, last)) = starts.first().copied().zip(starts.last().copied()) else {
+            self.held.push_back(chunk)?;
+            return Ok(Flow::More);
+        };
+        if first > 0 {
+            self.held.push_back(chunk.slice(0, first))?;
+        }
+        out.extend(self.close()?);
+        if starts.len() > 1 {
+            let partition = RowPartition::from_row_lengths(starts.windows(2).map(|w| (w[1] - w[0]) as i64))?;
+            out.push(self.grouped(&chunk.slice(first, last - first), &partition)?);
+        }
+        self.held.push_back(chunk.slice(last, chunk.nrows - last))?;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        self.close()
+    }
+}
+
+impl Groups {
+    /// The open group as a chunk of one record.
+    fn close(&mut self) -> Result<Option<Chunk>> {
+        let Some(chunk) = self.held.take_all()? else { return Ok(None) };
+        let partition = RowPartition::uniform(chunk.nrows, 1)?;
+        self.grouped(&chunk, &partition).map(Some)
+    }
+
+    fn grouped(&self, chunk: &Chunk, groups: &RowPartition) -> Result<Chunk> {
+        let firsts: Vec<usize> = (0..groups.nrows()).map(|group| groups.start(group)).collect();
+        let column = |(i, column): (usize, &Tensor)| {
+            let grouped = if self.keys.contains(&i) { column.gather(&firsts) } else { batch(column, groups) };
+            grouped.map_err(|e| chunk.origin.resolve(e.in_field(quoted(&self.names[i])), chunk.nrows))
+        };
+        let columns = chunk.columns.iter().enumerate().map(column).collect::<Result<_>>()?;
+        Chunk::try_new(groups.nrows(), columns, chunk.origin.merged((0..groups.nrows()).map(|group| groups.range(group))))
+    }
+}
+
+/// Marks the rows that differ from the row before.
+fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
+    if let Tensor::Leaf(array) = tensor
+        && array.null_count() == 0
+        && mark_plain(array, changes)
+    {
+        return;
+    }
+    for row in 1..changes.len() {
+        changes[row] = changes[row] || !tensor.rows_equal(row - 1, tensor, row);
+    }
+}
+
+/// The same for single values without nulls; gives whether it knows their type.
+fn mark_plain(array: &ArrayRef, changes: &mut [bool]) -> bool {
+    use arrow_schema::DataType::*;
+    let array = array.as_ref();
+    let mut mark = |differs: &dyn Fn(usize, usize) -> bool| {
+        for row in 1..changes.len() {
+            changes[row] = changes[row] || differs(row - 1, row);
+        }
+        true
+    };
+    match array.data_type() {
+        // Of floats, NaN equals NaN: the slow way knows.
+        Float16 | Float32 | Float64 => return false,
+        LargeUtf8 => {
+            let strings = array.as_string::<i64>();
+            return mark(&|a, b| strings.value(a) != strings.value(b));
+        }
+        LargeBinary => {
+            let bytes = array.as_binary::<i64>();
+            return mark(&|a, b| bytes.value(a) != bytes.value(b));
+        }
+        Boolean => {
+            let bits = array.as_boolean();
+            return mark(&|a, b| bits.value(a) != bits.value(b));
+        }
+        _ => {}
+    }
+    downcast_primitive_array!(
+        array => {
+            let values = array.values();
+            mark(&|a, b| values[a] != values[b])
+        }
+        _ => false,
+    )
+}
