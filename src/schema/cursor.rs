@@ -123,8 +123,12 @@ impl<'a> Cursor<'a> {
 
     /// `expected .., found ..` at the next token.
     pub fn unexpected(&mut self, expected: &str) -> Error {
-        let start = self.pos();
+        let mut start = self.pos();
         let rest = self.rest();
+        if rest.is_empty() {
+            // The end is shown behind the last thing that was written.
+            start = self.text.trim_end().len();
+        }
         let word = self.peek_word();
         let length = if word.is_empty() { rest.chars().next().map_or(0, char::len_utf8) } else { word.len() };
         let found = match rest.chars().next() {

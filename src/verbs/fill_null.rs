@@ -157,7 +157,7 @@ impl Plan {
         if let DType::Arrow(_) = dtype {
             return Err(Error::usage(format!("is {dtype}, which no literal can be of")));
         }
-        let literal = if dtype == DType::Json { json_literal(text)? } else { parse_literal_for(text, Some(&dtype))? };
+        let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
             return Err(Error::usage("None is the null itself"));
         }
@@ -241,6 +241,13 @@ impl Plan {
             _ => Ok(tensor),
         }
     }
+}
+
+fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {
+    parse_literal_for(text, Some(dtype)).map_err(|e| {
+        let error = Error::usage(format!("cannot be filled with `{text}`: {}", e.message()));
+        if *dtype == DType::Null { error.help("a string is written in quotes, as \"a\"") } else { error }
+    })
 }
 
 fn json_literal(text: &str) -> Result<Literal> {

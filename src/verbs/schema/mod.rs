@@ -1,5 +1,6 @@
 //! `schema`: prints the schema of what reaches it, in the notation or as another system's code.
 
+mod arrow;
 mod features;
 mod json;
 mod leaves;
@@ -28,6 +29,8 @@ enum Form {
     Text,
     /// One JSON object, for programs
     Json,
+    /// A pyarrow.schema
+    Arrow,
     /// The feature_specification of tf.io.parse_example
     Tf,
     /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
@@ -75,10 +78,11 @@ of tensors, and lines that load an npz.";
     const REPORTS: bool = true;
     const NEEDS_RECORDS: bool = false;
 
-    fn bind(&self, schema: &Arc<Fields>, _: &Options) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Fields>, options: &Options) -> Result<Bound> {
         let text = match self.form {
             Form::Text => notation::lines(schema),
             Form::Json => json::object(schema),
+            Form::Arrow => arrow::code(schema, options)?,
             Form::Tf => features::code(schema),
             Form::TfSpec => spec::code(schema),
             Form::Numpy => load::numpy(schema),

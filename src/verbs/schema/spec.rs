@@ -37,8 +37,8 @@ fn fields(all: &[Field], outer: &[Dim], depth: usize, text: &mut String) {
                 None => format!("# {key}: {dtype} is no tensor type"),
             },
         };
-        let comma = if line.starts_with('#') { "" } else { "," };
-        text.push_str(&format!("{indent}{line}{comma}{note}\n"));
+        let end = if line.starts_with('#') { String::new() } else { format!(",{note}") };
+        text.push_str(&format!("{indent}{line}{end}\n"));
     }
 }
 

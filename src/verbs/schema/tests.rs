@@ -1,4 +1,5 @@
-use super::{features, json, load, spec};
+use super::{arrow, features, json, load, spec};
+use crate::options::Options;
 use crate::schema::notation;
 
 const RECORD: &str = "id: int64; name: optional string; embed: float32[4, 32]; tokens: int32[?]; batch: int64[?, (?)]; vecs: float64[?, 32]; \
@@ -131,4 +132,24 @@ records = {
 "#;
     assert_eq!(load::numpy(&schema), format!("import numpy as np\n{helpers}{numpy}"));
     assert_eq!(load::torch(&schema), format!("import numpy as np\nimport torch\n{helpers}{torch}"));
+}
+
+#[test]
+fn a_pyarrow_schema() {
+    let record = "id: int64; v: optional float32[?, 2] with nulls; d: {t: string}[?]; w: arrow<timestamp[us, UTC]>; \
+                  m: arrow<map<string, int32>>; q: arrow<decimal128(10, 2)>; r: int8[?, ?]; i: arrow<interval[day_time]>";
+    let want = r#"import pyarrow as pa
+
+schema = pa.schema([
+    pa.field("id", pa.int64(), nullable=False),
+    pa.field("v", pa.list_(pa.field("element", pa.list_(pa.field("element", pa.float32()), 2)))),
+    pa.field("d", pa.list_(pa.field("element", pa.struct([pa.field("t", pa.string(), nullable=False)]), nullable=False)), nullable=False),
+    pa.field("w", pa.timestamp("us", tz="UTC"), nullable=False),
+    pa.field("m", pa.map_(pa.field("keys", pa.string(), nullable=False), pa.field("values", pa.int32())), nullable=False),
+    pa.field("q", pa.decimal128(10, 2), nullable=False),
+    pa.field("r", pa.list_(pa.field("element", pa.list_(pa.field("element", pa.int8(), nullable=False)), nullable=False)), nullable=False, metadata={"tatter:type": "int8[?, ?]"}),
+    # "i": pyarrow has no such interval
+])
+"#;
+    assert_eq!(arrow::code(&notation::parse(record).unwrap(), &Options::default()).unwrap(), want);
 }
