@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::notation::parse_literal_for;
-use crate::schema::{DType, Dim, Element, Literal, Schema, Size, Type};
+use crate::schema::{DType, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
 use crate::tensor::nulls::{Filling, all_known, fill_structures, fill_values};

@@ -155,8 +155,8 @@ fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
     {
         return;
     }
-    for row in 1..changes.len() {
-        changes[row] = changes[row] || !tensor.rows_equal(row - 1, tensor, row);
+    for (row, change) in changes.iter_mut().enumerate().skip(1) {
+        *change = *change || !tensor.rows_equal(row - 1, tensor, row);
     }
 }
 
@@ -165,8 +165,8 @@ fn mark_plain(array: &ArrayRef, changes: &mut [bool]) -> bool {
     use arrow_schema::DataType::*;
     let array = array.as_ref();
     let mut mark = |differs: &dyn Fn(usize, usize) -> bool| {
-        for row in 1..changes.len() {
-            changes[row] = changes[row] || differs(row - 1, row);
+        for (row, change) in changes.iter_mut().enumerate().skip(1) {
+            *change = *change || differs(row - 1, row);
         }
         true
     };
