@@ -40,6 +40,9 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
 fn prepare(invocation: Invocation) -> Result<Run> {
     let Invocation { verbs, files, mut options } = invocation;
     options.max_memory.get_or_insert_with(memory_limit);
+    if options.on_error == "fail" && verbs.last().is_some_and(|v| v.takes_faults()) {
+        options.on_error = "skip".to_owned();
+    }
     let options = Arc::new(options);
     let threads = match options.threads {
         Some(0) => return Err(Error::usage("--threads 0: expected at least 1")),

@@ -51,6 +51,7 @@ pub mod tail;
 pub mod to_dense;
 pub mod to_sparse;
 pub mod unbatch;
+mod validate;
 
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
@@ -66,6 +67,7 @@ pub static VERBS: &[Entry] = &[
     entry::<count::Count>(),
     entry::<schema::Schema>(),
     entry::<show::Show>(),
+    entry::<validate::Validate>(),
     entry::<head::Head>(),
     entry::<tail::Tail>(),
     entry::<skip::Skip>(),
@@ -124,6 +126,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
 
     /// Whether it reports instead of giving records: only at the end of a chain.
     const REPORTS: bool = false;
+    /// Whether it reports bad records ([`Report::fault`]), so that reading goes on behind them.
+    const TAKES_FAULTS: bool = false;
     /// Whether it looks at records at all; a report may look at the schema alone.
     const NEEDS_RECORDS: bool = true;
 
@@ -244,6 +248,8 @@ pub trait Parsed: Send + Sync {
     fn name(&self) -> &'static str;
     /// See [`Verb::REPORTS`].
     fn is_report(&self) -> bool;
+    /// See [`Verb::TAKES_FAULTS`].
+    fn takes_faults(&self) -> bool;
     /// See [`Verb::NEEDS_RECORDS`].
     fn needs_records(&self) -> bool;
     /// See [`Verb::bind`].
@@ -263,6 +269,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn is_report(&self) -> bool {
         V::REPORTS
+    }
+    fn takes_faults(&self) -> bool {
+        V::TAKES_FAULTS
     }
     fn needs_records(&self) -> bool {
         V::NEEDS_RECORDS

@@ -15,4 +15,5 @@ mod readme;
 mod tatter;
 mod tfexample;
 mod tfrecord;
+mod tfrecord_laws;
 mod verbs;

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Writes TFRecords of tf.Example.
+/// Writes TFRecords of tf.Example or tf.SequenceExample.
 pub struct TfRecordWriter {
     encoder: Arc<Encoder>,
     out: Option<Box<dyn Write + Send>>,
@@ -23,6 +23,7 @@ pub struct TfRecordWriter {
 
 struct Encoder {
     schema: Arc<Schema>,
+    sequences: bool,
 }
 
 /// Framed records.
@@ -31,9 +32,9 @@ struct Frames(Vec<u8>);
 impl TfRecordWriter {
     /// # Errors
     /// The schema is one that a tf.Example cannot hold.
-    pub fn new(schema: &Arc<Schema>, options: &Options) -> Result<TfRecordWriter> {
-        check(schema, options)?;
-        Ok(TfRecordWriter { encoder: Arc::new(Encoder { schema: schema.clone() }), out: None })
+    pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
+        check(schema, options, sequences)?;
+        Ok(TfRecordWriter { encoder: Arc::new(Encoder { schema: schema.clone(), sequences }), out: None })
     }
 }
 
@@ -64,27 +65,32 @@ impl Writer for TfRecordWriter {
 
 impl Encode for Encoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        let features = flatten(&self.schema, &chunk)?;
+        let features = flatten(&self.schema, &chunk, self.sequences)?;
         Ok(Box::new(Frames(frames(&features, chunk.nrows))))
     }
 }
 
 /// The framed records of `nrows` rows of features.
 fn frames(features: &[Feature], nrows: usize) -> Vec<u8> {
-    let columns: Vec<Column> = features.iter().map(|f| Column::new(f, nrows)).collect();
-    let entries = |row: usize| columns.iter().map(|c| c.entry_nbytes(row)).filter(|n| *n > 0).map(delimited_nbytes).sum::<usize>();
-    let sizes: Vec<usize> = (0..nrows).map(entries).collect();
-    let payload = |entries: usize| if entries == 0 { 0 } else { delimited_nbytes(entries) };
-    let total: usize = sizes.iter().map(|n| HEADER + payload(*n) + FOOTER).sum();
+    // The context, which in a tf.Example is all, and the feature lists: fields 1 and 2 of the message.
+    let groups = [false, true]
+        .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());
+    let sizes: Vec<[usize; 2]> = (0..nrows)
+        .map(|row| groups.each_ref().map(|g| g.iter().map(|c| c.entry_nbytes(row)).filter(|n| *n > 0).map(delimited_nbytes).sum()))
+        .collect();
+    let payload = |sizes: &[usize; 2]| sizes.iter().filter(|n| **n > 0).map(|n| delimited_nbytes(*n)).sum::<usize>();
+    let total: usize = sizes.iter().map(|s| HEADER + payload(s) + FOOTER).sum();
     let mut out = Vec::with_capacity(total);
-    for (row, entries) in sizes.into_iter().enumerate() {
-        let length = (payload(entries) as u64).to_le_bytes();
+    for (row, sizes) in sizes.iter().enumerate() {
+        let length = (payload(sizes) as u64).to_le_bytes();
         out.extend_from_slice(&length);
         out.extend_from_slice(&masked_crc(&length).to_le_bytes());
         let start = out.len();
-        if entries > 0 {
-            head(&mut out, 0x0a, entries);
-            columns.iter().for_each(|c| c.write(row, &mut out));
+        for ((group, size), tag) in groups.iter().zip(sizes).zip([0x0a, 0x12]) {
+            if *size > 0 {
+                head(&mut out, tag, *size);
+                group.iter().for_each(|c| c.write(row, &mut out));
+            }
         }
         let crc = masked_crc(&out[start..]);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -92,12 +98,12 @@ fn frames(features: &[Feature], nrows: usize) -> Vec<u8> {
     out
 }
 
-/// A feature with the size of its list in each record.
+/// A feature with the size of its lists.
 struct Column<'a> {
     feature: &'a Feature,
     /// Tag, length and bytes of the key.
     key: Vec<u8>,
-    /// The bytes of the values of each record, without tags around them.
+    /// The bytes of the values of each record or step, without tags around them.
     nbytes: Vec<usize>,
 }
 
@@ -106,10 +112,12 @@ impl<'a> Column<'a> {
         let mut key = Vec::with_capacity(feature.name.len() + 4);
         head(&mut key, 0x0a, feature.name.len());
         key.extend_from_slice(feature.name.as_bytes());
-        let ranges = (0..nrows).map(|row| range(feature.rows.as_ref(), row));
+        let n = feature.steps.as_ref().map_or(nrows, RowPartition::nvals);
+        let ranges = (0..n).map(|unit| range(feature.rows.as_ref(), unit));
         let nbytes = match &feature.values {
             Values::Int64(values) => ranges.map(|r| values[r].iter().map(|v| varint_nbytes(v.cast_unsigned())).sum()).collect(),
             Values::Float(_) => ranges.map(|r| 4 * r.len()).collect(),
+            Values::Nothing => vec![0; n],
             Values::Bytes(offsets, _) => {
                 ranges.map(|r| offsets[r.start..=r.end].windows(2).map(|w| delimited_nbytes((w[1] - w[0]) as usize)).sum()).collect()
             }
@@ -121,48 +129,74 @@ impl<'a> Column<'a> {
         self.feature.valid.as_ref().is_none_or(|v| v.is_valid(row))
     }
 
-    /// The bytes of the list: packed numbers have one more tag around them, unless there are none.
-    fn list_nbytes(&self, row: usize) -> usize {
-        match (&self.feature.values, self.nbytes[row]) {
+    /// The bytes of the list of a record or step: packed numbers have one more tag around them, unless there are none.
+    fn list_nbytes(&self, unit: usize) -> usize {
+        match (&self.feature.values, self.nbytes[unit]) {
             (_, 0) => 0,
             (Values::Bytes(..), n) => n,
             (_, n) => delimited_nbytes(n),
         }
     }
 
+    /// The bytes of the Feature of a record or step.
+    fn feature_nbytes(&self, unit: usize) -> usize {
+        match self.feature.values {
+            Values::Nothing => 0,
+            _ => delimited_nbytes(self.list_nbytes(unit)),
+        }
+    }
+
+    /// The bytes of the Feature or FeatureList of a record.
+    fn value_nbytes(&self, row: usize) -> usize {
+        match &self.feature.steps {
+            None => self.feature_nbytes(row),
+            Some(steps) => steps.range(row).map(|step| delimited_nbytes(self.feature_nbytes(step))).sum(),
+        }
+    }
+
     /// The bytes of the entry of the map; 0: the record does not have the feature.
     fn entry_nbytes(&self, row: usize) -> usize {
-        if !self.is_valid(row) {
-            return 0;
-        }
-        self.key.len() + delimited_nbytes(delimited_nbytes(self.list_nbytes(row)))
+        if self.is_valid(row) { self.key.len() + delimited_nbytes(self.value_nbytes(row)) } else { 0 }
     }
 
     fn write(&self, row: usize, out: &mut Vec<u8>) {
         if !self.is_valid(row) {
             return;
         }
-        let list = self.list_nbytes(row);
         head(out, 0x0a, self.entry_nbytes(row));
         out.extend_from_slice(&self.key);
-        head(out, 0x12, delimited_nbytes(list));
+        head(out, 0x12, self.value_nbytes(row));
+        match &self.feature.steps {
+            None => self.write_feature(row, out),
+            Some(steps) => {
+                for step in steps.range(row) {
+                    head(out, 0x0a, self.feature_nbytes(step));
+                    self.write_feature(step, out);
+                }
+            }
+        }
+    }
+
+    fn write_feature(&self, unit: usize, out: &mut Vec<u8>) {
+        let list = self.list_nbytes(unit);
         let tag = match &self.feature.values {
             Values::Bytes(..) => 0x0a,
             Values::Float(_) => 0x12,
             Values::Int64(_) => 0x1a,
+            Values::Nothing => return,
         };
         head(out, tag, list);
         if list == 0 {
             return;
         }
-        let range = range(self.feature.rows.as_ref(), row);
+        let range = range(self.feature.rows.as_ref(), unit);
         match &self.feature.values {
             Values::Int64(values) => {
-                head(out, 0x0a, self.nbytes[row]);
+                head(out, 0x0a, self.nbytes[unit]);
                 values[range].iter().for_each(|v| varint(out, v.cast_unsigned()));
             }
             Values::Float(values) => {
-                head(out, 0x0a, self.nbytes[row]);
+                head(out, 0x0a, self.nbytes[unit]);
                 out.extend(values[range].iter().flat_map(|v| v.to_le_bytes()));
             }
             Values::Bytes(offsets, data) => {
@@ -172,6 +206,7 @@ impl<'a> Column<'a> {
                     out.extend_from_slice(value);
                 }
             }
+            Values::Nothing => {}
         }
     }
 }

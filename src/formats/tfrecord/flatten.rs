@@ -22,7 +22,9 @@ use std::collections::HashSet;
 pub struct Feature {
     pub name: String,
     pub values: Values,
-    /// Which values belong to which record; `None`: one each.
+    /// The steps of each record, if it is a feature list of a tf.SequenceExample.
+    pub steps: Option<RowPartition>,
+    /// Which values belong to which record or step; `None`: one each.
     pub rows: Option<RowPartition>,
     /// Which records have it; `None`: all.
     pub valid: Option<NullBuffer>,
@@ -33,18 +35,20 @@ pub enum Values {
     Int64(ScalarBuffer<i64>),
     Float(ScalarBuffer<f32>),
     Bytes(ScalarBuffer<i64>, Buffer),
+    /// A feature without a kind: a field of no dtype stays a field.
+    Nothing,
 }
 
 /// Checks that a tf.Example can hold records of this schema, in a way that reads back.
 ///
 /// # Errors
 /// What it cannot hold, with the field and the way out; notices under `--strict`.
-pub fn check(schema: &Schema, options: &Options) -> Result<()> {
-    let mut names = Vec::new();
+pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> {
+    let mut check = Check { options, sequences, names: Vec::new() };
     for field in &schema.fields {
-        let path = FieldPath::name(&field.name);
-        check_field(field, &path, &field.name, 0, options, &mut names)?;
+        check.field(field, &FieldPath::name(&field.name), &field.name, &[])?;
     }
+    let names = check.names;
     let mut seen = HashSet::new();
     if let Some((name, path)) = names.iter().find(|(name, _)| !seen.insert(name.as_str())) {
         return Err(Error::usage(format!("two fields would become the feature `{name}`"))
@@ -65,46 +69,59 @@ pub fn check(schema: &Schema, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn check_field(
-    field: &Field,
-    path: &FieldPath,
-    name: &str,
-    outer: usize,
-    options: &Options,
-    names: &mut Vec<(String, FieldPath)>,
-) -> Result<()> {
-    let ty = &field.ty;
-    let drop = || format!("leave it out: drop {path}");
-    match &ty.element {
-        Element::Struct(fields) if fields.is_empty() => {
-            Err(Error::usage("a structure without fields has no feature in a tf.Example").in_field(path).help(drop()))
-        }
-        Element::Struct(fields) => {
-            for inner in fields {
-                check_field(inner, &path.join(&inner.name), &format!("{name}.{}", inner.name), outer + ty.rank(), options, names)?;
+struct Check<'a> {
+    options: &'a Options,
+    sequences: bool,
+    /// The names of all features, with the field that each comes from.
+    names: Vec<(String, FieldPath)>,
+}
+
+impl Check<'_> {
+    fn field(&mut self, field: &Field, path: &FieldPath, name: &str, outer: &[Dim]) -> Result<()> {
+        let ty = &field.ty;
+        let drop = || format!("leave it out: drop {path}");
+        let dims = [outer, &ty.dims].concat();
+        match &ty.element {
+            Element::Struct(fields) if fields.is_empty() => {
+                Err(Error::usage("a structure without fields has no feature in a tf.Example").in_field(path).help(drop()))
             }
-            Ok(())
-        }
-        Element::Value(dtype) | Element::Sparse(dtype) => {
-            if let DType::Arrow(_) = dtype {
-                let error = Error::usage(format!("a tf.Example cannot hold {dtype}")).in_field(path);
-                return Err(error.help(format!("it holds integers, floats, strings and bytes; {}", drop())));
+            Element::Struct(fields) => {
+                fields.iter().try_for_each(|f| self.field(f, &path.join(&f.name), &format!("{name}.{}", f.name), &dims))
             }
-            if *dtype == DType::Float64 {
-                options
-                    .notices
-                    .add(format!("{path}: float64 becomes float32, as a tf.Example has no float64"), options.strict)
-                    .map_err(|e| e.in_field(path))?;
+            Element::Value(dtype) | Element::Sparse(dtype) => {
+                if let DType::Arrow(_) = dtype {
+                    let error = Error::usage(format!("a tf.Example cannot hold {dtype}")).in_field(path);
+                    return Err(error.help(format!("it holds integers, floats, strings and bytes; {}", drop())));
+                }
+                if *dtype == DType::Float64 {
+                    let notice = format!("{path}: float64 becomes float32, as a tf.Example has no float64");
+                    self.options.notices.add(notice, self.options.strict)?;
+                }
+                if ty.is_sparse() {
+                    return check_sparse(ty, path, name, outer.len(), &mut self.names);
+                }
+                self.names.push((name.to_owned(), path.clone()));
+                let levels = (first_stored(self.sequences, &dims)..dims.len()).filter(|axis| is_open(&dims[*axis])).count();
+                self.names.extend((1..=levels).map(|level| (row_lengths_name(name, level), path.clone())));
+                Ok(())
             }
-            if ty.is_sparse() {
-                return check_sparse(ty, path, name, outer, names);
-            }
-            names.push((name.to_owned(), path.clone()));
-            let levels = ty.dims.iter().skip(usize::from(outer == 0)).filter(|d| !matches!(d.size, Size::Known(_))).count();
-            names.extend((1..=levels).map(|level| (row_lengths_name(name, level), path.clone())));
-            Ok(())
         }
     }
+}
+
+fn is_open(dim: &Dim) -> bool {
+    !matches!(dim.size, Size::Known(_))
+}
+
+/// Whether a field of these axes is a feature list of a tf.SequenceExample: its axis 0 are the steps.
+fn is_list(sequences: bool, dims: &[Dim]) -> bool {
+    sequences && dims.len() > 1 && dims.first().is_some_and(is_open)
+}
+
+/// The first axis whose row lengths have to be stored: those of axis 0 are the number of values, those
+/// of axis 1 of a feature list the number of values in each step.
+fn first_stored(sequences: bool, dims: &[Dim]) -> usize {
+    if is_list(sequences, dims) { 2 } else { 1 }
 }
 
 fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &mut Vec<(String, FieldPath)>) -> Result<()> {
@@ -136,10 +153,10 @@ fn is_plain(ty: &Type) -> bool {
 ///
 /// # Errors
 /// A value that a tf.Example cannot hold: the row, the field and the way out.
-pub fn flatten(schema: &Schema, chunk: &Chunk) -> Result<Vec<Feature>> {
+pub fn flatten(schema: &Schema, chunk: &Chunk, sequences: bool) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     for (field, column) in schema.fields.iter().zip(&chunk.columns) {
-        let mut walk = Walk { nrows: chunk.nrows, features: &mut features };
+        let mut walk = Walk { nrows: chunk.nrows, sequences, features: &mut features };
         walk.field(
             field,
             column,
@@ -151,6 +168,7 @@ pub fn flatten(schema: &Schema, chunk: &Chunk) -> Result<Vec<Feature>> {
 
 struct Walk<'a> {
     nrows: usize,
+    sequences: bool,
     features: &'a mut Vec<Feature>,
 }
 
@@ -236,7 +254,17 @@ impl Walk<'_> {
             }
             (Element::Value(dtype), Tensor::Leaf(array)) => {
                 if *dtype == DType::Null {
-                    return no_dtype(&place, array.len(), self.nrows);
+                    no_dtype(&place, array.len(), self.nrows)?;
+                    if place.above.is_empty() {
+                        self.features.push(Feature {
+                            name: place.name.clone(),
+                            values: Values::Nothing,
+                            steps: None,
+                            rows: None,
+                            valid: None,
+                        });
+                    }
+                    return Ok(());
                 }
                 self.nulls(&mut place, array.nulls().filter(|n| n.null_count() > 0), outermost)?;
                 self.leaf(dtype, &array, place)
@@ -275,19 +303,21 @@ impl Walk<'_> {
 
     fn leaf(&mut self, dtype: &DType, array: &ArrayRef, place: Place) -> Result<()> {
         let values = values(dtype, array, &place)?;
-        let rows = merged(&place.above);
-        self.features.push(Feature { name: place.name.clone(), values, rows, valid: place.alive.clone() });
-        let mut level = 0;
-        for (axis, dim) in place.dims.iter().enumerate().skip(1) {
-            if matches!(dim.size, Size::Known(_)) {
-                continue;
-            }
-            level += 1;
+        let (above, steps) = match place.above.split_first() {
+            Some((first, rest)) if is_list(self.sequences, &place.dims) => (rest, Some(first.clone())),
+            _ => (place.above.as_slice(), None),
+        };
+        let valid = place.alive.clone();
+        self.features.push(Feature { name: place.name.clone(), values, steps: steps.clone(), rows: merged(above), valid });
+        let outside = place.dims.len() - above.len();
+        let stored = (first_stored(self.sequences, &place.dims)..place.dims.len()).filter(|axis| is_open(&place.dims[*axis]));
+        for (level, axis) in stored.enumerate() {
             let lengths: Vec<i64> = place.above[axis].row_lengths().map(|n| n as i64).collect();
             self.features.push(Feature {
-                name: row_lengths_name(&place.name, level),
+                name: row_lengths_name(&place.name, level + 1),
                 values: Values::Int64(lengths.into()),
-                rows: merged(&place.above[..axis]),
+                steps: steps.clone(),
+                rows: merged(&above[..axis - outside]),
                 valid: place.alive.clone(),
             });
         }
@@ -317,12 +347,19 @@ impl Walk<'_> {
         place.above.push(entries.clone());
         place.no_nulls(sparse.values().nulls())?;
         let values = values(dtype, sparse.values(), &place)?;
-        self.features.push(Feature { name: place.name.clone(), values, rows: Some(entries.clone()), valid: place.alive.clone() });
+        self.features.push(Feature {
+            name: place.name.clone(),
+            values,
+            steps: None,
+            rows: Some(entries.clone()),
+            valid: place.alive.clone(),
+        });
         for axis in (0..ndims).filter(|_| !plain) {
             let along: Vec<i64> = (0..entries.nvals()).filter_map(|entry| sparse.index_of(entry).get(axis).copied()).collect();
             self.features.push(Feature {
                 name: indices_name(&name, axis),
                 values: Values::Int64(along.into()),
+                steps: None,
                 rows: Some(entries.clone()),
                 valid: place.alive.clone(),
             });
@@ -341,7 +378,7 @@ fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
     Some(rest.iter().fold(first.clone(), |outer, inner| outer.merge(inner)))
 }
 
-/// A field without a dtype is null everywhere: no feature. Lists without a dtype have no kind to be written as.
+/// A field without a dtype is null everywhere. Lists without a dtype have no kind to be written as.
 fn no_dtype(place: &Place, values: usize, nrows: usize) -> Result<()> {
     if place.above.is_empty() {
         return Ok(());
@@ -379,7 +416,7 @@ fn values(dtype: &DType, array: &ArrayRef, place: &Place) -> Result<Values> {
             let too_large = |i: usize| !array.is_null(i) && array.value(i) > i64::MAX.unsigned_abs();
             if let Some(i) = (0..array.len()).find(|i| too_large(*i) && place.is_alive(place.record_of(*i))) {
                 let message = format!("{} is more than a tf.Example holds: its integers are int64", array.value(i));
-                return Err(place.error(i, message).help(format!("write it as text or as a float: cast {}=float64", place.path)));
+                return Err(place.error(i, message).help(format!("keep its text: --schema '{}: json'", place.path)));
             }
             Values::Int64(array.values().iter().map(|v| v.cast_signed()).collect())
         }

@@ -51,6 +51,10 @@ impl Format for SequenceExample {
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(TfRecordReader { input, sequences: true })))
     }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(encode::TfRecordWriter::new(schema, options, true).map(|w| Box::new(w) as Box<dyn Writer>))
+    }
 }
 
 impl Format for TfRecord {
@@ -75,7 +79,7 @@ impl Format for TfRecord {
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(encode::TfRecordWriter::new(schema, options).map(|w| Box::new(w) as Box<dyn Writer>))
+        Some(encode::TfRecordWriter::new(schema, options, false).map(|w| Box::new(w) as Box<dyn Writer>))
     }
 }
 

@@ -209,6 +209,11 @@ impl Observed for Seen {
             }
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
+        // Features have no order of their own: where all of them are declared, the declared one holds.
+        let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
+        if fields.iter().all(|f| place(f).is_some()) {
+            fields.sort_by_key(|f| place(f));
+        }
         known.extend(declared_features(&request.declared.fields));
         known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
         self.list_fields(&mut fields, &known, &mut clashes)?;

@@ -146,6 +146,10 @@ impl Plan {
     fn node(&mut self, field: &Field, path: &FieldPath, name: &str, outer: &[Dim], optional: bool, inferred: bool) -> Result<Node> {
         let mut dims = outer.to_vec();
         dims.extend_from_slice(&field.ty.dims);
+        // The axis 0 of a field is uniform in its structure, not in the record.
+        if let Some(first) = dims.get_mut(outer.len()).filter(|d| !outer.is_empty() && d.size == Size::Uniform) {
+            *first = Dim::RAGGED;
+        }
         let Element::Struct(inner) = &field.ty.element else {
             let leaf = if self.sequences {
                 self.sequence(field, name, dims, optional, inferred)
@@ -215,14 +219,16 @@ impl Plan {
     fn sequence(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
         let open = |d: &Dim| !matches!(d.size, Size::Known(_));
         let is_list = match field.ty.is_sparse() {
-            true => dims.len() == 2 && dims.iter().all(open) && field.source.at.is_empty(),
+            true => field.ty.rank() == 2 && dims.len() == 2 && dims.iter().all(open) && field.source.at.is_empty(),
             false => dims.first().is_some_and(open),
         };
         if !is_list {
             return self.leaf(field, name, dims, optional, inferred);
         }
         let mut below = field.clone();
-        below.ty.dims.remove(0);
+        if field.ty.is_sparse() {
+            below.ty.dims.remove(0);
+        }
         below.default = None;
         let mut step = self.leaf(&below, name, dims[1..].to_vec(), false, inferred)?;
         step.absent = if dims.get(1).is_some_and(open) { Absent::Empty } else { Absent::Error };

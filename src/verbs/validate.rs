@@ -1,0 +1,139 @@
+//! `validate`: reads everything, and says what is wrong with it.
+
+use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
+use crate::chunk::{Chunk, Fault, Origin};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::{Element, Field, Schema};
+use crate::tensor::{Tensor, row_of};
+use std::io::Write;
+use std::sync::Arc;
+
+/// How many findings are printed.
+const SHOWN: usize = 100;
+
+/// Whether the records that reach it are sound.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Validate {}
+
+impl Verb for Validate {
+    const NAME: &'static str = "validate";
+    const REPORTS: bool = true;
+    const TAKES_FAULTS: bool = true;
+    const SUMMARY: &'static str = "Read everything and report what is wrong";
+    const ABOUT: &'static str = "\
+Reads every record and every field, and goes on behind what is wrong: the framing and the checksums of TFRecords, \
+records that do not parse or do not fit the schema (--schema says another than the inferred one), partitions that do \
+not fit their values, sparse indices out of bounds. Sparse tensors whose indices are not in order, or come twice, are \
+reported too: they are legal, but some verbs refuse them.
+
+Prints what it found, then the number of records; exit code 1 if anything was wrong.";
+    const EXAMPLES: &'static [Example] = &[Example {
+        about: "a file that is sound",
+        args: "validate",
+        input: "{\"id\": 1}\n{\"id\": 2}\n",
+        output: "2 records, nothing wrong\n",
+    }];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let findings = Findings { schema: schema.clone(), allowed: options.max_errors.unwrap_or(0), ..Findings::default() };
+        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(findings)) })
+    }
+}
+
+#[derive(Default)]
+struct Findings {
+    schema: Arc<Schema>,
+    records: u64,
+    bad: u64,
+    bytes_lost: u64,
+    unordered: u64,
+    lines: Vec<String>,
+    allowed: u64,
+}
+
+impl Findings {
+    fn note(&mut self, error: &Error) {
+        if self.lines.len() < SHOWN {
+            self.lines.push(error.to_string());
+        }
+    }
+
+    /// Sparse tensors anywhere in a column whose indices are not in order or come twice.
+    fn order(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, record: &mut dyn FnMut(usize) -> usize, origin: &Origin) {
+        match tensor {
+            Tensor::Leaf(_) => {}
+            Tensor::List(list) => {
+                let mut outer = |item: usize| record(row_of(list.partition(), item));
+                self.order(field, list.values(), path, &mut outer, origin);
+            }
+            Tensor::Struct(s) => {
+                let Element::Struct(fields) = &field.ty.element else { return };
+                for (inner, tensor) in fields.iter().zip(s.fields()) {
+                    self.order(inner, tensor, &path.join(&inner.name), record, origin);
+                }
+            }
+            Tensor::Sparse(sparse) => {
+                for row in 0..sparse.nrows() {
+                    let range = sparse.entries().range(row);
+                    let Some(entry) = range.skip(1).find(|e| sparse.index_of(e - 1) >= sparse.index_of(*e)) else { continue };
+                    self.unordered += 1;
+                    let (before, after) = (sparse.index_of(entry - 1), sparse.index_of(entry));
+                    let what = if before == after { "comes twice" } else { "is out of order" };
+                    let error = Error::data(format!("the index {after:?} {what}")).in_field(path).at_row(record(row));
+                    self.note(&origin.resolve(error, usize::MAX));
+                }
+            }
+        }
+    }
+}
+
+impl Report for Findings {
+    fn takes_faults(&self) -> bool {
+        true
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        self.bad += 1;
+        self.bytes_lost += fault.length;
+        // What to do about it is for those who read on; here it is a list.
+        let text = fault.error.to_string();
+        if self.lines.len() < SHOWN {
+            self.lines.push(text.lines().next().unwrap_or_default().to_owned());
+        }
+    }
+
+    fn push(&mut self, chunk: &Chunk, _: &mut dyn Write) -> Result<Flow> {
+        self.records += chunk.nrows as u64;
+        let schema = self.schema.clone();
+        chunk.check(&schema)?;
+        for (field, column) in schema.fields.iter().zip(&chunk.columns) {
+            self.order(field, column, &FieldPath::name(&field.name), &mut |row| row, &chunk.origin);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
+        let mut text = self.lines.join("\n");
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let found = self.bad + self.unordered;
+        if found > self.lines.len() as u64 {
+            text.push_str(&format!("and {} more\n", found - self.lines.len() as u64));
+        }
+        let mut parts = vec![format!("{} record{}", self.records, if self.records == 1 { "" } else { "s" })];
+        if found == 0 {
+            parts.push("nothing wrong".to_owned());
+        }
+        if self.bad > 0 {
+            parts.push(format!("{} bad and left out ({} bytes)", self.bad, self.bytes_lost));
+        }
+        if self.unordered > 0 {
+            parts.push(format!("{} sparse tensors not in order", self.unordered));
+        }
+        writeln!(out, "{text}{}", parts.join(", ")).map_err(|e| Error::io("output", "cannot write", &e))?;
+        Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })
+    }
+}
