@@ -109,12 +109,17 @@ impl Block {
         error
     }
 
-    /// The fault of a bad record.
-    pub fn fault(&self, trouble: &Trouble, start: usize, index: usize, schema: Option<&Schema>) -> Fault {
+    /// The fault of a bad record. `skip`: such records are left out already.
+    pub fn fault(&self, trouble: &Trouble, start: usize, index: usize, schema: Option<&Schema>, skip: bool) -> Fault {
         let end = self.record_end(start, index);
         let raw = self.bytes[start..end].trim_ascii_end();
         let length = end - start + usize::from(self.is_lines());
-        let error = self.error(trouble, start, index, schema).help(LEAVE_OUT);
+        let error = self.error(trouble, start, index, schema);
+        let error = match (skip, &self.layout) {
+            (true, _) => error,
+            (_, Layout::Values { array: true, .. }) => error.help("in an array, one bad record spoils the whole input"),
+            _ => error.help(LEAVE_OUT),
+        };
         Fault { error, length: length as u64, raw: Some(raw.to_vec()) }
     }
 }

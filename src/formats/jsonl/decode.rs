@@ -23,7 +23,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         Piece::TooLong { error, nbytes } => {
             let columns = Object::record(&schema.fields, &request.wanted, manner(request))?.finish_fields(&mut Vec::new())?;
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
-            return Ok(Decoded { chunk, faults: vec![Fault { error: error.help(LEAVE_OUT), length: nbytes, raw: None }], nbytes });
+            return Ok(Decoded { chunk, faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None }], nbytes });
         }
     };
     let nbytes = block.bytes.len() as u64;
@@ -75,9 +75,9 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, le
                     return Err(block.error(&trouble, start, index, Some(schema)));
                 }
                 if let Layout::Values { array: true, .. } = block.layout {
-                    return Err(block.error(&trouble, start, index, Some(schema)).help("a bad record spoils the whole array"));
+                    return Err(block.fault(&trouble, start, index, Some(schema), false).error);
                 }
-                faults.push(block.fault(&trouble, start, index, Some(schema)));
+                faults.push(block.fault(&trouble, start, index, Some(schema), skip));
                 rows.get_or_insert_with(|| (0..before).collect());
                 if !skip {
                     break;
@@ -130,7 +130,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
             match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, here)) {
                 Ok(end) => records.go_on(end),
                 Err(trouble) if fail || matches!(block.layout, Layout::Values { array: true, .. }) => {
-                    return Err(block.fault(&trouble, start, index, None).error);
+                    return Err(block.fault(&trouble, start, index, None, false).error);
                 }
                 Err(_) => {
                     bad.push(index);

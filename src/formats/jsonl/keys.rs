@@ -49,7 +49,6 @@ impl Keys {
         self.names.push(name.into());
         self.quoted.push(format!("\"{name}\"").into_bytes().into());
         self.ids.insert(name.into(), id);
-        self.next[self.last] = id;
         // Until an order is seen: the order in which they were added.
         self.next.push(id + 1);
         self.seen.push(0);

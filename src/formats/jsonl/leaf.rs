@@ -67,32 +67,6 @@ macro_rules! each {
     };
 }
 
-/// Runs `$one(cursor, level, &mut values)` for the dtype at hand; what is done around it is compiled for each.
-macro_rules! by_dtype {
-    ($leaf:expr, $run:expr) => {{
-        let (level, nulls) = (&$leaf.level, &mut $leaf.nulls);
-        match &mut $leaf.values {
-            Values::Null(count) => $run(&mut |cursor: &mut Cursor| null(cursor, level, count)),
-            Values::Bool(values) => $run(&mut |cursor: &mut Cursor| boolean(cursor, level, nulls, values)),
-            Values::Int8(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::Int16(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::Int32(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::Int64(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::UInt8(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::UInt16(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::UInt32(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::UInt64(values) => $run(&mut |cursor: &mut Cursor| integer(cursor, level, nulls, values)),
-            Values::Float16(values) => $run(&mut |cursor: &mut Cursor| float(cursor, level, nulls, values)),
-            Values::Float32(values) => $run(&mut |cursor: &mut Cursor| float(cursor, level, nulls, values)),
-            Values::Float64(values) => $run(&mut |cursor: &mut Cursor| float(cursor, level, nulls, values)),
-            Values::String(texts) => $run(&mut |cursor: &mut Cursor| string(cursor, level, nulls, texts)),
-            Values::Bytes(texts) => $run(&mut |cursor: &mut Cursor| bytes(cursor, level, nulls, texts)),
-            Values::Json(texts) => $run(&mut |cursor: &mut Cursor| json(cursor, level, nulls, texts)),
-            Values::Foreign(texts) => $run(&mut |cursor: &mut Cursor| foreign(cursor, level, nulls, texts)),
-        }
-    }};
-}
-
 /// Reads the items of a list that is not empty, up to and with its bracket.
 #[inline(always)]
 pub fn items(cursor: &mut Cursor, mut one: impl FnMut(&mut Cursor) -> Parse<()>) -> Parse<()> {
@@ -149,14 +123,34 @@ impl Leaf {
 
     #[inline]
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
-        by_dtype!(self, |one: &mut dyn FnMut(&mut Cursor) -> Parse<()>| one(cursor))
+        let (level, nulls) = (&self.level, &mut self.nulls);
+        match &mut self.values {
+            Values::Int64(values) => integer(cursor, level, nulls, values),
+            Values::String(texts) => string(cursor, level, nulls, texts),
+            Values::Float64(values) => float(cursor, level, nulls, values),
+            Values::Float32(values) => float(cursor, level, nulls, values),
+            Values::Null(count) => null(cursor, level, count),
+            Values::Bool(values) => boolean(cursor, level, nulls, values),
+            Values::Int8(values) => integer(cursor, level, nulls, values),
+            Values::Int16(values) => integer(cursor, level, nulls, values),
+            Values::Int32(values) => integer(cursor, level, nulls, values),
+            Values::UInt8(values) => integer(cursor, level, nulls, values),
+            Values::UInt16(values) => integer(cursor, level, nulls, values),
+            Values::UInt32(values) => integer(cursor, level, nulls, values),
+            Values::UInt64(values) => integer(cursor, level, nulls, values),
+            Values::Float16(values) => float(cursor, level, nulls, values),
+            Values::Bytes(texts) => bytes(cursor, level, nulls, texts),
+            Values::Json(texts) => json(cursor, level, nulls, texts),
+            Values::Foreign(texts) => foreign(cursor, level, nulls, texts),
+        }
     }
 
-    /// The items of a list that is not empty, up to and with its bracket.
+    /// The items of a list that is not empty, up to and with its bracket. The usual dtypes have a loop of their own.
     pub fn read_items(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let (level, nulls) = (&self.level, &mut self.nulls);
         match &mut self.values {
             Values::Int64(values) => items(cursor, |cursor| integer(cursor, level, nulls, values)),
+            Values::Int32(values) => items(cursor, |cursor| integer(cursor, level, nulls, values)),
             Values::Float64(values) => items(cursor, |cursor| float(cursor, level, nulls, values)),
             Values::Float32(values) => items(cursor, |cursor| float(cursor, level, nulls, values)),
             Values::String(texts) => items(cursor, |cursor| string(cursor, level, nulls, texts)),

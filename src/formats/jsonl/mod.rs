@@ -108,11 +108,11 @@ fn first_value(head: &[u8]) -> Option<First> {
         [b'[', rest @ ..] => return matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b']')).then_some(First::Values),
         _ => return None,
     }
-    // An object that is broken off at the end of its first line, but is whole with the lines behind it.
+    // An object that is broken off at the end of its first line, but goes on well in those behind it.
     let line = Cursor::new(head, 0, true).skip_value().is_ok();
-    let values = Cursor::new(head, 0, false).skip_value().is_ok();
-    let goes_on = head.iter().position(|b| *b == b'\n').is_some_and(|end| head[..end].trim_ascii() == b"{");
-    Some(if !line && (values || goes_on) { First::Values } else { First::Line })
+    let mut values = Cursor::new(head, 0, false);
+    let goes_on = head.contains(&b'\n') && (values.skip_value().is_ok() || values.at_end());
+    Some(if !line && goes_on { First::Values } else { First::Line })
 }
 
 type Pieces = Box<dyn Iterator<Item = Result<Piece>> + Send>;

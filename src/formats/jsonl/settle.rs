@@ -183,7 +183,7 @@ impl Settling<'_> {
             if node.beyond_float.is_set() && self.rule == Rule::Json {
                 return self.clash(&[
                     ("fractions or non-finite numbers", float),
-                    ("integers beyond 2^53, which a float64 would change,", node.beyond_float),
+                    ("integers beyond 2^53 that a float64 would change", node.beyond_float),
                 ]);
             }
             DType::Float64

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 const BLOCK_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 256 << 10;
+const SHORT_READ_BYTES: usize = 8 << 10;
 
 /// An iterator over the blocks of an input.
 pub struct Values {
@@ -26,6 +27,8 @@ pub struct Values {
     in_string: bool,
     escaped: bool,
     places: Vec<(usize, usize)>,
+    /// The last read gave little: more may not come for a while.
+    paused: bool,
     ended: bool,
     over: bool,
     record: u64,
@@ -65,6 +68,7 @@ impl Values {
             in_string: false,
             escaped: false,
             places: Vec::new(),
+            paused: false,
             ended: false,
             over: false,
             record: 1,
@@ -84,6 +88,7 @@ impl Values {
             }
         };
         self.buffer.truncate(before + read.as_ref().map_or(0, |n| *n));
+        self.paused = self.buffer.len() - before < SHORT_READ_BYTES;
         self.ended = read.map_err(|error| Error::io(&self.input, "reading failed", &error))? == 0;
         if before == 0 && self.offset == 0 && self.buffer.starts_with(b"\xEF\xBB\xBF") {
             self.buffer.drain(..3);
@@ -110,7 +115,7 @@ impl Values {
                 self.end_of_input()?;
                 return Ok((!self.places.is_empty()).then(|| Piece::Block(self.cut())));
             }
-            if !self.places.is_empty() && self.at >= BLOCK_BYTES {
+            if !self.places.is_empty() && (self.at >= BLOCK_BYTES || self.paused) {
                 return Ok(Some(Piece::Block(self.cut())));
             }
             self.read()?;
