@@ -23,7 +23,11 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         Piece::TooLong { error, nbytes } => {
             let columns = Object::record(&schema.fields, &request.wanted, manner(request))?.finish_fields(&mut Vec::new())?;
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
-            return Ok(Decoded { chunk, faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None }], nbytes });
+            return Ok(Decoded {
+                chunk,
+                faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None }],
+                nbytes,
+            });
         }
     };
     let nbytes = block.bytes.len() as u64;

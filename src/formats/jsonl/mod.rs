@@ -101,6 +101,9 @@ enum First {
     Values,
 }
 
+/// A head that long may end before its first value does.
+const CUT_OFF_BYTES: usize = 4096;
+
 fn first_value(head: &[u8]) -> Option<First> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     match head {
@@ -111,7 +114,8 @@ fn first_value(head: &[u8]) -> Option<First> {
     // An object that is broken off at the end of its first line, but goes on well in those behind it.
     let line = Cursor::new(head, 0, true).skip_value().is_ok();
     let mut values = Cursor::new(head, 0, false);
-    let goes_on = head.contains(&b'\n') && (values.skip_value().is_ok() || values.at_end());
+    let cut_off = head.len() >= CUT_OFF_BYTES;
+    let goes_on = head.contains(&b'\n') && (values.skip_value().is_ok() || (cut_off && values.at_end()));
     Some(if !line && goes_on { First::Values } else { First::Line })
 }
 
