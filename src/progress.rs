@@ -14,8 +14,8 @@ const BETWEEN_DRAWS: Duration = Duration::from_millis(100);
 /// Between lines where there is no terminal to redraw one.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
-const KNOWN_END: &str = "{wide_bar} {bytes}/{total_bytes}  {msg}  {bytes_per_sec}  {eta} left";
-const OPEN_END: &str = "{spinner} {bytes}  {msg}  {bytes_per_sec}";
+const KNOWN_END: &str = "{wide_bar} {msg}";
+const OPEN_END: &str = "{spinner} {msg}";
 
 /// How far a run is. Cheap to tell for every chunk.
 pub struct Progress {
@@ -95,7 +95,7 @@ impl Progress {
     /// The end: the bar is taken away.
     pub fn finish(&self) {
         match &self.look {
-            Look::Lines => print(&self.line()),
+            Look::Lines => print(&format!("progress: {}", self.line())),
             _ => {
                 if let Some(bar) = self.bar() {
                     bar.finish_and_clear();
@@ -114,10 +114,10 @@ impl Progress {
     fn show(&self) {
         match &self.look {
             Look::Nothing => {}
-            Look::Lines => print(&self.line()),
+            Look::Lines => print(&format!("progress: {}", self.line())),
             Look::Bar { bar, .. } => {
                 let bar = bar.get_or_init(|| self.new_bar());
-                bar.set_message(format!("{} records", HumanCount(self.nrecords.load(Ordering::Relaxed))));
+                bar.set_message(self.line());
                 bar.set_position(self.position());
                 bar.tick();
             }
@@ -152,7 +152,7 @@ impl Progress {
             _ => String::new(),
         };
         let nrecords = HumanCount(self.nrecords.load(Ordering::Relaxed));
-        format!("progress: {}{of}, {nrecords} records, {}/s{left}", HumanBytes(position), HumanBytes(rate as u64))
+        format!("{}{of}, {nrecords} records, {}/s{left}", HumanBytes(position), HumanBytes(rate as u64))
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
         let progress = Progress::start(Some(4096), "never", false);
         progress.add(2048, 1_234_567);
         let line = progress.line();
-        assert!(line.starts_with("progress: 2.00 KiB of 4.00 KiB, 1,234,567 records, "), "{line}");
+        assert!(line.starts_with("2.00 KiB of 4.00 KiB, 1,234,567 records, "), "{line}");
     }
 
     #[test]
