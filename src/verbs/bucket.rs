@@ -56,11 +56,7 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
-    let numbers = numbers(text)?;
-    match numbers.windows(2).find(|w| w[1] < w[0]) {
-        Some(w) => Err(Error::usage(format!("boundaries must not decrease, but {} follows {}", w[1], w[0]))),
-        None => Ok(Numbers(numbers)),
-    }
+    numbers(text).map(Numbers)
 }
 
 fn parse_sizes(text: &str) -> Result<Numbers, Error> {
@@ -216,7 +212,9 @@ impl Buckets {
                     return Err(error.help("fill it first (fill-null), or leave such records out (filter)"));
                 }
                 let length = lengths.value(row);
-                let number = self.boundaries.partition_point(|b| i64::try_from(*b).is_ok_and(|b| b <= length));
+                // As TensorFlow does it: the first that is above the length, though they need not increase.
+                let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
+                let number = self.boundaries.iter().position(is_above).unwrap_or(self.boundaries.len());
                 if self.to_boundary && number == self.boundaries.len() {
                     let last = self.boundaries.last().copied().unwrap_or(0);
                     let error = Error::data(format!("a length of {length} is not below the last boundary, {last}")).at_row(row);
