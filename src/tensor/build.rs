@@ -2,9 +2,9 @@
 
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
-use crate::schema::{DType, Element, Size, Type};
+use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
@@ -17,17 +17,17 @@ impl Tensor {
         Tensor::nulls(ty, 0)
     }
 
-    /// `nrows` null rows of this type: nulls outside, and below them whatever keeps the invariants.
+    /// `nrows` null rows of this type. What lies below them is null where its type allows it, else empty or zero.
     ///
     /// # Errors
     /// A known size so large that the rows cannot be counted.
     pub fn nulls(ty: &Type, nrows: usize) -> Result<Tensor> {
-        fill(ty, ty.list_dims().len(), nrows)
+        fill(ty, ty.list_dims().len(), nrows, true)
     }
 }
 
-fn fill(ty: &Type, levels: usize, nrows: usize) -> Result<Tensor> {
-    let validity = (nrows > 0).then(|| NullBuffer::new_null(nrows));
+fn fill(ty: &Type, levels: usize, nrows: usize, null: bool) -> Result<Tensor> {
+    let validity = (nrows > 0 && null).then(|| NullBuffer::new_null(nrows));
     if levels > 0 {
         let dims = ty.list_dims();
         let partition = match dims[dims.len() - levels].size {
@@ -36,14 +36,14 @@ fn fill(ty: &Type, levels: usize, nrows: usize) -> Result<Tensor> {
             }
             _ => RowPartition::from_row_splits(vec![0i64; nrows + 1])?,
         };
-        let values = fill(ty, levels - 1, partition.nvals())?;
+        let values = fill(ty, levels - 1, partition.nvals(), ty.with_nulls)?;
         return Tensor::list(partition, values, validity);
     }
     match &ty.element {
-        Element::Value(dtype) => Ok(Tensor::Leaf(null_leaf(dtype, nrows))),
+        Element::Value(dtype) => Ok(Tensor::Leaf(leaf(dtype, nrows, null)?)),
         Element::Struct(fields) => {
-            let fields = fields.iter().map(|f| Tensor::nulls(&f.ty, nrows)).collect::<Result<_>>()?;
-            Tensor::structure(nrows, fields, validity)
+            let field = |f: &Field| fill(&f.ty, f.ty.list_dims().len(), nrows, f.ty.optional);
+            Tensor::structure(nrows, fields.iter().map(field).collect::<Result<_>>()?, validity)
         }
         Element::Sparse(dtype) => {
             let ndims = ty.rank();
@@ -55,8 +55,16 @@ fn fill(ty: &Type, levels: usize, nrows: usize) -> Result<Tensor> {
     }
 }
 
-fn null_leaf(dtype: &DType, nrows: usize) -> ArrayRef {
-    if nrows == 0 { new_empty_array(&dtype.arrow()) } else { new_null_array(&dtype.arrow(), nrows) }
+fn leaf(dtype: &DType, nrows: usize, null: bool) -> Result<ArrayRef> {
+    if nrows == 0 {
+        return Ok(new_empty_array(&dtype.arrow()));
+    }
+    let nulls = new_null_array(&dtype.arrow(), nrows);
+    if null || !(dtype.is_tensor() || *dtype == DType::Json) {
+        return Ok(nulls);
+    }
+    // The values behind nulls are zeros and empty texts.
+    Ok(make_array(nulls.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?))
 }
 
 /// Bytes of the values of a leaf alone: the sum over its values, wherever they have been cut from.

@@ -12,6 +12,7 @@ mod oracle_compare;
 mod outputs;
 mod random;
 mod readme;
+mod records;
 mod tatter;
 mod tfexample;
 mod tfrecord;
