@@ -73,12 +73,13 @@ impl Target {
     /// # Errors
     /// As [`Target::parse`].
     pub fn literal(name: &str) -> Result<Target> {
-        let path = followed(Path::new(name));
-        match std::fs::metadata(&path) {
+        // What is open already has a name here, but no place where another file could be put.
+        let is_open = name == "/dev/stderr" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
+        match std::fs::metadata(name) {
             Ok(found) if found.is_dir() => {
                 return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write").in_input(name));
             }
-            Ok(found) if !found.is_file() => return Ok(Target::Direct(path)),
+            Ok(found) if is_open || !found.is_file() => return Ok(Target::Direct(name.into())),
             Ok(found) if found.permissions().readonly() => {
                 return Err(Error::new(Kind::Io, "the file is write-protected")
                     .in_input(name)
@@ -86,6 +87,7 @@ impl Target {
             }
             _ => {}
         }
+        let path = followed(Path::new(name));
         let file = path.file_name().and_then(|n| n.to_str()).map(str::to_owned);
         let Some(file) = file.filter(|_| !name.ends_with('/')) else {
             return Err(Error::usage(format!("{name} names no file")));
