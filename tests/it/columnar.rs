@@ -1,0 +1,127 @@
+//! Parquet and Arrow: what goes in comes out, and damaged bytes end in a message.
+
+use crate::random::dataset;
+use crate::tatter::{Outcome, parallel, shell, tatter};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+
+/// The formats a dataset goes through, one after the other.
+const WAY: &[(&str, &str)] = &[
+    ("1.parquet", "--row-group-rows 3"),
+    ("2.arrow", "--row-group-rows 2 --compression lz4"),
+    ("3.arrows", "--tensor-types --compression zstd:3"),
+    ("4.parquet", "--tensor-types --compression snappy"),
+    ("5.arrows", ""),
+    ("6.parquet", "--compression gzip"),
+];
+
+fn done(outcome: Outcome) -> String {
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome.text()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    /// JSON lines -> Parquet -> Arrow -> ... -> JSON lines is the identity: records and schema.
+    #[test]
+    fn records_and_schema_survive_every_columnar_format(data in dataset(true)) {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        fs::write(here.join("0.jsonl"), data.jsonl()).unwrap();
+        fs::write(here.join("schema.txt"), &data.schema).unwrap();
+        let run = |line: &str| done(shell(line, here, b""));
+        let expected = run("tatter convert 0.jsonl --schema @schema.txt");
+        let schema = run("tatter schema 0.jsonl --schema @schema.txt");
+        let mut from = "0.jsonl --schema @schema.txt".to_owned();
+        for (to, options) in WAY {
+            run(&format!("tatter convert {from} -o {to} {options}"));
+            prop_assert_eq!(&run(&format!("tatter convert {to}")), &expected, "{}", to);
+            prop_assert_eq!(&run(&format!("tatter schema {to}")), &schema, "{}", to);
+            prop_assert_eq!(run(&format!("tatter count {to}")).trim(), data.records.len().to_string(), "{}", to);
+            let head: String = expected.lines().take(2).map(|line| format!("{line}\n")).collect();
+            prop_assert_eq!(&run(&format!("tatter head 2 {to}")), &head, "{}", to);
+            from = (*to).to_owned();
+        }
+    }
+}
+
+/// Records with every kind of column: strings, lists of lists, structures, sparse tensors, nulls.
+const RECORDS: &str = r#"{"a":1,"b":[[1.5],[]],"c":"text","d":{"e":[true],"f":null},"s":{"indices":[[1]],"values":[2],"dense_shape":[3]}}
+{"a":2,"b":[],"c":"","d":null,"s":{"indices":[],"values":[],"dense_shape":[3]}}
+{"a":null,"b":null,"c":"naïve","d":{"e":[],"f":"x"},"s":{"indices":[[0],[2]],"values":[3,4],"dense_shape":[3]}}
+"#;
+
+/// The program with little memory to take, so that taking much more than the file is long shows.
+fn limited(path: &Path) -> Outcome {
+    shell(&format!("ulimit -v 4000000; exec tatter convert --threads 1 {}", path.display()), Path::new("/"), b"")
+}
+
+fn check(path: &Path, what: &str) {
+    let outcome = limited(path);
+    let quiet = !outcome.stderr.contains("panicked") && !outcome.stderr.contains("overflowed its stack") && !outcome.stderr.contains("memory allocation");
+    assert!((0..=3).contains(&outcome.status) && quiet, "{what}: {outcome:?}");
+    assert!(outcome.status == 0 || outcome.stderr.starts_with("error: "), "{what}: {outcome:?}");
+}
+
+/// Every byte flipped in one bit, and every truncation: an error or other values, never a crash.
+#[test]
+fn damaged_bytes_end_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, options) in [("x.parquet", ""), ("x.arrow", ""), ("x.arrows", "--compression zstd")] {
+        let path = folder.path().join(name);
+        let arguments = ["convert", "-o", path.to_str().unwrap()].into_iter().chain(options.split_whitespace());
+        done(tatter(&arguments.collect::<Vec<_>>(), RECORDS.as_bytes()));
+        let bytes = fs::read(&path).unwrap();
+        parallel(&(0..bytes.len()).collect::<Vec<_>>(), |&at| {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            let path = folder.path().join(format!("{at}-{name}"));
+            fs::write(&path, &damaged).unwrap();
+            check(&path, &format!("{name}, bit {} of byte {at} flipped", at % 8));
+            fs::write(&path, &bytes[..at]).unwrap();
+            if at % 4 == 0 {
+                check(&path, &format!("{name} cut off at byte {at}"));
+            }
+            fs::remove_file(&path).unwrap();
+        });
+    }
+}
+
+/// Footers that claim more than there is.
+#[test]
+fn footers_that_lie_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let varint = |mut n: u64| {
+        let mut bytes = Vec::new();
+        while n >= 0x80 {
+            bytes.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        bytes.push(n as u8);
+        bytes
+    };
+    // FileMetaData { 1: version = 1, 2: schema = list of structures }, then a chain of groups of one child each.
+    let deep = {
+        let mut footer = vec![0x15, 0x02, 0x19, 0xfc];
+        footer.extend(varint(100_000));
+        for _ in 0..100_000 {
+            // SchemaElement { 4: name = "a", 5: num_children = 1 }
+            footer.extend([0x48, 0x01, b'a', 0x15, 0x02, 0x00]);
+        }
+        footer.push(0);
+        footer
+    };
+    let long = [vec![0x15, 0x02, 0x19, 0xfc], varint(u64::from(u32::MAX))].concat();
+    let structures = [vec![0x1c; 100_000], vec![0; 100_000]].concat();
+    let cases = [("nested 100,000 deep", deep), ("a list of 4 billion", long), ("structures in structures", structures), ("no footer", Vec::new())];
+    for (what, footer) in cases {
+        let path = folder.path().join("x.parquet");
+        let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+        fs::write(&path, [b"PAR1".as_slice(), &footer, &length, b"PAR1"].concat()).unwrap();
+        let outcome = limited(&path);
+        assert_eq!(outcome.status, 1, "{what}: {outcome:?}");
+        assert!(outcome.stderr.starts_with("error: ") && !outcome.stderr.contains("panicked"), "{what}: {outcome:?}");
+    }
+}
