@@ -370,20 +370,19 @@ impl Encoder {
             other => return Work { load: other, ..work },
         };
         let nrows = chunks.iter().map(|c| c.nrows as u64).sum();
-        match self.encode_group(target, &chunks) {
+        match self.encode_group(target, chunks) {
             Ok(parts) => work.load = Load::Encoded { parts, nrows },
             Err(error) => work.error = Some(error),
         }
         work
     }
 
-    fn encode_group(&self, target: u64, chunks: &[Chunk]) -> Result<Vec<(u64, Encoded)>> {
-        let chunk = Chunk::concat(chunks)?;
-        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+    fn encode_group(&self, target: u64, chunks: Vec<Chunk>) -> Result<Vec<(u64, Encoded)>> {
         let Some(whole) = &self.per_record else {
-            let encoded = self.encode.encode(chunk).map_err(|e| origin.resolve(e, nrows))?;
-            return Ok(vec![(target, encoded)]);
+            return Ok(vec![(target, self.encode.encode_group(chunks)?)]);
         };
+        let chunk = Chunk::concat(&chunks)?;
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
         for row in 0..nrows {
             let mut writer = new_writer(whole.format, &whole.schema, &whole.options)?;
             writer.begin(whole.outputs.create(target + row as u64)?)?;

@@ -134,6 +134,18 @@ pub trait Encode: Send + Sync {
     /// # Errors
     /// The format cannot hold a value; names the row, the field and the way out.
     fn encode(&self, chunk: Chunk) -> Result<Encoded>;
+
+    /// Encodes the rows of several chunks as one group. What comes out must not depend on where the
+    /// chunks were cut.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`], with the records named.
+    fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
+        let chunk = Chunk::concat(&chunks)?;
+        drop(chunks);
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        self.encode(chunk).map_err(|e| origin.resolve(e, nrows))
+    }
 }
 
 /// How an output is cut into groups of rows: by the rows alone, never by the chunks they come in.

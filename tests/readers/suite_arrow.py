@@ -7,6 +7,7 @@ import re
 
 import awkward as ak
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -57,6 +58,7 @@ def table_from_ipc(path, how):
 def run(harness):
     written(harness)
     read(harness)
+    large(harness)
     types(harness)
     foreign(harness)
     tensor_types(harness)
@@ -169,6 +171,28 @@ def register(table):
 def write_ipc(new, path, table):
     with new(path, table.schema) as writer:
         writer.write_table(table, max_chunksize=11)
+
+
+def large(harness):
+    """A row group, and a record batch, too large for one task: cut into ranges of rows."""
+    generator = np.random.default_rng(7)
+    lengths = generator.integers(0, 16, 700_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    values = pa.array(generator.integers(0, 1000, offsets[-1]))
+    table = pa.table({"i": np.arange(len(lengths)), "x": pa.ListArray.from_arrays(pa.array(offsets), values), "s": pa.array(generator.integers(0, 99, len(lengths))).cast(pa.string())})
+    for name, write in [("large.parquet", lambda path: pq.write_table(table, path)), ("large.arrow", lambda path: feather.write_feather(table, path, compression="uncompressed", chunksize=10**9))]:
+        source, out = harness.path(name), harness.path("large-out.parquet")
+        write(source)
+
+        def check():
+            harness.run("convert", source, "-o", out)
+            found = pq.read_table(out)
+            if found.cast(table.schema) != table:
+                raise AssertionError("other values")
+            harness.run("skip", "400001", "then", "head", "3", source, "-o", out)
+            expect(pq.read_table(out).to_pylist(), table.slice(400_001, 3).to_pylist())
+
+        harness.check(name, check)
 
 
 def types(harness):
@@ -313,8 +337,6 @@ def foreign(harness):
 
 def tensor_types(harness):
     """The canonical tensor extension types, both ways."""
-    import numpy as np
-
     fixed = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(24, dtype=np.float32).reshape(4, 2, 3))
     source = harness.path("fixed.arrow")
     write_ipc(ipc.new_file, source, pa.table({"x": fixed}))

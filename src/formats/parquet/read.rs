@@ -105,6 +105,15 @@ impl Opened {
     }
 }
 
+/// A failure of decoding, without the names of the layers it came through.
+fn damaged(text: &str) -> Error {
+    let mut text = text;
+    for layer in ["Parquet argument error: ", "Parquet error: ", "External error: ", "Arrow: ", "External: "] {
+        text = text.strip_prefix(layer).unwrap_or(text);
+    }
+    Error::data(format!("a Parquet page is damaged: {text}"))
+}
+
 /// A top-level column whose statistics count no nulls in any row group has none.
 fn without_nulls(field: &FieldRef, root: usize, metadata: &ParquetMetaData) -> FieldRef {
     let schema = metadata.file_metadata().schema_descr();
@@ -264,7 +273,7 @@ impl Decode {
         let mut next = origin;
         let (mut seen, first) = (0usize, rows.first);
         for batch in reader {
-            let batch = batch.map_err(|e| Error::data(e.to_string()))?;
+            let batch = batch.map_err(|e| damaged(&e.to_string()))?;
             let arrays: Vec<ArrayRef> = batch.columns().to_vec();
             parts.push(self.columns.chunk(&arrays, batch.num_rows(), next.clone())?);
             seen += batch.num_rows();

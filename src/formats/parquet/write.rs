@@ -14,17 +14,21 @@ use arrow_array::Array;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{Field, SchemaRef};
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 
 /// Rows in a row group, at most: what PyArrow writes.
 const ROWS: usize = 1 << 20;
-/// Bytes in memory of a row group, at most: two threads hold a few of them at a time.
-const NBYTES: usize = 32 << 20;
+/// Bytes in memory of a row group, at most. Every row group has dictionaries of its own, so that small ones
+/// make large files; every thread holds one, so that large ones take memory.
+const NBYTES: usize = 64 << 20;
+/// Rows that are encoded at a time. Where pages end depends on it, therefore on nothing else.
+const WINDOW_ROWS: usize = 2048;
 
 /// Writes one Parquet file.
 pub struct ParquetWriter {
@@ -79,26 +83,58 @@ impl ParquetWriter {
 
 impl Encode for GroupEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        if chunk.nrows == 0 {
+        self.encode_group(vec![chunk])
+    }
+
+    /// The chunks are not put together but encoded window after window, and let go on the way: a row group
+    /// takes its memory once, not twice.
+    fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
+        let mut chunks = VecDeque::from(chunks);
+        chunks.retain(|chunk| chunk.nrows > 0);
+        if chunks.is_empty() {
             return Ok(Box::new(Group(Vec::new())));
         }
-        let mut writers = self.columns.create_column_writers(0).map_err(lifted)?.into_iter();
-        let mut done = Vec::with_capacity(writers.len());
-        for ((column, memory), field) in chunk.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
+        let mut writers = self.columns.create_column_writers(0).map_err(lifted)?;
+        while let Some(window) = next_window(&mut chunks)? {
+            let (origin, nrows) = (window.origin.clone(), window.nrows);
+            self.write(window, &mut writers).map_err(|e| origin.resolve(e, nrows))?;
+        }
+        let columns = writers.into_iter().map(|w| w.close().map_err(lifted)).collect::<Result<_>>()?;
+        Ok(Box::new(Group(columns)))
+    }
+}
+
+/// The next [`WINDOW_ROWS`] rows, or what is left.
+fn next_window(chunks: &mut VecDeque<Chunk>) -> Result<Option<Chunk>> {
+    let (mut parts, mut nrows) = (Vec::new(), 0);
+    while nrows < WINDOW_ROWS {
+        let Some(chunk) = chunks.pop_front() else { break };
+        let take = chunk.nrows.min(WINDOW_ROWS - nrows);
+        if take < chunk.nrows {
+            chunks.push_front(chunk.slice(take, chunk.nrows - take));
+        }
+        parts.push(chunk.slice(0, take));
+        nrows += take;
+    }
+    if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
+}
+
+impl GroupEncoder {
+    fn write(&self, window: Chunk, writers: &mut [ArrowColumnWriter]) -> Result<()> {
+        let mut writers = writers.iter_mut();
+        for ((column, memory), field) in window.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
             let in_field = |e: Error| e.in_field(quoted(field.name()));
             let mut array = to_arrow(&column, memory).map_err(in_field)?;
-            drop(column);
             if array.data_type() != field.data_type() {
                 let strict = CastOptions { safe: false, ..Default::default() };
                 array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
             }
             for leaf in compute_leaves(field, &array).map_err(lifted).map_err(in_field)? {
-                let mut writer = writers.next().ok_or_else(|| Error::data("internal: more leaves than columns"))?;
+                let writer = writers.next().ok_or_else(|| Error::data("internal: more leaves than columns"))?;
                 writer.write(&leaf).map_err(lifted).map_err(in_field)?;
-                done.push(writer.close().map_err(lifted).map_err(in_field)?);
             }
         }
-        Ok(Box::new(Group(done)))
+        Ok(())
     }
 }
 
