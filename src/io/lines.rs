@@ -49,6 +49,8 @@ pub struct Blocks {
     max_lines: usize,
     /// Whether short reads are passed on.
     is_live: bool,
+    /// Whether a line that is too long is the last thing read.
+    ends_at_long_line: bool,
     /// Read, but not cut off yet; lines before `start` are.
     buffer: Vec<u8>,
     start: usize,
@@ -70,6 +72,7 @@ impl Blocks {
             max_line_bytes: usize::try_from(options.max_record_bytes).unwrap_or(usize::MAX),
             max_lines: options.chunk_rows.unwrap_or(usize::MAX).max(1),
             is_live: !input.is_regular(),
+            ends_at_long_line: false,
             buffer: Vec::new(),
             start: 0,
             block_bytes: FIRST_BLOCK_BYTES,
@@ -86,6 +89,14 @@ impl Blocks {
         self
     }
 
+    /// A line that is too long ends the blocks: it is not read any further. For a look at a pipe that remembers
+    /// what was looked at.
+    #[must_use]
+    pub fn ending_at_long_line(mut self) -> Blocks {
+        self.ends_at_long_line = true;
+        self
+    }
+
     fn next_cut(&mut self) -> Result<Option<Cut>> {
         loop {
             let rest = self.buffer.get(self.start..).unwrap_or_default();
@@ -99,6 +110,12 @@ impl Blocks {
             }
             if self.ended {
                 return Ok(None);
+            }
+            if rest.len() > self.max_line_bytes && self.ends_at_long_line {
+                let long = LongLine { line: self.next_line, byte: self.next_byte, length: rest.len() as u64 };
+                self.buffer = Vec::new();
+                (self.start, self.ended) = (0, true);
+                return Ok(Some(Cut::TooLong(long)));
             }
             if rest.len() > self.max_line_bytes {
                 return self.pass_over().map(|long| Some(Cut::TooLong(long)));

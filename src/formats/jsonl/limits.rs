@@ -12,6 +12,8 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of a record, at most.
     pub record_bytes: u64,
+    /// Only a look at the first records: one that is too long ends it.
+    pub sampling: bool,
 }
 
 impl Limits {
@@ -20,6 +22,7 @@ impl Limits {
             records: request.records,
             rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
             record_bytes: request.options.max_record_bytes,
+            sampling: request.sample_bytes.is_some(),
         }
     }
 

@@ -23,7 +23,9 @@ impl Lines {
     /// # Errors
     /// The input cannot be opened.
     pub fn open(input: &Input, limits: Limits, options: &Options) -> Result<Lines> {
-        Ok(Lines { blocks: Blocks::open(input, options)?, input: input.name().clone(), limits, record: 1 })
+        let blocks = Blocks::open(input, options)?;
+        let blocks = if limits.sampling { blocks.ending_at_long_line() } else { blocks };
+        Ok(Lines { blocks, input: input.name().clone(), limits, record: 1 })
     }
 
     /// `None` if all lines are blank.
