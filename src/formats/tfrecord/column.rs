@@ -1,14 +1,14 @@
 //! One column of a block: the features of one leaf in all records, to a tensor.
 
-use super::plan::{Absent, Cut, Encoding, Leaf, Shape};
+use super::entries::Entries;
+use super::partition::partition;
+use super::plan::{Absent, Cut, Leaf, Shape};
 use super::steps;
 use super::values::{Append, Doubles, Floats, Ints, Nothing, Texts};
 use super::wire::{self, Flaw, Kind, Parse, flaw};
 use crate::error::{Error, Result};
 use crate::schema::{DType, Dim, Size};
-use crate::tensor::gather::take;
-use crate::tensor::{RowPartition, Sparse, Tensor};
-use arrow_array::Array;
+use crate::tensor::{RowPartition, Tensor};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ fn known_count(dims: &[Dim]) -> Option<usize> {
 }
 
 /// What the values of the records are arranged as.
-trait Arrange {
+pub trait Arrange {
     /// The features beside that of the values.
     fn beside(&self) -> Vec<usize>;
     /// Arranges the `n` values that record `row` has appended.
@@ -316,7 +316,7 @@ impl Nested {
                     splits.len() - first
                 }
                 (Cut::Every(size), Level::Rows(rows)) => {
-                    if (size == 0 && items > 0) || (size > 0 && items % size > 0) {
+                    if (size == 0 && items > 0) || (size > 0 && !items.is_multiple_of(size)) {
                         return flaw(0, format!("{items} values are not rows of {size}"));
                     }
                     let found = items.checked_div(size).unwrap_or(0);
@@ -390,234 +390,5 @@ impl Arrange for Nested {
             _ => RowPartition::from_row_splits(self.outer)?,
         };
         Tensor::list(outer, tensor, nulls)
-    }
-}
-
-/// Appends the rows that a partition cuts `nvals` values into; leaves `splits` alone if it is none.
-fn partition(encoding: Encoding, numbers: &[i64], nvals: usize, max_rows: usize, splits: &mut Vec<i64>) -> Result<(), String> {
-    let base = splits.last().copied().unwrap_or(0);
-    let nvals = nvals as i64;
-    let from_limits = |limits: &mut dyn Iterator<Item = i64>, what: &str, splits: &mut Vec<i64>| {
-        let start = splits.len();
-        let mut last = 0;
-        for limit in limits {
-            if limit < last || limit > nvals {
-                splits.truncate(start);
-                return Err(match limit < last {
-                    true => format!("{what} decrease from {last} to {limit}"),
-                    false => format!("{what} go up to {limit}, but there are {nvals} values"),
-                });
-            }
-            splits.push(base + limit);
-            last = limit;
-        }
-        if last != nvals {
-            splits.truncate(start);
-            return Err(format!("{what} end at {last}, but there are {nvals} values"));
-        }
-        Ok(())
-    };
-    match encoding {
-        Encoding::RowLengths => {
-            let start = splits.len();
-            let mut end = 0i64;
-            for length in numbers {
-                end = match end.checked_add(*length).filter(|_| *length >= 0) {
-                    Some(end) => end,
-                    None => {
-                        splits.truncate(start);
-                        return Err(format!("a row length of {length}"));
-                    }
-                };
-                splits.push(base.wrapping_add(end));
-            }
-            if end != nvals {
-                splits.truncate(start);
-                return Err(format!("the row_lengths add up to {end}, but there are {nvals} values"));
-            }
-            Ok(())
-        }
-        Encoding::RowSplits => match numbers.split_first() {
-            None => from_limits(&mut std::iter::empty(), "row_splits", splits),
-            Some((0, limits)) => from_limits(&mut limits.iter().copied(), "row_splits", splits),
-            Some((first, _)) => Err(format!("row_splits start at {first} instead of 0")),
-        },
-        Encoding::RowLimits => from_limits(&mut numbers.iter().copied(), "row_limits", splits),
-        Encoding::RowStarts => match numbers.split_first() {
-            None => from_limits(&mut std::iter::empty(), "row_starts", splits),
-            Some((0, limits)) => from_limits(&mut limits.iter().copied().chain([nvals]), "row_starts", splits),
-            Some((first, _)) => Err(format!("row_starts start at {first} instead of 0")),
-        },
-        Encoding::ValueRowids => {
-            if numbers.len() as i64 != nvals {
-                return Err(format!("{} value_rowids for {nvals} values", numbers.len()));
-            }
-            let mut last = 0;
-            for id in numbers {
-                if *id < last {
-                    return Err(format!("value_rowids decrease from {last} to {id}"));
-                }
-                last = *id;
-            }
-            if usize::try_from(last).map_or(true, |last| last > max_rows) {
-                return Err(format!("the value_rowid {last} makes more rows than --max-record-bytes has room for"));
-            }
-            let mut row = 0;
-            for (i, id) in numbers.iter().enumerate() {
-                while row < *id {
-                    splits.push(base + i as i64);
-                    row += 1;
-                }
-            }
-            if !numbers.is_empty() {
-                splits.push(base + nvals);
-            }
-            Ok(())
-        }
-    }
-}
-
-/// Sparse tensors.
-struct Entries {
-    features: Vec<usize>,
-    sorted: bool,
-    ndims: usize,
-    ends: Vec<i64>,
-    indices: Vec<i64>,
-    shapes: Vec<i64>,
-    /// Entry i of the result is entry `order[i]` of the input; empty: they are in order.
-    order: Vec<usize>,
-    numbers: Vec<Vec<i64>>,
-}
-
-impl Entries {
-    fn new(features: &[usize], sorted: bool, ndims: usize) -> Entries {
-        let numbers = vec![Vec::new(); ndims];
-        Entries {
-            features: features.to_vec(),
-            sorted,
-            ndims,
-            ends: vec![0],
-            indices: Vec::new(),
-            shapes: Vec::new(),
-            order: Vec::new(),
-            numbers,
-        }
-    }
-
-    fn read(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<Vec<i64>> {
-        for (axis, numbers) in self.numbers.iter_mut().enumerate() {
-            numbers.clear();
-            let Some(feature) = self.features.get(axis) else {
-                numbers.extend(0..n as i64);
-                continue;
-            };
-            let span = features.span(*feature, row);
-            let at = span.start;
-            match wire::list(features.bytes, span)? {
-                None => {}
-                Some((Kind::Int64, list)) => wire::int64s(list, numbers)?,
-                Some((found, _)) => return flaw(at, format!("expected indices in an int64_list, found a {}", found.name())),
-            }
-            if numbers.len() != n {
-                return flaw(at, format!("{} indices along axis {axis} for {n} values", numbers.len()));
-            }
-        }
-        let mut shape = Vec::with_capacity(self.ndims);
-        for (axis, (numbers, dim)) in self.numbers.iter().zip(&leaf.dims).enumerate() {
-            let size = match dim.size {
-                Size::Known(size) => i64::try_from(size).unwrap_or(i64::MAX),
-                _ => numbers.iter().max().map_or(0, |m| m.saturating_add(1)),
-            };
-            if let Some(index) = numbers.iter().find(|i| **i < 0 || **i >= size) {
-                return flaw(0, format!("the index {index} along axis {axis} is outside the size {size}"));
-            }
-            shape.push(size);
-        }
-        Ok(shape)
-    }
-}
-
-impl Arrange for Entries {
-    fn beside(&self) -> Vec<usize> {
-        self.features.clone()
-    }
-    fn accept(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<()> {
-        let shape = self.read(leaf, features, row, n)?;
-        self.shapes.extend(shape);
-        let first = self.ends.last().copied().unwrap_or(0) as usize;
-        let index = |entry: usize| self.numbers.iter().map(move |axis| axis[entry]);
-        let mut order: Vec<usize> = (0..n).collect();
-        if self.sorted {
-            order.sort_by(|a, b| index(*a).cmp(index(*b)));
-        }
-        for entry in &order {
-            self.indices.extend(index(*entry));
-        }
-        if !self.order.is_empty() || order.windows(2).any(|w| w[1] < w[0]) {
-            let known = self.order.len();
-            self.order.extend(known..first);
-            self.order.extend(order.iter().map(|i| first + i));
-        }
-        self.ends.push((first + n) as i64);
-        Ok(())
-    }
-    fn empty(&mut self, leaf: &Leaf) -> usize {
-        self.ends.push(self.ends.last().copied().unwrap_or(0));
-        self.shapes.extend(leaf.dims.iter().map(|d| if let Size::Known(n) = d.size { i64::try_from(n).unwrap_or(i64::MAX) } else { 0 }));
-        0
-    }
-    fn finish(self, _: usize, values: impl Append, nulls: Option<NullBuffer>, _: &Leaf) -> Result<Tensor> {
-        let mut values = values.finish(None)?;
-        if !self.order.is_empty() {
-            let known = self.order.len();
-            let order: Vec<usize> = self.order.into_iter().chain(known..values.len()).collect();
-            values = take(&values, &order)?;
-        }
-        let entries = RowPartition::from_row_splits(self.ends)?;
-        Ok(Tensor::Sparse(Sparse::try_new(self.ndims, entries, self.indices.into(), values, self.shapes.into(), nulls)?))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn partitions_of_a_record() {
-        use Encoding::*;
-        type Case = (Encoding, &'static [i64], usize, Option<&'static [i64]>);
-        let cases: &[Case] = &[
-            (RowLengths, &[2, 0, 1], 3, Some(&[12, 12, 13])),
-            (RowLengths, &[], 0, Some(&[])),
-            (RowLengths, &[], 3, None),
-            (RowLengths, &[-1, 4], 3, None),
-            (RowLengths, &[i64::MAX, i64::MAX, 5], 3, None),
-            (RowSplits, &[0, 2, 2, 3], 3, Some(&[12, 12, 13])),
-            (RowSplits, &[], 0, Some(&[])),
-            (RowSplits, &[0], 0, Some(&[])),
-            (RowSplits, &[1, 3], 3, None),
-            (RowSplits, &[0, 2, 1, 3], 3, None),
-            (RowSplits, &[0, 5], 3, None),
-            (RowStarts, &[0, 2, 2], 3, Some(&[12, 12, 13])),
-            (RowStarts, &[], 3, None),
-            (RowLimits, &[2, 2, 3], 3, Some(&[12, 12, 13])),
-            (RowLimits, &[1, 2], 3, None),
-            (ValueRowids, &[0, 0, 2], 3, Some(&[12, 12, 13])),
-            (ValueRowids, &[1, 1, 2], 3, Some(&[10, 12, 13])),
-            (ValueRowids, &[0, 2], 3, None),
-            (ValueRowids, &[0, 0, i64::MAX], 3, None),
-        ];
-        for (encoding, numbers, nvals, expected) in cases {
-            let mut splits = vec![0, 10];
-            let found = partition(*encoding, numbers, *nvals, 100, &mut splits);
-            match expected {
-                Some(rows) => {
-                    assert!(found.is_ok(), "{encoding:?} {numbers:?}: {found:?}");
-                    assert_eq!(splits[2..], **rows, "{encoding:?} {numbers:?}");
-                }
-                None => assert!(found.is_err() && splits.len() == 2, "{encoding:?} {numbers:?}"),
-            }
-        }
     }
 }

@@ -38,12 +38,12 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, elsewhere: &[bool
     };
     let mut spans: Vec<Vec<Span>> = vec![Vec::new(); features.spans.len()];
     let (mut splits, mut valid) = (vec![0i64], Vec::with_capacity(features.nrows));
-    for row in 0..features.nrows {
+    for (row, elsewhere) in elsewhere.iter().enumerate() {
         let start = splits.last().copied().unwrap_or(0) as usize;
         let present = features.list(leaf.values, row).is_some();
         let outcome = match &leaf.absent {
             _ if present => steps_of(leaf, &beside, features, row, &mut spans),
-            Absent::Error if !elsewhere[row] => {
+            Absent::Error if !elsewhere => {
                 let what = format!("the record has no feature list `{}`", leaf.path).into();
                 Err(Flaw { at: 0, what, widens: leaf.inferred })
             }
