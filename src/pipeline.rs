@@ -183,7 +183,9 @@ impl Serial<Work> for FoldNode {
         let load = work.take_load();
         let error = work.error.take();
         out.push(work);
-        if let Load::Chunk(chunk) = load {
+        if let Load::Chunk(chunk) = load
+            && chunk.nrows > 0
+        {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
             let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));

@@ -19,7 +19,7 @@ pub struct Filter {
 
 impl Verb for Filter {
     const NAME: &'static str = "filter";
-    const SUMMARY: &'static str = "Keeps the records for which a condition is true";
+    const SUMMARY: &'static str = "Keep the records for which a condition is true";
     const ABOUT: &'static str = "The condition is an expression that gives a bool in each record (tatter-functions(7)). `and` and `or` evaluate their \
 right side only for records where the left leaves it open, so that `len(x) > 0 and x[0] > 3` can't fail.";
     const MEANING: &'static str = "tf.data.Dataset.filter";

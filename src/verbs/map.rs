@@ -19,7 +19,7 @@ pub struct Map {
 
 impl Verb for Map {
     const NAME: &'static str = "map";
-    const SUMMARY: &'static str = "Computes fields with expressions";
+    const SUMMARY: &'static str = "Compute fields with expressions";
     const ABOUT: &'static str = "Every assignment gives a field of the record its value: a new field goes to the end, one that is there is replaced, \
 `a.b = ...` puts it inside structures, `a = None` deletes it. A later assignment sees the earlier ones. Expressions are Python's, with TensorFlow's \
 functions (tatter-functions(7)); `y, z = f(x)` takes several results. Types are checked before the first record is read.";

@@ -184,7 +184,7 @@ pub enum Flow {
 
 /// A step with state, fed one chunk at a time in order.
 pub trait Fold: Send {
-    /// Takes a chunk; gives what is ready into `out`.
+    /// Takes a chunk, never one without rows; gives what is ready into `out`.
     ///
     /// # Errors
     /// The data does not allow it.

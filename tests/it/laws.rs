@@ -87,6 +87,17 @@ const PAIRS: &[(&str, &str)] = &[
     ("implode --by a", "batch 2"),
     ("unbatch", "batch 2"),
     ("padded-batch 2", "unbatch"),
+    ("shuffle", "batch 2"),
+    ("sort --by a", "head 3"),
+    ("explode a", "batch 2"),
+    ("batch 2", "explode a"),
+    ("shard 0/2", "tail 2"),
+    ("map z=a", "select z"),
+    ("batch 2", "to-sparse"),
+    ("to-sparse", "batch 2"),
+    ("batch 2", "decompose a --encoding value_rowids"),
+    ("fill-null a=0", "batch 2"),
+    ("cast a=float32", "to-dense"),
 ];
 
 /// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` looks harder.
