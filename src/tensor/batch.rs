@@ -50,7 +50,8 @@ pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
 
 fn batch_sparse(sparse: &Sparse, batch: &RowPartition) -> Result<Sparse> {
     if let Some(row) = sparse.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
-        return Err(Error::data("is null, and a batch of sparse tensors has no place for a null").at_row(row));
+        let error = Error::data("is null, and a batch of sparse tensors has no place for a null").at_row(row);
+        return Err(error.help("leave such records out (filter), or the field (drop)"));
     }
     let (ndims, nbatches) = (sparse.ndims(), batch.nrows());
     let mut indices = Vec::with_capacity(sparse.values().len() * (ndims + 1));

@@ -2,7 +2,7 @@
 
 use super::batch::{batched_chunk, batched_schema, names};
 use super::edit::Edits;
-use super::memory::Budget;
+use super::memory::{Budget, owned};
 use super::pad_plan::Plan;
 use super::padded_batch::{RecordLimit, batch_plan, padded};
 use super::padding::{AxisSize, PaddingArgs};
@@ -268,7 +268,7 @@ impl Fold for Buckets {
         }
         for (number, rows) in waiting.into_iter().enumerate() {
             if !rows.is_empty() {
-                self.add(number, chunk.gather(&rows)?)?;
+                self.add(number, owned(&chunk.gather(&rows)?)?)?;
             }
         }
         Ok(Flow::More)

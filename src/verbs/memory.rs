@@ -72,6 +72,16 @@ impl Held {
     }
 }
 
+/// The same rows in memory of their own: a few rows that are kept must not keep the chunk they were cut from.
+///
+/// # Errors
+/// As [`Chunk::concat`].
+pub fn owned(chunk: &Chunk) -> Result<Chunk> {
+    // Two parts are always copied, one is shared.
+    let copy = Chunk::concat(&[chunk.clone(), chunk.slice(0, 0)])?;
+    Ok(Chunk { origin: chunk.origin.clone(), ..copy })
+}
+
 /// Rows in another order, given out chunk by chunk.
 #[derive(Debug)]
 pub struct Slices {
