@@ -242,9 +242,9 @@ impl Run {
         let request = self.request(demand.clone(), share);
         let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
         let mut found: Option<Schema> = None;
-        for opened in &mut self.readers {
+        for (opened, input) in self.readers.iter_mut().zip(&self.inputs) {
             match opened.reader.infer(&request)? {
-                Inference::Known(schema) => found = Some(unified(found, schema)?),
+                Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(input.name().clone()))?),
                 Inference::Scan(tasks) => match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
                     Some((_, all)) => {
                         let before = std::mem::replace(all, Box::new(std::iter::empty()));
@@ -625,7 +625,8 @@ fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option
 
 fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
     match found {
-        Some(found) => unify::unify(&found, &schema),
+        Some(found) => unify::unify(&found, &schema)
+            .map_err(|e| e.help("make the types agree first: drop, rename or cast the field in one of the inputs")),
         None => Ok(schema),
     }
 }

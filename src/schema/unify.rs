@@ -2,66 +2,37 @@
 //!
 //! Widenings: integers to the next width that holds both, integers and floats to NumPy's common float,
 //! string beside bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
-//! no type holds is a clash; as `json` both could be read.
+//! no type holds is a clash.
 
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 
 /// A field that no one type holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Clash {
-    pub path: FieldPath,
-    pub types: [Type; 2],
+struct Clash {
+    path: FieldPath,
+    types: [Type; 2],
 }
 
 /// The schema that holds the records of both. Fields keep the order of `a`; new ones follow.
 ///
 /// # Errors
-/// Clashes: each with its path and both types, and the one `--schema` that would read them all.
+/// Clashes: each with its path and both types.
 pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
-    let (schema, clashes) = unify_or_json(a, b);
+    let mut clashes = Vec::new();
+    let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
     let Some((first, others)) = clashes.split_first() else {
-        return Ok(schema);
+        return Ok(Schema::new(fields));
     };
     let [x, y] = &first.types;
-    let mut error = Error::data(format!("is {x} in some records and {y} in others: no type holds both")).in_field(&first.path);
+    let mut error = Error::data(format!("is {x} in one input and {y} in another: no type holds both")).in_field(&first.path);
     for Clash { path, types: [x, y] } in others.iter().take(10) {
-        error = error.help(format!("{path}: is {x} in some records and {y} in others"));
+        error = error.help(format!("{path}: is {x} in one and {y} in another"));
     }
     if others.len() > 10 {
         error = error.help(format!("and {} more", others.len() - 10));
     }
-    let paths: Vec<&FieldPath> = clashes.iter().map(|c| &c.path).collect();
-    Err(error.help(format!("read both as JSON text with --schema '{}'", only(&schema, &paths))))
-}
-
-/// As [`unify`], but what clashes becomes `json`.
-pub fn unify_or_json(a: &Schema, b: &Schema) -> (Schema, Vec<Clash>) {
-    let mut clashes = Vec::new();
-    let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
-    (Schema::new(fields), clashes)
-}
-
-/// The schema of the fields at these paths alone: what to give as `--schema` for them.
-pub fn only(schema: &Schema, paths: &[&FieldPath]) -> Schema {
-    fn pick(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
-        let mut picked = Vec::new();
-        for field in fields {
-            let below: Vec<&[String]> =
-                paths.iter().filter_map(|p| p.split_first()).filter(|(first, _)| **first == field.name).map(|(_, rest)| rest).collect();
-            if below.is_empty() {
-                continue;
-            }
-            let mut field = field.clone();
-            if let (Element::Struct(inner), false) = (&mut field.ty.element, below.iter().any(|p| p.is_empty())) {
-                *inner = pick(inner, &below);
-            }
-            picked.push(field);
-        }
-        picked
-    }
-    Schema::new(pick(&schema.fields, &paths.iter().map(|p| p.names()).collect::<Vec<_>>()))
+    Err(error)
 }
 
 /// What `declared` says laid over what was inferred, at every level of structures. The data's order of
@@ -117,10 +88,7 @@ fn absent_elsewhere(field: &Field) -> Field {
 fn unify_types(a: &Type, b: &Type, path: &FieldPath, clashes: &mut Vec<Clash>) -> Type {
     let clash = |clashes: &mut Vec<Clash>| {
         clashes.push(Clash { path: path.clone(), types: [a.clone(), b.clone()] });
-        // Where the axes agree only the values are mixed, and the lists stay lists.
-        let dims = if a.rank() == b.rank() && !a.is_sparse() && !b.is_sparse() { unify_dims(&a.dims, &b.dims) } else { Vec::new() };
-        let (optional, with_nulls) = (a.optional || b.optional, !dims.is_empty() && (a.with_nulls || b.with_nulls));
-        Type { element: Element::Value(DType::Json), dims, optional, with_nulls }
+        a.clone()
     };
     for (unknown, known) in [(a, b), (b, a)] {
         if unknown.element == Element::Value(DType::Null) && unknown != known && unknown.rank() <= known.rank() {
@@ -262,35 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn a_clash_names_the_path_both_types_and_the_way_out() {
+    fn a_clash_names_the_path_and_both_types() {
         let cases = [
-            (
-                "x: int64",
-                "x: string",
-                "x: is int64 in some records and string in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
-            ),
-            (
-                "x: int64[?]",
-                "x: int64",
-                "x: is int64[?] in some records and int64 in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
-            ),
+            ("x: int64", "x: string", "x: is int64 in one input and string in another: no type holds both"),
+            ("x: int64[?]", "x: int64", "x: is int64[?] in one input and int64 in another: no type holds both"),
+            ("x: null[?, (?)]", "x: int8[?]", "x: is null[?, (?)] in one input and int8[?] in another: no type holds both"),
+            ("x: uint64", "x: int64", "x: is uint64 in one input and int64 in another: no type holds both"),
             (
                 "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
                 "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",
-                "d.p: is float64 in some records and string in others: no type holds both\n  \
-                 d.q.r: is int8[?] in some records and string[?] in others\n  \
-                 z: is bool in some records and int8 in others\n  \
-                 read both as JSON text with --schema 'd: {p: json, q: {r: json[?]}}[?]; z: json'",
-            ),
-            (
-                "x: null[?, (?)]",
-                "x: int8[?]",
-                "x: is null[?, (?)] in some records and int8[?] in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
-            ),
-            (
-                "x: uint64",
-                "x: int64",
-                "x: is uint64 in some records and int64 in others: no type holds both\n  read both as JSON text with --schema 'x: json'",
+                "d.p: is float64 in one input and string in another: no type holds both\n  \
+                 d.q.r: is int8[?] in one and string[?] in another\n  \
+                 z: is bool in one and int8 in another",
             ),
         ];
         for (a, b, message) in cases {
