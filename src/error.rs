@@ -172,6 +172,11 @@ impl Error {
         self.0.field.as_deref()
     }
 
+    /// The ways out, in the order they were added.
+    pub fn helps(&self) -> &[String] {
+        &self.0.help
+    }
+
     /// The message without its location.
     pub fn message(&self) -> &str {
         &self.0.message

@@ -68,10 +68,11 @@ pub static ALONE: &[Alone] = &[
     },
     Alone {
         name: "help",
-        summary: "explain a verb, or everything",
-        about: "The same as `tatter VERB --help`; without a verb as `tatter --help`.",
+        summary: "explain a verb, a function of expressions, or everything",
+        about: "The same as `tatter VERB --help`; without a verb as `tatter --help`.\n\
+                `tatter help functions` lists the functions of expressions, `tatter help concat` explains one.",
         examples: &[],
-        augment: |command| command.arg(Arg::new("VERB").help("A verb or one of these commands")),
+        augment: |command| command.arg(Arg::new("VERB").help("A verb, a function or one of these commands")),
         run: |matches, _, out| {
             let text = match matches.get_one::<String>("VERB") {
                 Some(word) => help::of_word(word)?,

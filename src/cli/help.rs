@@ -2,6 +2,7 @@
 
 use super::alone::{self, ALONE, Alone};
 use crate::error::{Error, Result, nearest};
+use crate::expr;
 use crate::formats::FORMATS;
 use crate::options::Options;
 use crate::verbs::{self, Entry, Example, VERBS};
@@ -139,8 +140,15 @@ pub fn of_word(word: &str) -> Result<String> {
     if let Some(alone) = alone::find(word) {
         return Ok(of_alone(alone));
     }
-    let error = Error::usage(format!("there is no verb `{word}` to explain"));
-    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(ALONE.iter().map(|a| a.name))) {
+    if word == "functions" {
+        return Ok(expr::function_list());
+    }
+    if let Some(text) = expr::function_help(word) {
+        return Ok(text);
+    }
+    let error = Error::usage(format!("there is no verb or function `{word}` to explain"));
+    let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
+    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(ALONE.iter().map(|a| a.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`tatter -h` lists the verbs"),
     })

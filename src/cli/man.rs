@@ -16,7 +16,7 @@ use std::path::Path;
 /// # Errors
 /// None: the pages are written to memory.
 pub fn pages() -> Result<Vec<(String, Vec<u8>)>> {
-    let mut pages = vec![("tatter.1".to_owned(), main_page()?)];
+    let mut pages = vec![("tatter.1".to_owned(), main_page()?), ("tatter-functions.7".to_owned(), crate::expr::manual().into_bytes())];
     for verb in VERBS {
         pages.push((format!("tatter-{}.1", verb.name), verb_page(verb)?));
     }

@@ -120,7 +120,7 @@ impl Binder<'_> {
 
     fn name(&self, name: &str, quoted: bool, span: &Span) -> Bind<ItemKind> {
         if let Some((ty, slot)) = self.scope.find(name) {
-            let kind = NodeKind::Slot { slot, name: crate::path::quoted(name).into() };
+            let kind = NodeKind::Slot { slot, name: name_text(name).into() };
             return Ok(ItemKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
         }
         if quoted {
@@ -147,12 +147,12 @@ impl Binder<'_> {
         }
         let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
         if let Some(near) = nearest(name, names) {
-            return problem.help(format!("did you mean {}?", crate::path::quoted(near)));
+            return problem.help(format!("did you mean {}?", name_text(near)));
         }
         if functions::find(name).is_some() {
             return problem.help(format!("{name} is a function: write {name}(...)"));
         }
-        let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| crate::path::quoted(n)).collect();
+        let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
         if shown.is_empty() {
             return problem.help("the records have no fields; --arg NAME=VALUE gives a value a name");
         }
@@ -272,23 +272,23 @@ impl Binder<'_> {
         };
         let name = match &expr.kind {
             ExprKind::Unary(op, _) => match op {
-                Unary::Minus => "-x",
-                Unary::Plus => "+x",
-                Unary::Invert => "~x",
+                Unary::Minus => "`-x`",
+                Unary::Plus => "`+x`",
+                Unary::Invert => "`~x`",
                 Unary::Not => "not",
             },
             ExprKind::Binary(op, ..) => match op {
-                Binary::Add => "+",
-                Binary::Subtract => "-",
-                Binary::Multiply => "*",
-                Binary::Divide => "/",
-                Binary::FloorDivide => "//",
-                Binary::Modulo => "%",
-                Binary::Power => "**",
-                Binary::And => "&",
-                Binary::Or => "|",
-                Binary::Xor => "^",
-                Binary::MatMul => "@",
+                Binary::Add => "`+`",
+                Binary::Subtract => "`-`",
+                Binary::Multiply => "`*`",
+                Binary::Divide => "`/`",
+                Binary::FloorDivide => "`//`",
+                Binary::Modulo => "`%`",
+                Binary::Power => "`**`",
+                Binary::And => "`&`",
+                Binary::Or => "`|`",
+                Binary::Xor => "`^`",
+                Binary::MatMul => "`@`",
             },
             _ => function.names[0],
         };
@@ -372,14 +372,20 @@ impl Binder<'_> {
     }
 }
 
+/// A name as it is written in an expression.
+fn name_text(name: &str) -> String {
+    let plain = name.chars().enumerate().all(|(i, c)| c == '_' || if i == 0 { c.is_alphabetic() } else { c.is_alphanumeric() });
+    if plain && !name.is_empty() { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
+}
+
 fn symbol(op: Compare) -> &'static str {
     match op {
-        Compare::Equal => "==",
-        Compare::NotEqual => "!=",
-        Compare::Less => "<",
-        Compare::LessEqual => "<=",
-        Compare::Greater => ">",
-        Compare::GreaterEqual => ">=",
+        Compare::Equal => "`==`",
+        Compare::NotEqual => "`!=`",
+        Compare::Less => "`<`",
+        Compare::LessEqual => "`<=`",
+        Compare::Greater => "`>`",
+        Compare::GreaterEqual => "`>=`",
     }
 }
 
@@ -431,8 +437,8 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
     };
     let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
     let path: Arc<str> = match &node.kind {
-        NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", crate::path::quoted(name)).into(),
-        _ => crate::path::quoted(name).into(),
+        NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", name_text(name)).into(),
+        _ => name_text(name).into(),
     };
     let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };
     Some(Node { ty, span: node.span.clone(), kind })
@@ -443,14 +449,14 @@ pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> Problem {
     let problem =
         Problem::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
-        Some(near) => problem.help(format!("did you mean {}?", crate::path::quoted(near))),
+        Some(near) => problem.help(format!("did you mean {}?", name_text(near))),
         None => {
-            let names: Vec<String> = fields.iter().take(20).map(|f| crate::path::quoted(&f.name)).collect();
+            let names: Vec<String> = fields.iter().take(20).map(|f| name_text(&f.name)).collect();
             problem.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
         }
     }
 }
 
 fn written_path(expr: &Expr) -> String {
-    expr.dotted().map(|(names, _)| names.iter().map(|n| crate::path::quoted(n)).collect::<Vec<_>>().join(".")).unwrap_or_default()
+    expr.dotted().map(|(names, _)| names.iter().map(|n| name_text(n)).collect::<Vec<_>>().join(".")).unwrap_or_default()
 }

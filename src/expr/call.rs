@@ -187,7 +187,10 @@ impl Call {
     /// # Errors
     /// It was not given.
     pub fn item(&self, i: usize) -> Bind<&Item> {
-        self.given(i).ok_or_else(|| self.problem(format!("{} lacks its argument `{}`", self.name, self.param(i))))
+        self.given(i).ok_or_else(|| match self.given.get(i) {
+            Some(Some(none)) => Problem::at(none.span.clone(), format!("{}: {} can't be None", self.name, self.param(i))),
+            _ => self.problem(format!("{} lacks its argument `{}`", self.name, self.param(i))),
+        })
     }
 
     fn wrong(&self, i: usize, expected: &str) -> Problem {

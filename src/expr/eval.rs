@@ -213,9 +213,9 @@ impl CallNode {
         let constant = values.iter().all(|v| v.constant);
         let args = Args::new(if constant { 1 } else { frame.nrows }, values);
         let results = (self.kernel)(&args).map_err(|e| {
-            let e = e.help(underlined(&self.text, &self.span));
-            // A constant fails for every record: none is to blame.
-            if constant && !self.text.is_empty() { e.locate(|at| at.row = None) } else { e }
+            // A constant fails for every record, and none is to blame. While names are bound the place is known by others.
+            let e = if constant { e.locate(|at| at.row = None) } else { e };
+            if frame.slots.is_empty() { e } else { e.help(underlined(&self.text, &self.span)) }
         })?;
         debug_assert!(results.iter().all(|r| r.nrows() == args.nrows), "{} rows of {}", results[0].nrows(), args.nrows);
         Ok(results.into_iter().map(|tensor| Value { tensor, constant }).collect())

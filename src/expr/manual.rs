@@ -48,3 +48,15 @@ fn described(function: &Function) -> String {
     }
     out
 }
+
+/// What `tatter help functions` prints: a line for each function.
+pub fn function_list() -> String {
+    let mut out = String::new();
+    for family in FAMILIES {
+        let _ = writeln!(out, "{}{}:", if out.is_empty() { "" } else { "\n" }, family.title);
+        for function in family.functions {
+            let _ = writeln!(out, "  {:<44} {}", function.names[0], function.summary);
+        }
+    }
+    out
+}

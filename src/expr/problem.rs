@@ -49,8 +49,8 @@ impl Problem {
         let Inner { message, span, help } = *self.0;
         let error = Error::usage(message);
         let error = match span {
-            Some(span) => error.help(underlined(text, &span)),
-            None => error,
+            Some(span) if !text.trim().is_empty() => error.help(underlined(text, &span)),
+            _ => error,
         };
         help.into_iter().fold(error, Error::help)
     }
@@ -58,7 +58,7 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
-        Problem::new(error.message())
+        error.helps().iter().fold(Problem::new(error.message()), |problem, help| problem.help(help))
     }
 }
 

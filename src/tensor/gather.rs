@@ -2,7 +2,8 @@
 
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::{ArrayRef, UInt64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt64Array, downcast_primitive};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
@@ -54,6 +55,22 @@ pub fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
 /// # Errors
 /// A failure of memory only.
 pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
+    fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef, rows: &[usize]) -> ArrayRef {
+        let values = array.as_primitive::<T>().values();
+        let taken: Vec<T::Native> = rows.iter().map(|row| values[*row]).collect();
+        Arc::new(PrimitiveArray::<T>::new(taken.into(), None).with_data_type(array.data_type().clone()))
+    }
+    if array.null_count() == 0 {
+        macro_rules! numbers_of {
+            ($t:ty) => {
+                return Ok(numbers::<$t>(array, rows))
+            };
+        }
+        downcast_primitive! {
+            array.data_type() => (numbers_of),
+            _ => {}
+        }
+    }
     let rows = UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64));
     arrow_select::take::take(array, &rows, None).map_err(|e| Error::data(e.to_string()))
 }

@@ -4,6 +4,7 @@
 mod cases;
 mod columnar;
 mod examples;
+mod expressions;
 mod inputs;
 mod laws;
 mod layers;

@@ -9,6 +9,7 @@ use crate::expr::call::{Arg, Call, Function, cast_node, positive_axis};
 use crate::expr::constant;
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::level::{check_count, check_same, check_uniform, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::ranges::{Run, take_runs};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::{last_ragged, outermost_uniform};
@@ -276,29 +277,22 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     let (outer, _) = first.levels(axis)?;
     let lists = tensors.iter().map(|t| t.levels(axis).and_then(|(_, below)| below.as_list())).collect::<Result<Vec<_>>>()?;
     let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
-    let mut bases = Vec::with_capacity(values.len());
-    let mut end = 0;
-    for v in &values {
-        bases.push(end);
-        end += v.nrows();
-    }
     let nrows = lists[0].partition().nrows();
     let uniform: Option<usize> = lists.iter().try_fold(0usize, |all, l| l.partition().uniform_row_length().map(|n| all + n));
-    let mut places = Vec::with_capacity(end);
-    let mut lengths = Vec::with_capacity(nrows);
+    let mut runs = Vec::with_capacity(nrows * lists.len());
     for row in 0..nrows {
-        let before = places.len();
-        for (list, base) in lists.iter().zip(&bases) {
+        for (part, list) in lists.iter().enumerate() {
             let range = list.partition().range(row);
-            places.extend(base + range.start..base + range.end);
+            if !range.is_empty() {
+                runs.push(Run { part, start: range.start, end: range.end });
+            }
         }
-        lengths.push(places.len() - before);
     }
     let partition = match uniform {
         Some(n) => RowPartition::uniform(n, nrows)?,
-        None => from_lengths(lengths)?,
+        None => from_lengths((0..nrows).map(|row| lists.iter().map(|l| l.partition().row_length(row)).sum()))?,
     };
-    let joined = super::select::gather_many(&values, &places)?;
+    let joined = take_runs(&values, &runs)?;
     wrap(outer.into_iter().cloned(), Tensor::list(partition, joined, None)?)
 }
 

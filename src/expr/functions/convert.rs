@@ -283,6 +283,9 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
     tensor.map_below(axis, &mut |t| {
         let list = t.as_list()?;
         let (partition, values) = slice::rows(list.partition(), list.values(), |row| {
+            if row >= list.partition().nrows() {
+                return Slice { start: None, stop: Some(0), step: 1 };
+            }
             let range = list.partition().range(row);
             let record = records.get(row).copied().unwrap_or(0);
             let kept = range.clone().rev().take_while(|i| is_padding(list.values(), *i, padding, record)).count();

@@ -111,10 +111,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
             continue;
         }
         let Some(dim) = rest.pop() else {
-            return Err(Problem::at(
-                key.span.clone(),
-                format!("too many keys: the tensor has {} ax{}", x.ty.rank(), if x.ty.rank() == 1 { "is" } else { "es" }),
-            ));
+            return Err(Problem::at(key.span.clone(), "one key too many: no axis is left for it"));
         };
         match &key.kind {
             ItemKind::Slice(parts) => {
@@ -210,8 +207,8 @@ fn field_name(key: &Item) -> Option<String> {
 }
 
 fn wrong_key(key: &Item, ty: &Type) -> Problem {
-    let names = if ty.fields().is_some() { ", a field name" } else { "" };
-    let problem = Problem::at(key.span.clone(), format!("expected an integer, a slice, `...`, None{names}, found {}", key.describe()));
+    let names = if ty.fields().is_some() { ", None or a field name" } else { " or None" };
+    let problem = Problem::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
     match &key.kind {
         ItemKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
             problem.help("ragged.boolean_mask(x, mask) keeps what a mask says")

@@ -327,10 +327,10 @@ fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
     }
     let problem = Problem::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
     let function = match call.name.as_str() {
-        "&" => "bitwise_and",
-        "|" => "bitwise_or",
-        "^" => "bitwise_xor",
-        "~x" => "invert",
+        "`&`" => "bitwise_and",
+        "`|`" => "bitwise_or",
+        "`^`" => "bitwise_xor",
+        "`~x`" => "invert",
         _ => return Err(problem.help("compare: x != 0")),
     };
     Err(if dtype.is_integer() {

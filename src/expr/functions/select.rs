@@ -76,17 +76,6 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// `gather` of several tensors as if they were one after the other, without putting them together first where they are numbers.
-///
-/// # Errors
-/// A failure of memory only.
-pub fn gather_many(parts: &[&Tensor], places: &[usize]) -> Result<Tensor> {
-    if let [one] = parts {
-        return one.gather(places);
-    }
-    Tensor::concat(parts)?.gather(places)
-}
-
 /// Checks one index against the number of items.
 fn index_in(index: i64, length: usize) -> Result<usize> {
     usize::try_from(index)

@@ -5,5 +5,6 @@ pub mod cast;
 pub mod elementwise;
 pub mod level;
 pub mod number;
+pub mod ranges;
 pub mod segment;
 pub mod slice;

@@ -1,6 +1,7 @@
 //! Python's slices, on splits.
 
 use super::level::from_lengths;
+use super::ranges::{Run, take_runs};
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Tensor};
 
@@ -48,30 +49,38 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
         return Ok((out, values.clone()));
     }
     let mut lengths = Vec::with_capacity(nrows);
-    let mut places: Vec<usize> = Vec::with_capacity(partition.nvals().min(1 << 20));
-    for row in 0..nrows {
-        let slice = of_row(row);
-        let length = partition.row_length(row);
-        let (first, count) = slice.of_row(length);
-        lengths.push(count);
-        let start = partition.start(row) + first;
-        if slice.step == 1 {
-            places.extend(start..start + count);
-        } else if slice.step > 0 {
-            places.extend((start..).step_by(usize::try_from(slice.step).unwrap_or(usize::MAX)).take(count));
-        } else {
-            let step = usize::try_from(slice.step.unsigned_abs()).unwrap_or(usize::MAX);
-            places.extend((0..count).map(|i| start - i * step));
+    let values = if of_row(0).step == 1 {
+        let mut runs: Vec<Run> = Vec::with_capacity(nrows);
+        for row in 0..nrows {
+            let (first, count) = of_row(row).of_row(partition.row_length(row));
+            lengths.push(count);
+            let start = partition.start(row) + first;
+            match runs.last_mut() {
+                _ if count == 0 => {}
+                Some(last) if last.end == start => last.end += count,
+                _ => runs.push(Run { part: 0, start, end: start + count }),
+            }
         }
-    }
+        take_runs(&[values], &runs)?
+    } else {
+        let mut places: Vec<usize> = Vec::with_capacity(partition.nvals());
+        for row in 0..nrows {
+            let slice = of_row(row);
+            let (first, count) = slice.of_row(partition.row_length(row));
+            lengths.push(count);
+            let start = partition.start(row) + first;
+            let step = usize::try_from(slice.step.unsigned_abs()).unwrap_or(usize::MAX);
+            if slice.step > 0 {
+                places.extend((0..count).map(|i| start + i * step));
+            } else {
+                places.extend((0..count).map(|i| start - i * step));
+            }
+        }
+        values.gather(&places)?
+    };
     let out = match (partition.uniform_row_length(), lengths.first()) {
         (Some(_), Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, nrows)?,
         _ => from_lengths(lengths)?,
-    };
-    let values = if places.len() == partition.nvals() && places.iter().enumerate().all(|(i, p)| i == *p) {
-        values.clone()
-    } else {
-        values.gather(&places)?
     };
     Ok((out, values))
 }
