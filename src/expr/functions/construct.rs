@@ -354,8 +354,9 @@ fn rows_of_numbers<T: Number>(
                 return Err(Error::data("the delta of a range is 0").at_row(record));
             }
             let up = delta > T::ZERO;
-            let empty = if up { !(start < limit) } else { !(start > limit) };
-            let count = if empty {
+            // NaN is on no side of anything: an empty row.
+            let runs = if up { start < limit } else { start > limit };
+            let count = if !runs {
                 0.0
             } else if integer {
                 let (s, l, d) = (exact::<T>(start), exact::<T>(limit), exact::<T>(delta));
@@ -428,7 +429,7 @@ fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
     }
     let ty = Type { dims, ..value.ty.clone() };
     call.one(ty, move |a| {
-        let sizes = args.iter().map(|arg| arg.of(a).and_then(|t| Ok(cast(t.as_leaf()?, &DType::Int64)?))).collect::<Result<Vec<_>>>()?;
+        let sizes = args.iter().map(|arg| arg.of(a).and_then(|t| cast(t.as_leaf()?, &DType::Int64))).collect::<Result<Vec<_>>>()?;
         let sizes = sizes.iter().map(i64s).collect::<Result<Vec<_>>>()?;
         let mut partitions = Vec::with_capacity(sizes.len());
         let mut owners: Vec<usize> = (0..a.nrows).collect();

@@ -140,10 +140,10 @@ fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
         return Ok(tensor);
     }
-    let frame = inner.iter().fold(Ok(args.nrows), |rows: Result<usize>, d| match d.size {
-        Size::Known(n) => rows?.checked_mul(n as usize).ok_or_else(|| Error::data("too many values")),
-        _ => rows,
-    })?;
+    let frame = inner
+        .iter()
+        .try_fold(args.nrows, |rows, d| if let Size::Known(n) = d.size { rows.checked_mul(usize::try_from(n).ok()?) } else { Some(rows) })
+        .ok_or_else(|| Error::data("too many values"))?;
     let mut shape = Tensor::Leaf(crate::expr::kernels::segment::ones(frame));
     let mut rows = frame;
     for dim in inner.iter().rev() {

@@ -286,14 +286,11 @@ fn with_values(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// Numbers of each record's rows on axis 1, counted from the record's first value.
-fn row_numbers<I: Iterator<Item = usize>>(
+fn row_numbers<I: Iterator<Item = usize> + 'static>(
     call: &mut Call,
     size: fn(Option<u64>) -> Option<u64>,
     numbers: fn(RowPartition, std::ops::Range<usize>) -> I,
-) -> Bind<ItemKind>
-where
-    I: 'static,
-{
+) -> Bind<ItemKind> {
     let x = rows(call)?;
     let known = if let Size::Known(n) = x.ty.dims[0].size { size(Some(n)) } else { None };
     let extra = size(Some(0)).unwrap_or(0) as usize;

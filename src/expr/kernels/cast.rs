@@ -125,7 +125,7 @@ macro_rules! convert_float {
             fn truncated(v: $native) -> i64 {
                 let v = f64::from(v);
                 // Above int64 but within uint64: the same bits.
-                if v >= 9.223_372_036_854_775_808e18 && v < 1.844_674_407_370_955_2e19 { v as u64 as i64 } else { v as i64 }
+                if v >= i64::MAX as f64 { v as u64 as i64 } else { v as i64 }
             }
             #[inline]
             fn widest(v: $native) -> f64 {

@@ -145,10 +145,7 @@ fn of_floats<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, 
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-fn bitwise<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw>
-where
-    T: super::cast::Convert,
-{
+fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     let bits = 8 * size_of::<T::Native>() as i64;
