@@ -38,7 +38,7 @@ enum Step {
 
 /// One step of the way to a field inside structures.
 #[derive(Clone, Debug)]
-struct Placed {
+pub struct Placed {
     /// The position of the field in its structure; the number of fields to add it.
     position: usize,
 }
@@ -243,7 +243,7 @@ fn several_names(path: &[String], n: usize) -> String {
 }
 
 /// The type of a structure with `value` at a path inside; `above` are the axes of the structures around it.
-fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<&Type>, path: &mut Vec<Placed>) -> Bind<Type> {
+pub fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<&Type>, path: &mut Vec<Placed>) -> Bind<Type> {
     let Element::Struct(fields) = &ty.element else {
         return Err(Problem::new(format!("{name} is no structure, but {ty}")).help("assign to a name of its own"));
     };
@@ -290,7 +290,7 @@ fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<
 }
 
 /// The structures with a value (or nothing) at the end of a path; the value has the axes of all structures around it.
-fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Result<Tensor> {
+pub fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Result<Tensor> {
     match tensor {
         Tensor::List(list) => {
             let below = match value {

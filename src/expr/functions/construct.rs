@@ -190,13 +190,38 @@ impl Encoding {
 
 /// One more axis in front: the rows that the encoding cuts axis 0 into.
 fn compose(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+    compose_from(call, encoding, 1, 2)
+}
+
+/// `partition_outer_dimension`: by the one encoding that is given.
+pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
+    const ENCODINGS: [(usize, Encoding); 6] = [
+        (1, Encoding::RowSplits),
+        (2, Encoding::RowLengths),
+        (3, Encoding::RowStarts),
+        (4, Encoding::RowLimits),
+        (5, Encoding::ValueRowids),
+        (7, Encoding::Uniform),
+    ];
+    let mut given = ENCODINGS.iter().filter(|(i, _)| call.given(*i).is_some());
+    match (given.next(), given.next()) {
+        (Some((i, encoding)), None) => {
+            let (i, encoding) = (*i, *encoding);
+            compose_from(call, encoding, i, 6)
+        }
+        (None, _) => Err(call.problem("give the rows: row_lengths=, row_splits=, ...")),
+        _ => Err(call.problem("give the rows in one encoding")),
+    }
+}
+
+fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> Bind<ItemKind> {
     let values = call.any(0)?;
-    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(1)? } else { call.integers(1)? };
+    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
     check_vector(&numbers, encoding)?;
-    let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(2).is_some();
-    let static_nrows = if with_nrows { crate::expr::call::static_int(call.item(2)?) } else { None };
-    let static_length = if encoding == Encoding::Uniform { crate::expr::call::static_int(call.item(1)?) } else { None };
-    let nrows = if with_nrows { Some(call.scalar_integer(2)?) } else { None };
+    let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
+    let static_nrows = if with_nrows { crate::expr::call::static_int(call.item(nrows_at)?) } else { None };
+    let static_length = if encoding == Encoding::Uniform { crate::expr::call::static_int(call.item(at)?) } else { None };
+    let nrows = if with_nrows { Some(call.scalar_integer(nrows_at)?) } else { None };
     let mut ty = composed(&values, &numbers, encoding, call)?;
     if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
         ty.dims[0] = Dim::known(n);

@@ -84,7 +84,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
             continue;
         }
         if let Some(name) = field_name(key) {
-            if !rest.is_empty() && keys[i + 1..].iter().all(|k| field_name(k).is_some()) {
+            if i == 0 && !rest.is_empty() && keys[i + 1..].iter().all(|k| field_name(k).is_some()) {
                 leading &= rest.is_empty();
                 while let Some(dim) = rest.pop() {
                     kept.push(dim);

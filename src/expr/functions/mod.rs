@@ -22,6 +22,7 @@ mod reduce;
 mod segments;
 mod select;
 mod sort;
+mod structured;
 
 use super::call::Function;
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Selection", functions: select::FUNCTIONS },
     Family { title: "Order and counts", functions: sort::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
+    Family { title: "Structures", functions: structured::FUNCTIONS },
 ];
 
 /// Functions that belong together.

@@ -1,0 +1,364 @@
+//! Structured tensors: fields taken, put, moved; structures made of fields.
+//!
+//! Source of the meaning: `tf.experimental.StructuredTensor`.
+
+use crate::error::{Error, Result};
+use crate::expr::bind::{field_of, unknown_in};
+use crate::expr::call::{Arg, Call, Function, as_node, strict};
+use crate::expr::eval::Node;
+use crate::expr::item::{Item, ItemKind, describe};
+use crate::expr::kernels::level::{check_same, merged, wrap};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::program::{Placed, place, updated};
+use crate::expr::types::outermost_uniform;
+use crate::schema::{Dim, Field, Literal, Size, Type};
+use crate::tensor::Tensor;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["field_value"], "st|x|self, field_name|path", "A field by its name, or by the names that lead to it.", [], |c| {
+        let node = structure(c)?;
+        let path = path_of(c, 1)?;
+        Ok(ItemKind::Tensor(walk(&node, &path).map_err(|e| e.or_at(c.span.clone()))?))
+    }),
+    function!(
+        ["with_updates"],
+        "st|x|self, updates, validate=False",
+        "Fields put, replaced (by name or path) or, with None, taken away.",
+        [],
+        with_updates
+    ),
+    function!(
+        ["promote"],
+        "st|x|self, source_path, new_name",
+        "A field put into its grandparent as well, the axes between merged.",
+        [],
+        promote
+    ),
+    function!(
+        ["partition_outer_dimension"],
+        "st|x|self, row_splits=None, row_lengths=None, row_starts=None, row_limits=None, value_rowids=None, nrows=None, uniform_row_length=None",
+        "Axis 0 cut into rows.",
+        [("partition_outer_dimension([3, 1, 4], row_lengths=[2, 0, 1])", "[[3, 1], [], [4]]")],
+        super::construct::partition_outer_dimension
+    ),
+    function!(
+        ["StructuredTensor.from_fields"],
+        "fields, shape=None, nrows=None, validate=False",
+        "Structures of these fields, whose first axes are those of the shape.",
+        [],
+        |c| {
+            let rank = c.shape(1)?.map_or(0, |shape| shape.len());
+            from_fields(c, rank)
+        }
+    ),
+    function!(
+        ["StructuredTensor.from_fields_and_rank"],
+        "fields, rank, validate=False",
+        "Structures of these fields, with so many of their axes.",
+        [],
+        |c| {
+            let rank = c.int(1)?;
+            let rank = usize::try_from(rank).map_err(|_| c.problem(format!("the rank {rank} is negative")))?;
+            from_fields(c, rank)
+        }
+    ),
+    function!(
+        ["StructuredTensor.from_pyval"],
+        "pyval",
+        "Dicts as structures, lists of dicts as structured tensors.",
+        [("StructuredTensor.from_pyval([{\"a\": [1, 2]}, {\"a\": []}])[\"a\"]", "[[1, 2], []]")],
+        from_pyval
+    ),
+];
+
+fn structure(call: &Call) -> Bind<Node> {
+    let item = call.item(0)?;
+    let node = as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?;
+    if node.ty.fields().is_none() {
+        return Err(Problem::at(item.span.clone(), format!("{} works on structures; this is {}", call.name, describe(&node.ty))));
+    }
+    Ok(node)
+}
+
+/// The names that an item is: one string, or several.
+fn names_of(item: &Item) -> Option<Vec<String>> {
+    match item.literal()? {
+        Literal::String(name) => Some(vec![name]),
+        Literal::List(names) => names.into_iter().map(|n| if let Literal::String(s) = n { Some(s) } else { None }).collect(),
+        _ => None,
+    }
+}
+
+fn path_of(call: &Call, i: usize) -> Bind<Vec<String>> {
+    let item = call.item(i)?;
+    names_of(item).ok_or_else(|| {
+        Problem::at(
+            item.span.clone(),
+            format!("{}: {} must be a name or a tuple of names, not {}", call.name, call.param(i), item.describe()),
+        )
+    })
+}
+
+/// The field at the end of a path.
+fn walk(node: &Node, path: &[String]) -> Bind<Node> {
+    path.iter().try_fold(node.clone(), |node, name| {
+        field_of(&node, name).ok_or_else(|| match node.ty.fields() {
+            Some(fields) => unknown_in(fields, name, ""),
+            None => Problem::new(format!("there is no field `{name}`: {} is no structure", describe(&node.ty))),
+        })
+    })
+}
+
+fn with_updates(call: &mut Call) -> Bind<ItemKind> {
+    let node = strict(structure(call)?)?;
+    let mut ty = node.ty.clone();
+    let st = call.push(node);
+    let updates = call.item(1)?.clone();
+    let ItemKind::Dict(entries) = &updates.kind else {
+        return Err(Problem::at(updates.span.clone(), format!("the updates are a dict of names and values, not {}", updates.describe())));
+    };
+    let mut paths: Vec<Vec<String>> = Vec::with_capacity(entries.len());
+    for (key, _) in entries {
+        let path = names_of(key)
+            .filter(|p| !p.is_empty())
+            .ok_or_else(|| Problem::at(key.span.clone(), format!("expected a name or a tuple of names, found {}", key.describe())))?;
+        if let Some(other) = paths.iter().find(|p| p.starts_with(&path) || path.starts_with(p)) {
+            return Err(Problem::at(key.span.clone(), format!("{} and {} can't be updated together", other.join("."), path.join("."))));
+        }
+        paths.push(path);
+    }
+    let mut steps: Vec<(Vec<Placed>, Option<Arg>)> = Vec::with_capacity(entries.len());
+    for ((_, value), path) in entries.iter().zip(&paths) {
+        let arg = if value.is_none() {
+            None
+        } else {
+            let node = strict(as_node(value, None).map_err(|e| e.or_at(value.span.clone()))?)?;
+            Some(call.push(node))
+        };
+        let mut placed = Vec::new();
+        ty = place(&ty, &[], "the structure", path, arg.as_ref().map(|a| &a.ty), &mut placed).map_err(|e| e.or_at(value.span.clone()))?;
+        steps.push((placed, arg));
+    }
+    call.one(ty, move |args| {
+        steps.iter().try_fold(st.of(args)?.into_owned(), |tensor, (path, arg)| match arg {
+            Some(arg) => updated(&tensor, path, Some(&*arg.of(args)?)),
+            None => updated(&tensor, path, None),
+        })
+    })
+}
+
+fn promote(call: &mut Call) -> Bind<ItemKind> {
+    let node = strict(structure(call)?)?;
+    let item = call.item(1)?.clone();
+    let path = names_of(&item).filter(|_| item.elements().is_some() && !matches!(item.kind, ItemKind::Literal(_))).unwrap_or_default();
+    if path.len() < 2 {
+        return Err(Problem::at(item.span.clone(), "the path to promote has two names at least: (\"docs\", \"tokens\")"));
+    }
+    let name = call.string(2)?.ok_or_else(|| call.problem("promote needs a new name"))?;
+    let value = walk(&node, &path).map_err(|e| e.or_at(item.span.clone()))?;
+    let parent = walk(&node, &path[..path.len() - 1]).map_err(|e| e.or_at(item.span.clone()))?.ty.rank();
+    let grandparent = walk(&node, &path[..path.len() - 2]).map_err(|e| e.or_at(item.span.clone()))?.ty.rank();
+    let mut value_ty = value.ty.clone();
+    let inner = if value_ty.is_sparse() { 0 } else { parent.min(value_ty.rank().saturating_sub(1)) };
+    let merge = (inner > grandparent).then_some((grandparent, inner));
+    if let Some((outer, inner)) = merge {
+        let dim = super::decompose::merged_dim(&value_ty.dims[outer..=inner], outer == 0);
+        value_ty.dims.splice(outer..=inner, [dim]);
+    }
+    let mut target = path[..path.len() - 2].to_vec();
+    target.push(name);
+    let mut placed = Vec::new();
+    let ty = place(&node.ty, &[], "the structure", &target, Some(&value_ty), &mut placed)?;
+    let (st, value) = (call.push(node), call.push(value));
+    call.one(ty, move |args| {
+        let mut new = value.of(args)?.into_owned();
+        if let Some((outer, inner)) = merge {
+            new = new.map_below(outer, &mut |t| {
+                let levels = inner - outer + 1;
+                let (_, below) = t.levels(levels)?;
+                Tensor::list(merged(t, 0, levels)?, below.clone(), None)
+            })?;
+        }
+        updated(&*st.of(args)?, &placed, Some(&new))
+    })
+}
+
+fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
+    let item = call.item(0)?.clone();
+    let ItemKind::Dict(entries) = &item.kind else {
+        return Err(Problem::at(item.span.clone(), format!("the fields are a dict of names and values, not {}", item.describe())));
+    };
+    let shape = if call.param(1) == "shape" { call.shape(1)? } else { None };
+    let mut fields: Vec<Field> = Vec::with_capacity(entries.len());
+    let mut args: Vec<Arg> = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        let name = key_name(key)?;
+        let node = strict(as_node(value, None).map_err(|e| e.or_at(value.span.clone()))?)?;
+        let arg = call.push(node);
+        if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
+            return Err(Problem::at(
+                value.span.clone(),
+                format!("a field of structures of rank {rank} has so many axes first; this is {}", describe(&arg.ty)),
+            ));
+        }
+        let mut own = arg.ty.clone();
+        if !own.is_sparse() {
+            own.dims = outermost_uniform(own.dims.split_off(rank));
+        }
+        fields.push(Field::new(name, own));
+        args.push(arg);
+    }
+    let mut dims: Vec<Dim> = match args.first() {
+        Some(first) => first.ty.dims[..rank].to_vec(),
+        None if rank == 0 => Vec::new(),
+        None => return Err(call.problem("structures without fields have no axes")),
+    };
+    for (axis, dim) in dims.iter_mut().enumerate() {
+        for arg in &args {
+            if let Size::Known(n) = arg.ty.dims[axis].size {
+                if let Size::Known(m) = dim.size
+                    && m != n
+                {
+                    return Err(Problem::at(arg.span.clone(), format!("this has {n} items on axis {axis}, others {m}")));
+                }
+                *dim = Dim::known(n);
+            }
+        }
+        let wanted = shape.as_ref().and_then(|s| s.get(axis).copied().flatten());
+        if let (Some(wanted), Size::Known(n)) = (wanted, dim.size)
+            && u64::try_from(wanted) != Ok(n)
+        {
+            return Err(call.problem(format!("the shape says {wanted} items on axis {axis}; the fields have {n}")));
+        }
+    }
+    call.one(Type::structure(fields, dims), move |a| {
+        let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
+        let Some(first) = tensors.first() else {
+            return Tensor::structure(a.nrows, Vec::new(), None);
+        };
+        for other in &tensors[1..] {
+            check_same(first, other, rank, "the fields")?;
+        }
+        let (outer, below) = first.levels(rank)?;
+        let nrows = below.nrows();
+        let below = tensors.iter().map(|t| t.levels(rank).map(|(_, below)| below.clone())).collect::<Result<Vec<_>>>()?;
+        if nrows != below.first().map_or(nrows, Tensor::nrows) {
+            return Err(Error::data("internal: fields of other lengths"));
+        }
+        wrap(outer.into_iter().cloned(), Tensor::structure(nrows, below, None)?)
+    })
+}
+
+fn from_pyval(call: &mut Call) -> Bind<ItemKind> {
+    let item = call.item(0)?.clone();
+    let (ty, tensor) = python_value(&item, 0).map_err(|e| e.or_at(item.span.clone()))?;
+    Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, call.span.clone())))
+}
+
+/// A nested Python value: dicts are structures, lists of dicts structured tensors, other lists ragged ones.
+fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
+    if depth > crate::expr::syntax::MAX_DEPTH {
+        return Err(Problem::new("the value is nested too deep"));
+    }
+    if let ItemKind::Dict(entries) = &item.kind {
+        let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+        for (key, value) in entries {
+            let (ty, tensor) = python_value(value, depth + 1)?;
+            fields.push(Field::new(key_name(key)?, ty));
+            columns.push(tensor);
+        }
+        return Ok((Type::structure(fields, Vec::new()), Tensor::structure(1, columns, None)?));
+    }
+    let Some(levels) = depth_of_dicts(item)? else {
+        let literal =
+            item.literal().ok_or_else(|| Problem::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
+        return crate::expr::constant::ragged(&literal, None, None, None);
+    };
+    let mut rows: Vec<&Item> = vec![item];
+    let mut lengths: Vec<Vec<usize>> = Vec::with_capacity(levels);
+    for _ in 0..levels {
+        let mut below = Vec::new();
+        lengths.push(rows.iter().map(|row| list_of(row).map_or(0, <[Item]>::len)).collect());
+        for row in rows {
+            below.extend(list_of(row).unwrap_or_default());
+        }
+        rows = below;
+    }
+    let dicts = rows
+        .iter()
+        .map(|row| {
+            if let ItemKind::Dict(entries) = &row.kind {
+                Ok(entries)
+            } else {
+                Err(Problem::at(row.span.clone(), "a list holds dicts and other values"))
+            }
+        })
+        .collect::<Bind<Vec<_>>>()?;
+    let names = dicts.first().map_or(Ok(Vec::new()), |d| d.iter().map(|(k, _)| key_name(k)).collect::<Bind<Vec<_>>>())?;
+    let (mut fields, mut columns) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+    for name in &names {
+        let values = dicts
+            .iter()
+            .zip(&rows)
+            .map(|(dict, row)| {
+                let found = dict.iter().find(|(k, _)| matches!(&k.kind, ItemKind::Literal(Literal::String(s)) if s == name));
+                match found {
+                    Some((_, value)) if dict.len() == names.len() => Ok(value.clone()),
+                    _ => Err(Problem::at(row.span.clone(), format!("all dicts of a list have the same keys: {}", names.join(", ")))),
+                }
+            })
+            .collect::<Bind<Vec<_>>>()?;
+        // The values of all dicts are one list: its first axis is taken off again.
+        let all = Item { kind: ItemKind::List(values), span: item.span.clone() };
+        let (ty, tensor) = python_value(&all, depth + 1)?;
+        let own = Type { dims: outermost_uniform(ty.dims.get(1..).unwrap_or_default().to_vec()), ..ty };
+        columns.push(tensor.levels(1)?.1.clone());
+        fields.push(Field::new(name.clone(), own));
+    }
+    let mut tensor = Tensor::structure(dicts.len(), columns, None)?;
+    let mut dims = Vec::with_capacity(levels);
+    for (level, lengths) in lengths.iter().enumerate().rev() {
+        let partition = match (level, lengths.first()) {
+            (0, Some(n)) => crate::tensor::RowPartition::uniform(*n, 1)?,
+            _ => crate::expr::kernels::level::from_lengths(lengths.iter().copied())?,
+        };
+        dims.insert(0, if level == 0 { Dim::known(partition.nvals() as u64) } else { Dim::RAGGED });
+        tensor = Tensor::list(partition, tensor, None)?;
+    }
+    Ok((Type::structure(fields, dims), tensor))
+}
+
+fn list_of(item: &Item) -> Option<&[Item]> {
+    match &item.kind {
+        ItemKind::List(items) | ItemKind::Tuple(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// How many lists deep the dicts lie; `None` without dicts.
+fn depth_of_dicts(item: &Item) -> Bind<Option<usize>> {
+    if let ItemKind::Dict(_) = item.kind {
+        return Ok(Some(0));
+    }
+    let mut found = None;
+    for inner in list_of(item).unwrap_or_default() {
+        if let Some(depth) = depth_of_dicts(inner)? {
+            if found.is_some_and(|f| f != depth + 1) {
+                return Err(Problem::at(inner.span.clone(), "the dicts lie at different depths"));
+            }
+            found = Some(depth + 1);
+        }
+    }
+    Ok(found)
+}
+
+fn key_name(key: &Item) -> Bind<String> {
+    let ItemKind::Literal(Literal::String(name)) = &key.kind else {
+        return Err(Problem::at(key.span.clone(), format!("expected a name, found {}", key.describe())));
+    };
+    let mut letters = name.chars();
+    if letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(name.clone());
+    }
+    Err(Problem::at(key.span.clone(), format!("{name:?} is no name of a field: letters, digits and _ make one")))
+}
