@@ -211,7 +211,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
     let mut dims: Vec<Dim> = match args.first() {
         Some(first) => first.ty.dims[..rank].to_vec(),
         None if rank == 0 => Vec::new(),
-        None => return Err(call.problem("structures without fields have no axes")),
+        None => return empty_structures(call, shape.as_deref()),
     };
     for (axis, dim) in dims.iter_mut().enumerate() {
         for arg in &args {
@@ -277,11 +277,13 @@ fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
     let mut rows: Vec<&Item> = vec![item];
     let mut lengths: Vec<Vec<usize>> = Vec::with_capacity(levels);
     for _ in 0..levels {
-        let mut below = Vec::new();
-        lengths.push(rows.iter().map(|row| list_of(row).map_or(0, <[Item]>::len)).collect());
+        let (mut below, mut level) = (Vec::new(), Vec::with_capacity(rows.len()));
         for row in rows {
-            below.extend(list_of(row).unwrap_or_default());
+            let items = list_of(row).ok_or_else(|| Problem::at(row.span.clone(), "a list holds lists of dicts and other values"))?;
+            level.push(items.len());
+            below.extend(items);
         }
+        lengths.push(level);
         rows = below;
     }
     let dicts = rows
@@ -333,6 +335,24 @@ fn list_of(item: &Item) -> Option<&[Item]> {
         ItemKind::List(items) | ItemKind::Tuple(items) => Some(items),
         _ => None,
     }
+}
+
+/// Structures without fields, of a shape that is known.
+fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> Bind<ItemKind> {
+    let sizes = shape
+        .and_then(|s| s.iter().map(|n| n.and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<_>>>())
+        .ok_or_else(|| call.problem("structures without fields need a shape of known sizes"))?;
+    let dims = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
+    call.one(Type::structure(Vec::new(), dims), move |args| {
+        let mut count = args.nrows;
+        let mut partitions = Vec::with_capacity(sizes.len());
+        for n in &sizes {
+            let partition = crate::tensor::RowPartition::uniform(*n, count)?;
+            count = partition.nvals();
+            partitions.push(partition);
+        }
+        wrap(partitions.into_iter(), Tensor::structure(count, Vec::new(), None)?)
+    })
 }
 
 /// How many lists deep the dicts lie; `None` without dicts.
