@@ -8,6 +8,7 @@ use super::object::Object;
 use super::observe::Observation;
 use super::trouble::{Class, Fix, Parse, Trouble};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
+use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::Request;
 use crate::schema::Schema;
@@ -31,7 +32,8 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         }
     };
     let nbytes = block.bytes.len() as u64;
-    if !schema.fields.iter().any(|f| request.wanted.includes(&f.name)) {
+    // Where a field may be wanted, records are looked at even under a schema without fields: it may be new.
+    if matches!(&request.wanted, Wanted::Matching(patterns) if patterns.is_empty()) {
         let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
         return Ok(Decoded { chunk, faults: Vec::new(), nbytes });
     }

@@ -489,6 +489,12 @@ fn what_is_not_wanted_is_not_parsed() {
     let schema = infer(text.as_bytes(), true, &request).unwrap();
     assert_eq!(schema.to_string().trim(), "a: int64");
     assert_eq!(rewrite(text.as_bytes(), true, &schema, &request).unwrap().0, "{\"a\":1}\n{\"a\":2}\n");
+    // Nothing is known of the records, but what is wanted may be in them: it is no field that is lost.
+    for (wanted, lost) in [(Wanted::All, true), (Wanted::Matching(vec!["a".into()]), true), (Wanted::Matching(Vec::new()), false)] {
+        let request = Request { wanted, ..request.clone() };
+        let read = rewrite(text.as_bytes(), true, &Schema::default(), &request);
+        assert_eq!(read.is_err_and(|e| e.kind() == Kind::Widened), lost);
+    }
     request.records = Some(1);
     assert_eq!(rewrite(text.as_bytes(), true, &schema, &request).unwrap().0, "{\"a\":1}\n");
 }
