@@ -100,6 +100,9 @@ pub struct Options {
     /// What the run has to tell besides: `options.notices.add(text, options.strict)?`.
     #[arg(skip)]
     pub notices: Notices,
+    /// What inference has to tell about the types, for `schema` alone to show.
+    #[arg(skip)]
+    pub hints: Notices,
 }
 
 /// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.

@@ -406,7 +406,14 @@ impl Run {
         out.flush().map_err(|e| Error::io("the output", "writing failed", &e))?;
         drop(out);
         self.outputs.commit()?;
+        self.show_notices(&Progress::start(None, "never", self.options.quiet));
         Ok(verdict)
+    }
+
+    fn show_notices(&self, progress: &Progress) {
+        for notice in self.options.notices.take() {
+            progress.notice(&format!("note: {notice}"));
+        }
     }
 
     /// `--dry-run`.
@@ -439,9 +446,7 @@ impl Run {
     /// Puts the outputs under their names, shows notices, writes the summary.
     fn conclude(&self, verdict: Verdict, counts: Counts, progress: &Progress, started: Instant) -> Result<Verdict> {
         self.outputs.commit()?;
-        for notice in self.options.notices.take() {
-            progress.notice(&format!("note: {notice}"));
-        }
+        self.show_notices(progress);
         if let Some(path) = &self.options.summary {
             let summary = serde_json::json!({
                 "records_in": counts.records_in,

@@ -209,6 +209,7 @@ impl Observed for Seen {
             }
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
+        scalars.hint(&fields, &named, request)?;
         // Features have no order of their own: where all of them are declared, the declared one holds.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
         if fields.iter().all(|f| place(f).is_some()) {
@@ -384,6 +385,22 @@ impl Scalars {
             Scalars::Auto => longest <= 1,
             Scalars::Named(patterns) => patterns.iter().any(|p| glob_matches(p, name)),
         }
+    }
+
+    /// Tells which features could be scalars, if nothing has been said about it.
+    fn hint(&self, fields: &[Field], named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<()> {
+        let vector = |f: &&Field| f.ty.dims == [Dim::UNIFORM] && !f.ty.is_sparse() && f.ty.fields().is_none();
+        let single = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.longest == 1);
+        let undeclared = |f: &&Field| request.declared.index_of(&f.name).is_none();
+        let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
+        if !names.is_empty() && matches!(self, Scalars::None) {
+            let verb = if names.len() == 1 { "holds" } else { "hold" };
+            request
+                .options
+                .hints
+                .add(format!("{} never {verb} more than one value: --scalar auto reads scalars", names.join(", ")), false)?;
+        }
+        Ok(())
     }
 
     /// Every name given must be one.

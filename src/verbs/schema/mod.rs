@@ -80,7 +80,10 @@ of tensors, and lines that load an npz.";
 
     fn bind(&self, schema: &Arc<Fields>, options: &Options) -> Result<Bound> {
         let text = match self.form {
-            Form::Text => notation::lines(schema),
+            Form::Text => {
+                options.hints.take().into_iter().try_for_each(|hint| options.notices.add(hint, false))?;
+                notation::lines(schema)
+            }
             Form::Json => json::object(schema),
             Form::Arrow => arrow::code(schema, options)?,
             Form::Tf => features::code(schema),
