@@ -26,7 +26,7 @@ use std::sync::Arc;
 const ROWS: usize = 1 << 20;
 /// Bytes in memory of a row group, at most. Every row group has dictionaries of its own, so that small ones
 /// make large files; every thread holds one, so that large ones take memory.
-const NBYTES: usize = 64 << 20;
+const NBYTES: usize = 72 << 20;
 /// Rows that are encoded at a time. Where pages end depends on it, therefore on nothing else.
 const WINDOW_ROWS: usize = 2048;
 
