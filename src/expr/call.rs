@@ -214,6 +214,16 @@ impl Call {
         Ok(self.push(node))
     }
 
+    /// Argument `i` for functions that look at its rows alone: its values may be of any dtype, even of none.
+    ///
+    /// # Errors
+    /// It is no tensor.
+    pub fn sized(&mut self, i: usize) -> Bind<Arg> {
+        let item = self.item(i)?.clone();
+        let node = not_null(as_node(&item, None).map_err(|e| e.or_at(item.span.clone()))?);
+        Ok(self.push(node))
+    }
+
     /// Argument `i` as a ragged or dense tensor; a literal has its own dtype.
     ///
     /// # Errors
@@ -685,8 +695,13 @@ pub fn strict(node: Node) -> Bind<Node> {
             _ => problem.help("cast it on the way in, or leave it unchanged"),
         });
     }
+    Ok(not_null(node))
+}
+
+/// The tensor without nulls, of whatever dtype.
+fn not_null(node: Node) -> Node {
     if !may_hold_nulls(&node.ty) {
-        return Ok(node);
+        return node;
     }
     let name = match &node.kind {
         NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => name.clone(),
@@ -694,7 +709,7 @@ pub fn strict(node: Node) -> Bind<Node> {
     };
     let ty = without_nulls(&node.ty);
     let span = node.span.clone();
-    Ok(Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name } })
+    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name } }
 }
 
 /// Computes a tensor of constants at once; open sizes become known ones.

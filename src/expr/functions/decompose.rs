@@ -336,7 +336,7 @@ fn value_rowids(call: &mut Call) -> Bind<ItemKind> {
 }
 
 fn count(call: &mut Call, dtype: &DType) -> Bind<ItemKind> {
-    let x = call.any(0)?;
+    let x = call.sized(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
         return Err(Problem::at(
             x.span.clone(),
@@ -370,7 +370,7 @@ fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
 }
 
 fn size(call: &mut Call) -> Bind<ItemKind> {
-    let x = call.any(0)?;
+    let x = call.sized(0)?;
     if x.ty.is_sparse() {
         return Err(Problem::at(x.span.clone(), "size works on ragged and dense tensors; this is a sparse one"));
     }
