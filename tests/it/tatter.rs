@@ -1,11 +1,10 @@
 //! Runs the program as a shell does.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 /// The program under test.
@@ -50,38 +49,14 @@ pub fn tatter<S: AsRef<std::ffi::OsStr>>(arguments: &[S], stdin: &[u8]) -> Outco
 /// A run that takes longer is killed: it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn run(mut command: Command, stdin: &[u8]) -> Outcome {
-    command.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let (mut output, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let (done, both_done) = mpsc::channel();
-    std::thread::scope(|scope| {
-        // A program that ends without reading its input closes the pipe: no matter.
-        scope.spawn(move || drop(input.write_all(stdin)));
-        let stdout_done = done.clone();
-        let stdout = scope.spawn(move || {
-            let mut bytes = Vec::new();
-            output.read_to_end(&mut bytes).unwrap();
-            let _ = stdout_done.send(());
-            bytes
-        });
-        let stderr = scope.spawn(move || {
-            let mut bytes = Vec::new();
-            errors.read_to_end(&mut bytes).unwrap();
-            let _ = done.send(());
-            bytes
-        });
-        let late = (0..2).any(|_| both_done.recv_timeout(PATIENCE).is_err());
-        if late {
-            child.kill().unwrap();
-        }
-        let mut stderr = String::from_utf8_lossy(&stderr.join().unwrap()).into_owned();
-        if late {
-            stderr.push_str("killed: it ran for too long\n");
-        }
-        Outcome { status: child.wait().unwrap().code().unwrap_or(-1), stdout: stdout.join().unwrap(), stderr }
-    })
+fn run(command: Command, stdin: &[u8]) -> Outcome {
+    let mut command = assert_cmd::Command::from_std(command);
+    let output = command.env("LC_ALL", "C").timeout(PATIENCE).write_stdin(stdin).output().unwrap();
+    let mut stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code().is_none() {
+        stderr.push_str("killed: a signal, or it ran for too long\n");
+    }
+    Outcome { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
 }
 
 /// Calls `work` with every item, on two threads; gives the results in the order of the items.
