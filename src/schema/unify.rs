@@ -1,6 +1,6 @@
 //! The one schema that holds the records of two.
 //!
-//! Widenings: integers to the next width that holds both, integers and floats to NumPy's common float,
+//! Widenings: integers to the next width that holds both, integers beside floats to float64,
 //! string beside bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
 //! no type holds is a clash.
 
@@ -146,8 +146,8 @@ fn unify_dim(a: &Dim, b: &Dim) -> Dim {
     Dim { size, label: label.filter(|_| !matches!(size, Size::Known(_))) }
 }
 
-/// The narrowest dtype that holds the values of both; an integer that meets a float becomes the float of
-/// NumPy's promotion. `None` where there is none.
+/// The narrowest dtype that holds the values of both; an integer that meets a float becomes
+/// float64. `None` where there is none.
 pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {
@@ -164,18 +164,9 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
                 least <= low && high <= most
             })
         }
-        _ if a.is_number() && b.is_number() => {
-            let bits = |dtype: &DType| match dtype {
-                Int8 | UInt8 | Float16 => 16,
-                Int16 | UInt16 | Float32 => 32,
-                _ => 64,
-            };
-            Some(match bits(a).max(bits(b)) {
-                16 => Float16,
-                32 => Float32,
-                _ => Float64,
-            })
-        }
+        (Float16, Float32) | (Float32, Float16) => Some(Float32),
+        // One float type for all integers: with a narrower one for narrow integers, the order of three types would matter.
+        _ if a.is_number() && b.is_number() => Some(Float64),
         _ => None,
     }
 }
@@ -193,8 +184,8 @@ mod tests {
             ("x: int8", "x: uint8", "x: int16"),
             ("x: uint32", "x: int8", "x: int64"),
             ("x: int64", "x: float64", "x: float64"),
-            ("x: int16", "x: float32", "x: float32"),
-            ("x: int32", "x: float32", "x: float64"),
+            ("x: int16", "x: float32", "x: float64"),
+            ("x: float16", "x: float32", "x: float32"),
             ("x: float16", "x: float64", "x: float64"),
             ("x: string", "x: bytes", "x: bytes"),
             ("x: null", "x: int64[?]", "x: optional int64[?]"),
