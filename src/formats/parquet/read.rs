@@ -81,7 +81,11 @@ impl Opened {
         let metadata = ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(Arc::new(wide))).unwrap_or(found);
         let mut arrow = metadata.schema().fields().clone();
         check_names(&arrow)?;
-        arrow = arrow.iter().enumerate().map(|(i, f)| without_nulls(f, i, metadata.metadata())).collect();
+        // Other writers call every column nullable; ours says what its schema said.
+        let ours = metadata.metadata().file_metadata().created_by().is_some_and(|by| by.starts_with("tatter "));
+        if !ours {
+            arrow = arrow.iter().enumerate().map(|(i, f)| without_nulls(f, i, metadata.metadata())).collect();
+        }
         let fields = arrow.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         Ok(Opened { name, source, arrow: arrow.iter().cloned().collect(), metadata, fields, rows })
     }
