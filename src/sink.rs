@@ -2,7 +2,7 @@
 
 use crate::chunk::Fault;
 use crate::engine::Serial;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::formats::Writer;
 use crate::pipeline::{Load, Work};
 use crate::progress::Progress;
@@ -170,9 +170,4 @@ fn quarantine_line(fault: &Fault) -> serde_json::Value {
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-/// Whether an error is a quiet end.
-pub fn is_closed(error: &Error) -> bool {
-    error.kind() == Kind::Closed
 }

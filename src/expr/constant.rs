@@ -75,17 +75,7 @@ pub fn holds(dtype: &DType, value: &Literal) -> bool {
 
 /// The least and the greatest integer of the dtype.
 pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
-    Some(match dtype {
-        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::Int64 => (i64::MIN.into(), i64::MAX.into()),
-        DType::UInt8 => (0, u8::MAX.into()),
-        DType::UInt16 => (0, u16::MAX.into()),
-        DType::UInt32 => (0, u32::MAX.into()),
-        DType::UInt64 => (0, u64::MAX.into()),
-        _ => return None,
-    })
+    dtype.is_integer().then(|| dtype.integer_range())
 }
 
 /// The values as one array of the dtype. Integers wrap where a dtype is given that is too narrow for them.
