@@ -76,6 +76,34 @@ impl Chunk {
         })
     }
 
+    /// The records at these places, in that order: the number of the part and the row in it. The parts are of
+    /// one schema. O(parts + values taken).
+    ///
+    /// # Errors
+    /// As [`Chunk::gather`] and [`Chunk::concat`].
+    pub fn interleave(parts: &[Chunk], places: &[(usize, usize)]) -> Result<Chunk> {
+        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
+        for (part, row) in places {
+            rows[*part].push(*row);
+        }
+        let taken = parts.iter().zip(&rows).filter(|(_, rows)| !rows.is_empty());
+        let pieces = taken.map(|(part, rows)| part.gather(rows)).collect::<Result<Vec<_>>>()?;
+        if pieces.len() < 2 {
+            return match (pieces.into_iter().next(), parts.first()) {
+                (Some(one), _) => Ok(one),
+                (None, Some(first)) => Ok(first.slice(0, 0)),
+                (None, None) => Err(Error::data("nothing to choose from")),
+            };
+        }
+        let mut next: Vec<usize> = rows.iter().scan(0, |end, rows| Some(std::mem::replace(end, *end + rows.len()))).collect();
+        let place = |(part, _): &(usize, usize)| {
+            next[*part] += 1;
+            next[*part] - 1
+        };
+        let order: Vec<usize> = places.iter().map(place).collect();
+        Chunk::concat(&pieces)?.gather(&order)
+    }
+
     /// All records of the parts, in order. The parts are of one schema.
     ///
     /// # Errors

@@ -12,19 +12,19 @@ pub struct Held {
     chunks: VecDeque<Chunk>,
     nrows: usize,
     budget: Budget,
-    /// How many times as much memory they will take.
-    copies: u64,
+    /// What each row takes besides its values.
+    row_nbytes: u64,
 }
 
 impl Held {
     /// Nothing yet. `verb` and `way_out` are for the message at the limit: `sort` holds all records ...
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
-        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options), copies: 1 }
+        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options), row_nbytes: 0 }
     }
 
-    /// Counts every byte twice: for verbs that put all rows into new places in the end.
-    pub fn twice(self) -> Held {
-        Held { copies: 2, ..self }
+    /// Counts so many bytes more for each row: for verbs that note where it goes.
+    pub fn with_row_nbytes(self, row_nbytes: u64) -> Held {
+        Held { row_nbytes, ..self }
     }
 
     /// Number of rows held.
@@ -37,7 +37,7 @@ impl Held {
     /// # Errors
     /// That is more than `--max-memory`.
     pub fn push_back(&mut self, chunk: Chunk) -> Result<()> {
-        self.budget.take(self.copies.saturating_mul(chunk.nbytes() as u64))?;
+        self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
         self.chunks.push_back(chunk);
         Ok(())
@@ -48,7 +48,7 @@ impl Held {
     /// # Errors
     /// That is more than `--max-memory`.
     pub fn push_front(&mut self, chunk: Chunk) -> Result<()> {
-        self.budget.take(self.copies.saturating_mul(chunk.nbytes() as u64))?;
+        self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
         self.chunks.push_front(chunk);
         Ok(())
@@ -58,8 +58,25 @@ impl Held {
     pub fn pop_front(&mut self) -> Option<Chunk> {
         let chunk = self.chunks.pop_front()?;
         self.nrows -= chunk.nrows;
-        self.budget.give_back(self.copies.saturating_mul(chunk.nbytes() as u64));
+        self.budget.give_back(self.counted(&chunk));
         Some(chunk)
+    }
+
+    fn counted(&self, chunk: &Chunk) -> u64 {
+        self.row_nbytes.saturating_mul(chunk.nrows as u64).saturating_add(chunk.nbytes() as u64)
+    }
+
+    /// Counts memory that the verb holds beside the chunks.
+    ///
+    /// # Errors
+    /// That is more than `--max-memory`.
+    pub fn count(&mut self, nbytes: usize) -> Result<()> {
+        self.budget.take(nbytes as u64)
+    }
+
+    /// Everything, chunk by chunk. Holds nothing afterwards.
+    pub fn take_parts(&mut self) -> Vec<Chunk> {
+        std::iter::from_fn(|| self.pop_front()).collect()
     }
 
     /// Everything as one chunk; `None` if there is nothing. Holds nothing afterwards.
@@ -67,7 +84,7 @@ impl Held {
     /// # Errors
     /// As [`Chunk::concat`].
     pub fn take_all(&mut self) -> Result<Option<Chunk>> {
-        let parts: Vec<Chunk> = std::iter::from_fn(|| self.pop_front()).collect();
+        let parts = self.take_parts();
         if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
     }
 }
@@ -82,32 +99,42 @@ pub fn owned(chunk: &Chunk) -> Result<Chunk> {
     Ok(Chunk { origin: chunk.origin.clone(), ..copy })
 }
 
-/// Rows in another order, given out chunk by chunk.
+/// Rows in another order, given out chunk by chunk: what is held is never there a second time as a whole.
 #[derive(Debug)]
 pub struct Slices {
-    all: Chunk,
+    parts: Vec<Chunk>,
+    /// The number of the first row of each part.
+    starts: Vec<usize>,
+    /// Rows, counted through all parts.
     order: Vec<usize>,
     given: usize,
     rows_per_chunk: usize,
 }
 
 impl Slices {
-    /// The rows of `all` in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
-    pub fn new(all: Chunk, order: Vec<usize>, options: &Options) -> Slices {
-        let by_size = (4 << 20) / (all.nbytes() / all.nrows.max(1)).max(1);
+    /// The rows of all parts in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
+    pub fn new(parts: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
+        let nrows: usize = parts.iter().map(|p| p.nrows).sum();
+        let nbytes: usize = parts.iter().map(Chunk::nbytes).sum();
+        let by_size = (4 << 20) / (nbytes / nrows.max(1)).max(1);
         let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, 1 << 16);
-        Slices { all, order, given: 0, rows_per_chunk }
+        let starts = parts.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
+        Slices { parts, starts, order, given: 0, rows_per_chunk }
     }
 
     /// The next rows.
     ///
     /// # Errors
-    /// As [`Chunk::gather`].
+    /// As [`Chunk::interleave`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         let end = self.order.len().min(self.given + self.rows_per_chunk);
-        let rows = &self.order[self.given..end];
+        let place = |row: &usize| {
+            let part = self.starts.partition_point(|start| start <= row) - 1;
+            (part, row - self.starts[part])
+        };
+        let places: Vec<(usize, usize)> = self.order[self.given..end].iter().map(place).collect();
         self.given = end;
-        if rows.is_empty() { Ok(None) } else { self.all.gather(rows).map(Some) }
+        if places.is_empty() { Ok(None) } else { Chunk::interleave(&self.parts, &places).map(Some) }
     }
 }
 
@@ -142,6 +169,11 @@ impl Budget {
             return Err(Error::data(error).help(self.way_out).help("or allow more with --max-memory"));
         }
         Ok(())
+    }
+
+    /// Counts again: so many bytes are left.
+    pub fn set(&mut self, nbytes: u64) {
+        self.used = nbytes;
     }
 
     /// Counts bytes out.

@@ -36,6 +36,7 @@ pub mod pad_plan;
 pub mod padded_batch;
 pub mod padding;
 pub mod partition;
+pub mod pool;
 pub mod promote;
 pub mod random;
 pub mod rename;

@@ -1,6 +1,7 @@
 //! `sample N` or `sample 0.1`: some of the records.
 
-use super::memory::Held;
+use super::memory::Slices;
+use super::pool::{Place, Pool};
 use super::random::Random;
 use super::{Bound, Example, Flow, Fold, Step, Verb};
 use crate::chunk::Chunk;
@@ -61,8 +62,8 @@ decides which ones alone: they are the same for any number of threads.";
         let step: Box<dyn Fold> = match self.size {
             SampleSize::Fraction(probability) => Box::new(Chances { probability, random }),
             SampleSize::Of(size) => {
-                let held = Held::new(format!("sample {size}"), "ask for fewer records, or for a fraction: sample 0.1", options).twice();
-                Box::new(Reservoir { size, held, random, kept: Vec::new(), seen: 0 })
+                let pool = Pool::new(format!("sample {size}"), "ask for fewer records, or for a fraction: sample 0.1", options);
+                Box::new(Reservoir { size, pool, random, kept: Vec::new(), seen: 0, options: options.clone(), slices: None })
             }
         };
         Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
@@ -91,11 +92,13 @@ impl Fold for Chances {
 /// Record number i, from 0, takes the place of one that is kept with probability size / (i + 1).
 struct Reservoir {
     size: usize,
-    held: Held,
+    pool: Pool,
     random: Random,
-    /// For each place of the reservoir, the row of what is held.
-    kept: Vec<usize>,
+    /// Where the records of the reservoir stand.
+    kept: Vec<Place>,
     seen: u64,
+    options: Options,
+    slices: Option<Slices>,
 }
 
 impl Fold for Reservoir {
@@ -103,45 +106,33 @@ impl Fold for Reservoir {
         if self.size == 0 {
             return Ok(Flow::Done);
         }
-        let first = self.held.nrows();
+        let part = self.pool.next_part();
         let mut is_needed = false;
-        for row in first..first + chunk.nrows {
+        for row in 0..chunk.nrows {
             self.seen += 1;
             if self.kept.len() < self.size {
-                self.kept.push(row);
+                self.kept.push((part, row));
                 is_needed = true;
-                continue;
-            }
-            if let Some(place) = self.kept.get_mut(self.random.below(self.seen) as usize) {
-                *place = row;
+            } else if let Some(place) = self.kept.get_mut(self.random.below(self.seen) as usize) {
+                *place = (part, row);
                 is_needed = true;
             }
         }
         if is_needed {
-            self.held.push_back(chunk)?;
+            self.pool.add(chunk)?;
         }
-        if self.held.nrows() > self.size.saturating_mul(2).saturating_add(1024) {
-            self.compact()?;
+        if self.pool.nrows() > self.size.saturating_mul(2).saturating_add(1024) {
+            self.pool.compact(&mut self.kept)?;
         }
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        self.compact()?;
-        self.kept.clear();
-        Ok(self.held.pop_front())
-    }
-}
-
-impl Reservoir {
-    /// Lets go of records that are no longer kept; those that are keep their order.
-    fn compact(&mut self) -> Result<()> {
-        let Some(pool) = self.held.take_all()? else { return Ok(()) };
-        let mut rows = self.kept.clone();
-        rows.sort_unstable();
-        for place in &mut self.kept {
-            *place = rows.binary_search(place).unwrap_or(0);
-        }
-        self.held.push_back(pool.gather(&rows)?)
+        let slices = self.slices.get_or_insert_with(|| {
+            let mut kept = std::mem::take(&mut self.kept);
+            kept.sort_unstable();
+            self.pool.take(kept, &self.options)
+        });
+        slices.next_chunk()
     }
 }

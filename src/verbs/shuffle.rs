@@ -1,6 +1,7 @@
 //! `shuffle`: records in random order.
 
 use super::memory::{Held, Slices};
+use super::pool::{Place, Pool};
 use super::random::Random;
 use super::{Bound, Example, Flow, Fold, Step, Verb};
 use crate::chunk::Chunk;
@@ -47,12 +48,12 @@ of the input.";
         let random = Random::new(options.seed);
         let step: Box<dyn Fold> = match self.buffer {
             None => {
-                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).twice();
+                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).with_row_nbytes(8);
                 Box::new(Whole { held, random, options: options.clone(), slices: None })
             }
             Some(size) => {
-                let held = Held::new("the buffer of shuffle", "make the buffer smaller", options).twice();
-                Box::new(Buffered { size, held, random, slots: Vec::new() })
+                let pool = Pool::new("the buffer of shuffle", "make the buffer smaller", options);
+                Box::new(Buffered { size, pool, random, slots: Vec::new(), options: options.clone(), slices: None })
             }
         };
         Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
@@ -77,9 +78,9 @@ impl Fold for Whole {
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        if let Some(all) = self.held.take_all()? {
-            let order = self.random.permutation(all.nrows);
-            self.slices = Some(Slices::new(all, order, &self.options));
+        let nrows = self.held.nrows();
+        if nrows > 0 {
+            self.slices = Some(Slices::new(self.held.take_parts(), self.random.permutation(nrows), &self.options));
         }
         self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
     }
@@ -87,55 +88,47 @@ impl Fold for Whole {
 
 struct Buffered {
     size: usize,
-    /// The buffer in the order of its slots, then records that have not been in it.
-    held: Held,
+    pool: Pool,
     random: Random,
-    /// Rows of what is held: the buffer.
-    slots: Vec<usize>,
-}
-
-impl Buffered {
-    /// Lets what is held flow through the buffer.
-    fn turn_over(&mut self) -> Result<Option<Chunk>> {
-        let Some(pool) = self.held.take_all()? else { return Ok(None) };
-        let mut given = Vec::new();
-        for row in self.slots.len()..pool.nrows {
-            if self.slots.len() < self.size {
-                self.slots.push(row);
-                continue;
-            }
-            let slot = self.random.below(self.size as u64) as usize;
-            given.push(std::mem::replace(&mut self.slots[slot], row));
-        }
-        self.held.push_back(pool.gather(&self.slots)?)?;
-        self.slots = (0..self.slots.len()).collect();
-        if given.is_empty() { Ok(None) } else { pool.gather(&given).map(Some) }
-    }
+    /// Where the records of the buffer stand.
+    slots: Vec<Place>,
+    options: Options,
+    slices: Option<Slices>,
 }
 
 impl Fold for Buffered {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        self.held.push_back(chunk)?;
-        // Not for each chunk: turning over costs as much as the buffer is long.
-        if self.held.nrows() >= self.size.saturating_add(self.size / 2).saturating_add(1) {
-            out.extend(self.turn_over()?);
+        let (part, nrows) = (self.pool.next_part(), chunk.nrows);
+        self.pool.add(chunk)?;
+        let mut given = Vec::new();
+        for row in 0..nrows {
+            if self.slots.len() < self.size {
+                self.slots.push((part, row));
+                continue;
+            }
+            let slot = self.random.below(self.size as u64) as usize;
+            given.push(std::mem::replace(&mut self.slots[slot], (part, row)));
+        }
+        if !given.is_empty() {
+            out.push(self.pool.gather(&given)?);
+        }
+        // Not for each chunk: it costs as much as the buffer is long.
+        if self.pool.nrows() > self.size.saturating_add(self.size / 2).saturating_add(1) {
+            self.pool.compact(&mut self.slots)?;
         }
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        if let Some(chunk) = self.turn_over()? {
-            return Ok(Some(chunk));
-        }
-        let Some(rest) = self.held.take_all()? else { return Ok(None) };
-        self.slots.clear();
-        // As many left, so many to draw from.
-        let mut slots: Vec<usize> = (0..rest.nrows).collect();
-        let mut order = Vec::with_capacity(slots.len());
-        while !slots.is_empty() {
-            let slot = self.random.below(slots.len() as u64) as usize;
-            order.push(slots.swap_remove(slot));
-        }
-        rest.gather(&order).map(Some)
+        let slices = self.slices.get_or_insert_with(|| {
+            // As many left, so many to draw from.
+            let mut order = Vec::with_capacity(self.slots.len());
+            while !self.slots.is_empty() {
+                let slot = self.random.below(self.slots.len() as u64) as usize;
+                order.push(self.slots.swap_remove(slot));
+            }
+            self.pool.take(order, &self.options)
+        });
+        slices.next_chunk()
     }
 }

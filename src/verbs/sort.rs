@@ -54,7 +54,7 @@ their code points; false comes before true.";
             }
             keys.push((key, Vec::new()));
         }
-        let held = Held::new("sort", "sort parts of the input, or leave fields out first: select", options).twice();
+        let held = Held::new("sort", "sort parts of the input, or leave fields out first: select", options).with_row_nbytes(8);
         let fold = Sorted { keys, descending: self.descending, held, options: options.clone(), slices: None };
         Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(fold)) })
     }
@@ -80,17 +80,20 @@ struct Sorted {
 impl Fold for Sorted {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         for (key, values) in &mut self.keys {
-            values.push(key.eval(&chunk)?);
+            let of_chunk = key.eval(&chunk)?;
+            self.held.count(of_chunk.nbytes())?;
+            values.push(of_chunk);
         }
         self.held.push_back(chunk)?;
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        if let Some(all) = self.held.take_all()? {
+        let parts = self.held.take_parts();
+        if !parts.is_empty() {
             let key = |(_, values): (ScalarExpr, Vec<Tensor>)| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, self.descending));
             let keys = std::mem::take(&mut self.keys).into_iter().map(key).collect::<Result<Vec<_>>>()?;
-            self.slices = Some(Slices::new(all, sorted_rows(&keys)?, &self.options));
+            self.slices = Some(Slices::new(parts, sorted_rows(&keys)?, &self.options));
         }
         self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
     }
