@@ -19,12 +19,7 @@ pub fn shorten(tensor: &Tensor, lengths: &[usize], side: Side) -> Result<Tensor>
     let list = tensor.as_list()?;
     let mut items = Vec::with_capacity(lengths.iter().sum());
     for (row, length) in lengths.iter().enumerate() {
-        let range = list.partition().range(row);
-        let kept = (*length).min(range.len());
-        match side {
-            Side::Right => items.extend(range.start..range.start + kept),
-            Side::Left => items.extend(range.end - kept..range.end),
-        }
+        items.extend(side.kept(list.partition().range(row), *length));
     }
     let kept = lengths.iter().enumerate().map(|(row, n)| (*n).min(list.partition().row_length(row)) as i64);
     let partition = RowPartition::from_row_lengths(kept)?;

@@ -25,12 +25,24 @@ pub enum Target {
     Exact(usize),
 }
 
-/// On which side of each axis the filling stands.
+/// On which side of each axis the filling stands, and on which side a row that is too long is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     #[default]
     Right,
     Left,
+}
+
+impl Side {
+    /// The items of a row that stay where it may have `size`: those at the start, or, with the filling on
+    /// the left, those at the end.
+    pub fn kept(self, items: Range<usize>, size: usize) -> Range<usize> {
+        let kept = items.len().min(size);
+        match self {
+            Side::Right => items.start..items.start + kept,
+            Side::Left => items.end - kept..items.end,
+        }
+    }
 }
 
 /// How a field is padded.
@@ -194,16 +206,15 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn row(&mut self, axis: usize, row: usize, sizes: &[usize]) {
-        let items = self.partitions[axis].range(row);
-        let kept = items.len().min(sizes[axis]);
-        let filled = (sizes[axis] - kept) * sizes[axis + 1..].iter().product::<usize>() * self.block;
+        let items = self.side.kept(self.partitions[axis].range(row), sizes[axis]);
+        let filled = (sizes[axis] - items.len()) * sizes[axis + 1..].iter().product::<usize>() * self.block;
         if self.side == Side::Left {
             self.runs.fill(filled);
         }
         if axis + 1 == self.partitions.len() {
-            self.runs.copy(items.start * self.block, kept * self.block);
+            self.runs.copy(items.start * self.block, items.len() * self.block);
         } else {
-            for item in items.take(kept) {
+            for item in items {
                 self.row(axis + 1, item, sizes);
             }
         }
@@ -241,17 +252,16 @@ fn lengths(
 }
 
 fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usize, sizes: &[usize], side: Side, out: &mut Vec<i64>) {
-    let items = partitions[level].range(row);
-    let kept = items.len().min(sizes[level]);
+    let items = side.kept(partitions[level].range(row), sizes[level]);
     if level == axis {
-        out.push(kept as i64);
+        out.push(items.len() as i64);
         return;
     }
-    let filled = (sizes[level] - kept) * sizes[level + 1..axis].iter().product::<usize>();
+    let filled = (sizes[level] - items.len()) * sizes[level + 1..axis].iter().product::<usize>();
     if side == Side::Left {
         out.resize(out.len() + filled, 0);
     }
-    for item in items.take(kept) {
+    for item in items {
         row_lengths(partitions, level + 1, axis, item, sizes, side, out);
     }
     if side == Side::Right {
@@ -354,7 +364,8 @@ mod tests {
             (vec![Longest, Longest], Side::Right, vec![1, 2, 3, 0, 0, 0, 4, 0, 0], vec![3, 0, 1]),
             (vec![Longest, Longest], Side::Left, vec![1, 2, 3, 0, 0, 0, 0, 0, 4], vec![3, 0, 1]),
             (vec![Exact(4), AtMost(2)], Side::Right, vec![1, 2, 0, 0, 4, 0, 0, 0], vec![2, 0, 1, 0]),
-            (vec![Exact(4), AtMost(2)], Side::Left, vec![0, 0, 1, 2, 0, 0, 0, 4], vec![0, 2, 0, 1]),
+            (vec![Exact(4), AtMost(2)], Side::Left, vec![0, 0, 2, 3, 0, 0, 0, 4], vec![0, 2, 0, 1]),
+            (vec![Exact(1), Longest], Side::Left, vec![0, 0, 4], vec![1]),
             (vec![Exact(1), Longest], Side::Right, vec![1, 2, 3], vec![3]),
             (vec![Exact(0), Longest], Side::Right, vec![], vec![]),
         ] {

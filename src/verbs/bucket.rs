@@ -4,7 +4,7 @@ use super::batch::{batched_chunk, batched_schema, names};
 use super::edit::Edits;
 use super::memory::{Budget, owned};
 use super::pad_plan::Plan;
-use super::padded_batch::{RecordLimit, batch_plan, padded};
+use super::padded_batch::{RecordLimit, batch_plan, check_records, padded};
 use super::padding::{AxisSize, PaddingArgs};
 use super::{Bound, Example, Flow, Fold, Step, Verb};
 use crate::chunk::Chunk;
@@ -237,7 +237,7 @@ impl Buckets {
         let records = Chunk::concat(&parts)?;
         let padder = if self.to_boundary { self.padders.get(number) } else { self.padders.first() };
         if let Some((_, limits)) = padder {
-            limits.iter().try_for_each(|l| l.check(&records)).map_err(|e| records.origin.resolve(e, records.nrows))?;
+            check_records(limits, &records).map_err(|e| records.origin.resolve(e, records.nrows))?;
         }
         let batch = batched_chunk(&records, &RowPartition::uniform(records.nrows, 1)?, &self.names)?;
         match padder {

@@ -46,11 +46,17 @@ fn filling(tensor: &Tensor) -> &'static str {
     match tensor {
         Tensor::List(list) if list.values().first_null_row().is_none() => "[]",
         Tensor::List(list) => filling(list.values()),
-        Tensor::Leaf(array) => match array.data_type() {
-            DataType::LargeUtf8 | DataType::LargeBinary => "\"\"",
-            DataType::Boolean => "False",
-            _ => "0",
-        },
+        Tensor::Sparse(sparse) if sparse.validity().is_some() => "[]",
+        Tensor::Sparse(sparse) => value_of(sparse.values().data_type()),
+        Tensor::Leaf(array) => value_of(array.data_type()),
+        Tensor::Struct(_) => "{}",
+    }
+}
+
+fn value_of(dtype: &DataType) -> &'static str {
+    match dtype {
+        DataType::LargeUtf8 | DataType::LargeBinary => "\"\"",
+        DataType::Boolean => "False",
         _ => "0",
     }
 }

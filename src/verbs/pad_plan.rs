@@ -12,6 +12,8 @@ use arrow_array::ArrayRef;
 /// All that is padded, and how.
 pub struct Plan {
     pub fields: Vec<Dense>,
+    /// Fields that are dense already: a null is refused there, too.
+    pub checked: Vec<FieldPath>,
     pub side: Side,
     pub multiple_of: Option<usize>,
     pub lengths: bool,
@@ -41,6 +43,12 @@ impl Plan {
     /// A new field has a name that is there already.
     pub fn edits(&self, schema: &Schema, maxima: Option<&[Vec<usize>]>) -> Result<Edits> {
         let mut edits = Edits::new(schema);
+        for path in &self.checked {
+            edits.change(path, |ty| {
+                let path = path.clone();
+                Ok((ty.clone(), move |tensor: &Tensor, scope: &Scope| scope.refuse_nulls(tensor, &path).map(|()| tensor.clone())))
+            })?;
+        }
         for (number, field) in self.fields.iter().enumerate() {
             let maxima = maxima.and_then(|m| m.get(number));
             let targets = field.sizes.iter().enumerate().map(|(axis, size)| match size {

@@ -12,7 +12,8 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{Field, Schema, Size};
+use crate::schema::{DType, Field, Schema, Size};
+use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl Verb for PaddedBatch {
 Every field gains axis 0, the records of the batch, and every other axis gets one size: that of the longest \
 record of the batch, or what --shape says of the record's own axes. Nothing is cut: a record that is larger than its \
 shape is an error (`batch` then `to-dense --shape` cuts). Fields inside structures are padded likewise. Sparse \
-fields and structured tensors are refused, nulls in what is padded too.";
+fields, structured tensors and nulls are refused.";
     const MEANING: &'static str = "tf.data.Dataset.padded_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -83,28 +84,44 @@ fields and structured tensors are refused, nulls in what is padded too.";
     }
 }
 
-/// What a field of a single record may be at most.
+/// What a field of a single record may be: never null, and at most so large.
 pub struct RecordLimit {
     path: FieldPath,
     positions: Vec<usize>,
+    /// None for a scalar or a structure.
     pub targets: Vec<Target>,
 }
 
 impl RecordLimit {
-    /// Refuses the first record that is too large.
-    ///
-    /// # Errors
-    /// Names the row, the axis, its size, and the shape that would hold it.
-    pub fn check(&self, chunk: &Chunk) -> Result<()> {
-        visit(chunk, &self.positions, &mut |tensor, _| match first_too_large(tensor, &self.targets)? {
-            None => Ok(()),
-            Some((row, axis, size, most)) => {
-                let error = Error::data(format!("{size} items do not fit the {most} of the shape")).at_row(row).on_axis(axis);
-                Err(error.help("nothing is cut here: allow more in --shape, or cut with batch N then to-dense --shape"))
+    fn check(&self, chunk: &Chunk) -> Result<()> {
+        visit(chunk, &self.positions, &mut |tensor, scope| {
+            match tensor {
+                // The fields inside are looked at by themselves.
+                Tensor::Struct(s) => {
+                    let alone = Tensor::structure(tensor.nrows(), Vec::new(), s.validity().cloned())?;
+                    return scope.refuse_nulls(&alone, &self.path);
+                }
+                _ => scope.refuse_nulls(tensor, &self.path)?,
+            }
+            match first_too_large(tensor, &self.targets)? {
+                None => Ok(()),
+                Some((row, axis, size, most)) => {
+                    let error = Error::data(format!("{size} items do not fit the {most} of the shape")).at_row(row).on_axis(axis);
+                    Err(error.help("nothing is cut here: allow more in --shape, or cut with batch N then to-dense --shape"))
+                }
             }
         })
         .map_err(|e| e.in_field(&self.path))
     }
+}
+
+/// Refuses the first record that goes beyond one of the limits, wherever the chunk was cut.
+///
+/// # Errors
+/// Names the row, and the null and how to fill it, or the axis, its size and the shape that would hold it.
+pub fn check_records(limits: &[RecordLimit], chunk: &Chunk) -> Result<()> {
+    let first = limits.iter().filter_map(|limit| limit.check(chunk).err()).min_by_key(|e| e.location().row);
+    first.map_or(Ok(()), Err)
 }
 
 /// What is padded in batches of such records, and how large a record may be.
@@ -125,20 +142,35 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
             let error = Error::usage("is an arrangement of structures, and there is no filling for a structure").in_field(&path);
             return Err(error.help(format!("move its fields up first (promote), or leave it out: drop {path}")));
         }
-        let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else { continue };
+        let positions = schema.find(&path)?.0;
+        let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else {
+            let is_tensor = ty.dtype().is_none_or(|d| d.is_tensor() || *d == DType::Null);
+            if ty.optional && is_tensor {
+                limits.push(RecordLimit { path, positions, targets: Vec::new() });
+            }
+            continue;
+        };
         let own = padding.shape(&path, ty.rank())?.map_or_else(|| vec![AxisSize::Longest; ty.rank()], <[_]>::to_vec);
         let targets = own.iter().map(|size| match size {
             AxisSize::Longest | AxisSize::Max => Target::Longest,
             AxisSize::AtMost(n) => Target::AtMost(*n),
             AxisSize::Exact(n) => Target::Exact(*n),
         });
-        limits.push(RecordLimit { path: path.clone(), positions: schema.find(&path)?.0, targets: targets.collect() });
+        limits.push(RecordLimit { path: path.clone(), positions, targets: targets.collect() });
         let filling = padding.filling(&path, dtype)?;
         let batch_axis = path.parent().is_none().then_some(AxisSize::Longest);
         fields.push(Dense { path, sizes: batch_axis.into_iter().chain(own).collect(), filling });
     }
     padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
-    let plan = Plan { fields, side: Side::Right, multiple_of: None, lengths: false, mask: false, max_nbytes: Budget::limit(options) };
+    let plan = Plan {
+        fields,
+        checked: Vec::new(),
+        side: Side::Right,
+        multiple_of: None,
+        lengths: false,
+        mask: false,
+        max_nbytes: Budget::limit(options),
+    };
     Ok((plan, limits))
 }
 
@@ -150,7 +182,7 @@ struct PaddedBatches {
 
 impl Fold for PaddedBatches {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        self.limits.iter().try_for_each(|limit| limit.check(&chunk))?;
+        check_records(&self.limits, &chunk)?;
         let first = out.len();
         let flow = self.batches.push(chunk, out)?;
         for batch in out.split_off(first) {

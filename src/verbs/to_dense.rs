@@ -11,7 +11,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{Field, Schema, Size, Type};
+use crate::schema::{DType, Field, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::pad::Side;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct ToDense {
     fields: FieldArgs,
     #[command(flatten)]
     padding: PaddingArgs,
-    /// On which side of an axis the filling stands
+    /// On which side of an axis the filling stands, and rows that are too long are cut
     #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
     side: String,
     /// Round sizes that are not given up to a multiple of N
@@ -50,15 +50,17 @@ impl Verb for ToDense {
     const SUMMARY: &'static str = "Pad ragged fields, fill up sparse ones";
     const ABOUT: &'static str = "\
 Every ragged axis gets one size in each record: that of its longest row, or what --shape says; shorter rows are \
-filled with --default, longer ones cut at their end. A vector is dense already and stays as it is unless a \
+filled with --default at their end, longer ones cut there. A vector is dense already and stays as it is unless a \
 shape or --multiple-of is given. In a shape `?` is the longest row of the record, `<=512` the longest but at \
 most 512, 512 exactly that, and `max` the longest of the whole input, which is held in memory for it (see \
 --max-memory).\n\n\
---side left puts the filling in front. --multiple-of rounds up the sizes that no number gives, but not the number of \
+--side left fills and cuts in front, so that the end of a row stays and stands at the end, as prompts of language models \
+need it; what has been cut is gone. The values of a sparse tensor stand where their indices say, on either side. --multiple-of rounds up the sizes that no number gives, but not the number of \
 rows. --lengths keeps what was there as FIELD/lengths (FIELD/lengths_AXIS where several axes are padded), \
 which `from-dense --lengths` takes back; --mask adds a bool field FIELD/mask.\n\n\
 A field inside structures is padded to the longest of the record. Structures with ragged axes have no filling: \
-they are left out, and refused if they are named; promote their fields first. Nulls are refused.";
+they are left out, and refused if they are named; promote their fields first. Nulls are refused \
+in every field that it works on, also where nothing is padded; -f leaves other fields alone.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -113,16 +115,26 @@ impl ToDense {
                 }
             }
         }
-        let mut fields: Vec<Dense> = Vec::new();
+        let (mut fields, mut checked): (Vec<Dense>, Vec<FieldPath>) = (Vec::new(), Vec::new());
         for path in paths {
             let (_, field) = schema.find(&path)?;
-            let Some(dtype) = field.ty.dtype().filter(|d| d.is_tensor() && field.ty.rank() > 0) else { continue };
+            let may_be_null = field.ty.optional || field.ty.with_nulls;
+            let Some(dtype) = field.ty.dtype().filter(|d| d.is_tensor() && field.ty.rank() > 0) else {
+                let is_scalar = field.ty.rank() == 0 && field.ty.dtype().is_some_and(|d| d.is_tensor() || *d == DType::Null);
+                if may_be_null && is_scalar && !checked.contains(&path) {
+                    checked.push(path);
+                }
+                continue;
+            };
             if fields.iter().any(|f| f.path == path) {
                 continue;
             }
             let sizes = self.padding.shape(&path, field.ty.rank())?;
             let is_named = named.is_some() || self.padding.names(&path);
             if sizes.is_none() && self.multiple_of.is_none() && !is_named && !needs_padding(schema, &path, &field.ty) {
+                if may_be_null && !checked.contains(&path) {
+                    checked.push(path);
+                }
                 continue;
             }
             let sizes = sizes.map_or_else(|| vec![AxisSize::Longest; field.ty.rank()], <[_]>::to_vec);
@@ -131,6 +143,7 @@ impl ToDense {
         self.padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
         Ok(Plan {
             fields,
+            checked,
             side: if self.side == "left" { Side::Left } else { Side::Right },
             multiple_of: self.multiple_of,
             lengths: self.lengths,

@@ -80,8 +80,9 @@ impl Map for Slices {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let mut first: Option<(RowPartition, &str)> = None;
         for (column, name) in chunk.columns.iter().zip(self.names.iter()) {
-            let partition = outer_partition(column)
-                .map_err(|e| e.in_field(quoted(name)).help(format!("leave the field out first: drop {}", quoted(name))))?;
+            let partition = outer_partition(column).map_err(|e| {
+                e.in_field(quoted(name)).help(format!("fill it first, fill-null '{0}=[]', or leave the field out: drop {0}", quoted(name)))
+            })?;
             match &first {
                 None => first = Some((partition, name)),
                 Some((other, _)) if partition == *other => {}
