@@ -5,7 +5,8 @@
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
 use crate::schema::{Dim, Size, Type};
-use arrow_buffer::ScalarBuffer;
+use arrow_array::{Array, UInt64Array};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 
 /// More rows than this are not made of sparse tensors alone: their sizes cost the input nothing.
 const MAX_SPARSE_ROWS: usize = 1 << 28;
@@ -32,27 +33,69 @@ pub fn unbatched_type(ty: &Type) -> Type {
         first.size = Size::Uniform;
     }
     let with_nulls = ty.with_nulls && (ty.is_sparse() || !dims.is_empty());
-    Type { element: ty.element.clone(), dims, optional: ty.with_nulls && !ty.is_sparse(), with_nulls }
+    Type { element: ty.element.clone(), dims, optional: ty.with_nulls, with_nulls }
 }
 
 /// `[batch.nrows, (batch), ...]`: the rows of `tensor`, cut into rows of batches. A sparse tensor
-/// gains a dimension; its dense shape is the largest of the batch. Zero-copy, but O(entries) for
-/// sparse tensors.
+/// gains a dimension; its dense shape is the largest of the batch. A sparse tensor has no place for
+/// a row that is null: a null value at the row's origin stands for it, which is what [`unbatch`] takes it for.
+/// Zero-copy, but O(entries) for sparse tensors.
 ///
 /// # Errors
-/// A sparse tensor that is null: a batch has no place for it.
+/// A sparse tensor that is nothing but a null value at its origin: it would be taken for a null.
 pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
     match tensor {
-        Tensor::Sparse(sparse) => batch_sparse(sparse, batch).map(Tensor::Sparse),
+        Tensor::Sparse(sparse) => {
+            let is_alone = |nulls: NullBuffer| (0..sparse.nrows()).find(|row| is_null_alone(sparse, &nulls, *row));
+            if let Some(row) = null_values(sparse).and_then(is_alone) {
+                let error =
+                    Error::data("holds one value, and that is null: in a batch it could not be told from a null tensor").at_row(row);
+                return Err(error.help("fill it first, as fill-null x=0"));
+            }
+            match sparse.validity() {
+                Some(valid) => batch_sparse(&with_null_values(sparse, valid)?, batch).map(Tensor::Sparse),
+                None => batch_sparse(sparse, batch).map(Tensor::Sparse),
+            }
+        }
         other => Tensor::list(batch.clone(), other.clone(), None),
     }
 }
 
-fn batch_sparse(sparse: &Sparse, batch: &RowPartition) -> Result<Sparse> {
-    if let Some(row) = sparse.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
-        let error = Error::data("is null, and a batch of sparse tensors has no place for a null").at_row(row);
-        return Err(error.help("leave such records out (filter), or the field (drop)"));
+/// Which values are not null, if some are.
+fn null_values(sparse: &Sparse) -> Option<NullBuffer> {
+    sparse.values().logical_nulls().filter(|nulls| nulls.null_count() > 0)
+}
+
+/// Whether a row is nothing but a null at its origin.
+fn is_null_alone(sparse: &Sparse, nulls: &NullBuffer, row: usize) -> bool {
+    let entries = sparse.entries().range(row);
+    entries.len() == 1 && nulls.is_null(entries.start) && sparse.index_of(entries.start).iter().all(|i| *i == 0)
+}
+
+/// The same rows, with a null value at the origin of each that is null.
+fn with_null_values(sparse: &Sparse, valid: &NullBuffer) -> Result<Sparse> {
+    let ndims = sparse.ndims();
+    let (mut lengths, mut indices, mut shapes) = (Vec::with_capacity(sparse.nrows()), Vec::new(), Vec::new());
+    let mut places: Vec<Option<u64>> = Vec::with_capacity(sparse.values().len());
+    for row in 0..sparse.nrows() {
+        if valid.is_valid(row) {
+            let entries = sparse.entries().range(row);
+            lengths.push(entries.len() as i64);
+            indices.extend_from_slice(&sparse.indices()[entries.start * ndims..entries.end * ndims]);
+            shapes.extend_from_slice(sparse.shape_of(row));
+            places.extend(entries.map(|entry| Some(entry as u64)));
+        } else {
+            lengths.push(1);
+            indices.resize(indices.len() + ndims, 0);
+            shapes.extend(sparse.shape_of(row).iter().map(|size| (*size).max(1)));
+            places.push(None);
+        }
     }
+    let values = arrow_select::take::take(sparse.values(), &UInt64Array::from(places), None).map_err(|e| Error::data(e.to_string()))?;
+    Sparse::try_new(ndims, RowPartition::from_row_lengths(lengths)?, indices.into(), values, shapes.into(), None)
+}
+
+fn batch_sparse(sparse: &Sparse, batch: &RowPartition) -> Result<Sparse> {
     let (ndims, nbatches) = (sparse.ndims(), batch.nrows());
     let mut indices = Vec::with_capacity(sparse.values().len() * (ndims + 1));
     let mut shapes = Vec::with_capacity(nbatches * (ndims + 1));
@@ -130,7 +173,21 @@ fn unbatch_sparse(sparse: &Sparse) -> Result<Sparse> {
         }
     }
     let indices: ScalarBuffer<i64> = order.iter().flat_map(|entry| &sparse.index_of(*entry)[1..]).copied().collect();
-    Sparse::try_new(ndims - 1, entries, indices, super::gather::take(sparse.values(), &order)?, shapes.into(), None)
+    let values = super::gather::take(sparse.values(), &order)?;
+    let items = Sparse::try_new(ndims - 1, entries, indices, values, shapes.into(), None)?;
+    without_null_values(items)
+}
+
+/// The inverse of [`with_null_values`]: a row that is nothing but a null at its origin is null.
+fn without_null_values(sparse: Sparse) -> Result<Sparse> {
+    let Some(nulls) = null_values(&sparse) else { return Ok(sparse) };
+    let valid = NullBuffer::from_iter((0..sparse.nrows()).map(|row| !is_null_alone(&sparse, &nulls, row)));
+    let kept: Vec<usize> = (0..sparse.nrows()).filter(|row| valid.is_valid(*row)).flat_map(|row| sparse.entries().range(row)).collect();
+    let lengths = (0..sparse.nrows()).map(|row| if valid.is_valid(row) { sparse.entries().row_length(row) as i64 } else { 0 });
+    let entries = RowPartition::from_row_lengths(lengths)?;
+    let indices: ScalarBuffer<i64> = kept.iter().flat_map(|entry| sparse.index_of(*entry)).copied().collect();
+    let values = super::gather::take(sparse.values(), &kept)?;
+    Sparse::try_new(sparse.ndims(), entries, indices, values, sparse.dense_shape().clone(), Some(valid))
 }
 
 #[cfg(test)]
@@ -151,6 +208,21 @@ mod tests {
         let Tensor::Sparse(back) = unbatch(Tensor::Sparse(out)).unwrap() else { panic!("not sparse") };
         assert_eq!(back.indices().to_vec(), sparse.indices().to_vec());
         assert_eq!(back.dense_shape().to_vec(), [4, 4, 6], "each item has the shape of its batch");
+    }
+
+    #[test]
+    fn a_null_among_sparse_tensors_comes_back() {
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![7, 8]));
+        let entries = RowPartition::from_row_lengths([2, 0, 0]).unwrap();
+        let valid = Some(NullBuffer::from(vec![true, false, true]));
+        let sparse = Sparse::try_new(1, entries, vec![0, 2].into(), values, vec![3, 0, 0].into(), valid).unwrap();
+        let sparse = Tensor::Sparse(sparse);
+        let Tensor::Sparse(out) = batch(&sparse, &RowPartition::uniform(3, 1).unwrap()).unwrap() else { panic!("not sparse") };
+        assert_eq!(out.indices().to_vec(), [0, 0, 0, 2, 1, 0]);
+        assert_eq!(out.values().as_ref(), &Int64Array::from(vec![Some(7), Some(8), None]));
+        let back = unbatch(Tensor::Sparse(out)).unwrap();
+        assert_eq!(back.validity(), sparse.validity());
+        assert_eq!(back.first_difference(&sparse), Some(2), "but for the dense shape, which is the batch's");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Nulls replaced: single values, lists, structures.
 
-use super::{List, Tensor};
+use super::{List, Sparse, Tensor};
 use crate::error::{Error, Result};
 use crate::schema::{Dim, Field, Size, Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
@@ -46,6 +46,20 @@ fn fill(tensor: &Tensor, dims: &[Dim], filling: &Filling, forced: Option<&Boolea
         _ => (fill(list.values(), below, filling, None)?, nulls.cloned()),
     };
     Tensor::list(partition.clone(), values, validity)
+}
+
+/// The same sparse tensors, where a null value is `value`, and a null tensor, if `tensors` says so, one without entries.
+/// O(entries).
+///
+/// # Errors
+/// A value of another dtype.
+pub fn fill_sparse(sparse: &Sparse, value: Option<&ArrayRef>, tensors: bool) -> Result<Sparse> {
+    let values = match value {
+        Some(value) => fill_leaf(sparse.values(), value, None)?,
+        None => sparse.values().clone(),
+    };
+    let validity = sparse.validity().filter(|_| !tensors).cloned();
+    Sparse::try_new(sparse.ndims(), sparse.entries().clone(), sparse.indices().clone(), values, sparse.dense_shape().clone(), validity)
 }
 
 /// Whether all sizes are the same in all records.

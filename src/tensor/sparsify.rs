@@ -16,7 +16,8 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
     let (partitions, below) = tensor.levels(ndims)?;
     let values = below.as_leaf()?;
     let entries = partitions.iter().skip(1).fold(partitions[0].clone(), |rows, inner| rows.merge(inner));
-    let mut indices = Vec::with_capacity(values.len() * ndims);
+    let nindices = values.len().checked_mul(ndims).ok_or_else(|| Error::data("too many indices"))?;
+    let mut indices = vec![0; nindices];
     let mut shapes = Vec::with_capacity(tensor.nrows() * ndims);
     for row in 0..tensor.nrows() {
         let mut rows = row..row + 1;
@@ -26,19 +27,71 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
             shapes.push(i64::try_from(size).map_err(|_| Error::data("a size beyond 63 bits"))?);
             rows = partition.start(rows.start)..partition.start(rows.end);
         }
-        index_values(&partitions, row, &mut vec![0; ndims], 0, &mut indices);
+    }
+    let (outer, innermost) = (&partitions[..ndims - 1], partitions[ndims - 1]);
+    match ndims {
+        1 => index_rows::<1>(outer, innermost, &mut indices),
+        2 => index_rows::<2>(outer, innermost, &mut indices),
+        3 => index_rows::<3>(outer, innermost, &mut indices),
+        _ => index_any(outer, innermost, ndims, &mut indices),
     }
     Sparse::try_new(ndims, entries, indices.into(), values.clone(), shapes.into(), None)
 }
 
-fn index_values(partitions: &[&RowPartition], row: usize, index: &mut [i64], axis: usize, out: &mut Vec<i64>) {
-    for (position, item) in partitions[axis].range(row).enumerate() {
-        index[axis] = position as i64;
-        if axis + 1 == partitions.len() {
-            out.extend_from_slice(index);
-        } else {
-            index_values(partitions, item, index, axis + 1, out);
+/// Writes the index of each value: those of a row of the innermost axis differ in their last number only.
+fn index_rows<const N: usize>(outer: &[&RowPartition], innermost: &RowPartition, out: &mut [i64]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    let mut prefixes = Prefixes::new(outer);
+    for row in 0..innermost.nrows() {
+        let mut index = [0; N];
+        index[..N - 1].copy_from_slice(prefixes.of_next_row());
+        for (position, place) in out[innermost.range(row)].iter_mut().enumerate() {
+            index[N - 1] = position as i64;
+            *place = index;
         }
+    }
+}
+
+/// The same for any rank.
+fn index_any(outer: &[&RowPartition], innermost: &RowPartition, ndims: usize, out: &mut [i64]) {
+    let mut prefixes = Prefixes::new(outer);
+    for row in 0..innermost.nrows() {
+        let prefix = prefixes.of_next_row();
+        let values = innermost.range(row);
+        for (position, place) in out[values.start * ndims..values.end * ndims].chunks_exact_mut(ndims).enumerate() {
+            place[..ndims - 1].copy_from_slice(prefix);
+            place[ndims - 1] = position as i64;
+        }
+    }
+}
+
+/// The positions of the rows of the innermost axis along the axes outside, row after row.
+struct Prefixes<'a> {
+    outer: &'a [&'a RowPartition],
+    /// The row of each outer axis that the next row stands in; the first axis counts records.
+    rows: Vec<usize>,
+    prefix: Vec<i64>,
+    next: usize,
+}
+
+impl<'a> Prefixes<'a> {
+    fn new(outer: &'a [&'a RowPartition]) -> Prefixes<'a> {
+        Prefixes { outer, rows: vec![0; outer.len()], prefix: vec![0; outer.len()], next: 0 }
+    }
+
+    /// May be called once for each row.
+    fn of_next_row(&mut self) -> &[i64] {
+        let mut item = self.next;
+        self.next += 1;
+        for axis in (0..self.outer.len()).rev() {
+            while self.outer[axis].start(self.rows[axis] + 1) <= item {
+                self.rows[axis] += 1;
+            }
+            let row = self.rows[axis];
+            self.prefix[axis] = (item - self.outer[axis].start(row)) as i64;
+            item = row;
+        }
+        &self.prefix
     }
 }
 
@@ -112,6 +165,25 @@ mod tests {
         assert_eq!(sparse.dense_shape().to_vec(), [3, 3]);
         assert_eq!(ragged_of_sparse(&sparse, 100).unwrap().first_difference(&ragged), None);
         assert!(ragged_of_sparse(&sparse, 2).is_err());
+    }
+
+    #[test]
+    fn every_rank_counts_through_empty_rows() {
+        // Two records: [[[[]], []]] and [[], [[[7, 8]], [[9]]]], and rank 1 to 4 of the same values.
+        let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![7, 8, 9])));
+        let lengths: [&[i64]; 4] = [&[1, 2], &[2, 0, 2], &[1, 0, 1, 1], &[0, 2, 1]];
+        let tensor = lengths.iter().rev().fold(values, |below, lengths| {
+            Tensor::list(RowPartition::from_row_lengths(lengths.iter().copied()).unwrap(), below, None).unwrap()
+        });
+        let sparse = sparse_of_ragged(&tensor, &[Target::Longest; 4]).unwrap();
+        assert_eq!(sparse.indices().to_vec(), [1, 0, 0, 0, 1, 0, 0, 1, 1, 1, 0, 0]);
+        assert_eq!(sparse.dense_shape().to_vec(), [1, 2, 1, 0, 2, 2, 1, 2]);
+        let mut below = &tensor;
+        for (rank, indices) in [(3, vec![0, 0, 0, 0, 0, 1, 1, 0, 0]), (2, vec![0, 0, 0, 1, 0, 0]), (1, vec![0, 1, 0])] {
+            below = below.as_list().unwrap().values();
+            let sparse = sparse_of_ragged(below, &vec![Target::Longest; rank]).unwrap();
+            assert_eq!(sparse.indices().to_vec(), indices, "rank {rank}");
+        }
     }
 
     #[test]

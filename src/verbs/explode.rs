@@ -59,9 +59,6 @@ a sparse tensor. Nulls are carried. To take several fields apart together, item 
             let error = Error::usage("is a sparse vector: its items would be sparse tensors without an axis").in_field(&self.field);
             return Err(error.help(format!("make it dense first: to-dense -f {}", self.field)));
         }
-        if ty.is_sparse() && self.keep_empty {
-            return Err(Error::usage("is sparse: its slices are never null, as --keep-empty would have it").in_field(&self.field));
-        }
         let mut item = unbatched_type(ty);
         item.optional |= self.keep_empty;
         let mut behind = schema.as_ref().clone();

@@ -11,7 +11,7 @@ use crate::schema::notation::parse_literal_for;
 use crate::schema::{DType, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
-use crate::tensor::nulls::{Filling, all_known, fill_structures, fill_values};
+use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_structures, fill_values};
 use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
@@ -67,7 +67,8 @@ impl Verb for FillNull {
 A value (x=0, name=\"\", name=unknown, ok=False) goes where single values are null: the field itself, or items \
 at any depth of its lists. Null lists stay null, they are something else; x=[] makes all of them empty, the \
 field's own and those inside. A list that is not empty (x=[0, 0]) goes where the field as a whole is null. \
-Both may be given: x=[],x=0. A null row of known size, as of float32[4], is filled by either. s={} makes a \
+Both may be given: x=[],x=0. Of a sparse tensor x=0 fills the null values among its entries, and x=[] makes \
+a null tensor one without entries. A null row of known size, as of float32[4], is filled by either. s={} makes a \
 null structure one whose fields are null; then fill these: s={},s.a=0.
 
 A value is a literal: numbers, True, \"text\", b\"bytes\"; for strings a bare word will do. It must fit the \
@@ -127,10 +128,6 @@ struct Plan {
 impl Plan {
     fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Plan> {
         let mut plan = Plan { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
-        if ty.is_sparse() {
-            return Err(Error::usage("is sparse, and what is null in it has no place to fill")
-                .help(format!("make it dense first: to-dense -f {field}")));
-        }
         for text in texts {
             plan.add(text, field)?;
         }
@@ -162,12 +159,17 @@ impl Plan {
             return Err(Error::usage("None is the null itself"));
         }
         let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
-        if literal == Literal::List(Vec::new()) && !all_known(&self.ty.dims) {
+        let is_sparse = self.ty.is_sparse();
+        if literal == Literal::List(Vec::new()) && (is_sparse || !all_known(&self.ty.dims)) {
             self.lists = true;
             return Ok(());
         }
         let scalar = Type::tensor(dtype.clone(), Vec::new());
         let of_list = matches!(literal, Literal::List(_));
+        if of_list && is_sparse {
+            let error = Error::usage(format!("is sparse: cannot be filled with {literal}"));
+            return Err(error.help(format!("{field}=0 fills values that are null, {field}=[] makes a null tensor one without values")));
+        }
         if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {
             return Err(Error::usage(format!("cannot be filled with {literal}: {misfit}")));
         }
@@ -197,13 +199,18 @@ impl Plan {
             Literal::Bytes(_) => DType::Bytes,
             _ => DType::String,
         };
-        self.ty.element = Element::Value(dtype.clone());
+        self.ty.element = if self.ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
         dtype
     }
 
     /// Which nulls are left.
     fn settle(&mut self) {
         let ty = &mut self.ty;
+        if ty.is_sparse() {
+            ty.optional &= !self.lists;
+            ty.with_nulls &= self.value.is_none();
+            return;
+        }
         let is_structured = matches!(ty.element, Element::Struct(_));
         let items = if is_structured { self.structures } else { self.value.is_some() };
         if self.whole.is_some() || (self.lists && !all_known(&ty.dims)) || (items && all_known(&ty.dims)) {
@@ -222,6 +229,9 @@ impl Plan {
     }
 
     fn apply(&self, tensor: &Tensor, scope: &Scope) -> Result<Tensor> {
+        if let Tensor::Sparse(sparse) = tensor {
+            return fill_sparse(sparse, self.value.as_ref(), self.lists).map(Tensor::Sparse);
+        }
         let dims = &self.ty.dims;
         let mut tensor = tensor.clone();
         if let (Some(literal), Some(valid)) = (&self.whole, tensor.validity()) {
