@@ -6,7 +6,7 @@
 
 use super::lifted;
 use crate::error::{Error, Result};
-use crate::path::quoted;
+use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::{Form, to_arrow_field};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
@@ -34,7 +34,7 @@ impl Layout {
         }
         let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
         for field in &schema.fields {
-            check(field).map_err(|e| e.in_field(quoted(&field.name)))?;
+            check(field, &FieldPath::name(&field.name))?;
             let memory = to_arrow_field(field, Form { wide: true, tensor_types })?;
             let arrow = stored(&memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
@@ -85,15 +85,16 @@ fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> Dat
     }
 }
 
-/// What the converter would not refuse, or only in passing.
-fn check(field: &Field) -> Result<()> {
+/// What the converter would not refuse, or only in passing, with the whole path.
+fn check(field: &Field, path: &FieldPath) -> Result<()> {
+    let way_out = || format!("leave it out: drop {path}; or write Arrow: --to arrow-file");
     match &field.ty.element {
-        Element::Struct(fields) if fields.is_empty() => Err(Error::usage("a structure without fields; Parquet has none")
-            .help("leave it out with drop, or write Arrow with --to arrow-file")),
-        Element::Struct(fields) => fields.iter().try_for_each(|f| check(f).map_err(|e| e.in_field(quoted(&f.name)))),
+        Element::Struct(fields) if fields.is_empty() => {
+            Err(Error::usage("is a structure without fields, and Parquet has none").in_field(path).help(way_out()))
+        }
+        Element::Struct(fields) => fields.iter().try_for_each(|f| check(f, &path.join(&f.name))),
         Element::Value(DType::Arrow(ty)) if matches!(ty.as_ref(), DataType::Interval(_) | DataType::Union(..)) => {
-            Err(Error::usage(format!("Parquet has no type for {}", field.ty))
-                .help("leave it out with drop, or write Arrow with --to arrow-file"))
+            Err(Error::usage(format!("Parquet has no type for {}", field.ty)).in_field(path).help(way_out()))
         }
         _ => Ok(()),
     }
