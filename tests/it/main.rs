@@ -16,6 +16,7 @@ mod random;
 mod readme;
 mod records;
 mod tatter;
+mod tensor_laws;
 mod tfexample;
 mod tfrecord;
 mod tfrecord_laws;
