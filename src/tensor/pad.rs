@@ -95,16 +95,19 @@ impl Padding {
         let (partitions, below) = tensor.levels(depth)?;
         let (inner, leaf) = uniform_block(below)?;
         let sizes = self.sizes(&partitions, records)?;
-        let mut writer = Writer { partitions: &partitions, side: self.side, block: inner, runs: Runs::new() };
+        // Items without values still are items, kept or filled.
+        let block = inner.max(1);
+        let mut writer = Writer { partitions: &partitions, side: self.side, block, runs: Runs::new() };
         let axes = self.axes(&sizes, records, inner, leaf)?;
         for (record, sizes) in sizes.chunks_exact(depth).enumerate() {
             for row in records.range(record) {
                 writer.row(0, row, sizes);
             }
         }
-        let values = with_leaf(below, Tensor::Leaf(writer.runs.apply(leaf, &self.filling)?), axes.last().map_or(0, RowPartition::nvals))?;
+        let values = if inner == 0 { leaf.slice(0, 0) } else { writer.runs.apply(leaf, &self.filling)? };
+        let values = with_leaf(below, Tensor::Leaf(values), axes.last().map_or(0, RowPartition::nvals))?;
         let mask = with_mask.then(|| {
-            let bits = Tensor::Leaf(Arc::new(BooleanArray::new(writer.runs.is_copied(inner), None)));
+            let bits = Tensor::Leaf(Arc::new(BooleanArray::new(writer.runs.is_copied(block), None)));
             below_axes(&axes, bits, tensor)
         });
         let lengths = if with_lengths { lengths(&partitions, &sizes, records, &axes, self.side, tensor)? } else { Vec::new() };
@@ -374,6 +377,21 @@ mod tests {
             assert_eq!(flat(&padded.lengths[1], 1), lengths, "{targets:?}");
             assert_eq!(padded.mask.unwrap().levels(2).unwrap().1.nrows(), want.len());
         }
+    }
+
+    #[test]
+    fn items_without_values_are_kept_and_filled() {
+        // One record: [[[] []] [[]]], of type [?, (?), 0].
+        let none = Tensor::Leaf(Arc::new(Int64Array::from(Vec::<i64>::new())));
+        let items = Tensor::list(RowPartition::uniform(0, 3).unwrap(), none, None).unwrap();
+        let rows = Tensor::list(RowPartition::from_row_lengths([2, 1]).unwrap(), items, None).unwrap();
+        let tensor = Tensor::list(RowPartition::uniform(2, 1).unwrap(), rows, None).unwrap();
+        let one = RowPartition::uniform(1, 1).unwrap();
+        let padded = padding(vec![Target::Longest; 2], Side::Right).apply(&tensor, &one, true, true).unwrap();
+        assert_eq!(padded.tensor.levels(2).unwrap().1.nrows(), 4);
+        let mask = padded.mask.unwrap();
+        let bits = mask.levels(2).unwrap().1.as_leaf().unwrap().clone();
+        assert_eq!(bits.as_ref(), &BooleanArray::from(vec![true, true, true, false]));
     }
 
     #[test]
