@@ -10,7 +10,8 @@ use crate::formats::{Encode, Encoded, Format, Grouping, Task, Writer};
 use crate::io::{Layout, Outputs};
 use crate::options::Options;
 use crate::schema::Schema;
-use crate::verbs::{Flow, Fold, Map};
+use crate::verbs::{Digest, Flow, Fold, Map};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,6 +38,11 @@ pub enum Load {
     Group {
         target: u64,
         chunks: Vec<Chunk>,
+    },
+    /// What a report needs of a chunk.
+    Digest {
+        digest: Box<dyn Any + Send>,
+        nrows: u64,
     },
     /// Encoded records, each part for the output of that number.
     Encoded {
@@ -346,6 +352,30 @@ impl Router {
         if rest.nrows > 0 {
             out.push(group(target, rest.chunks.into()));
         }
+    }
+}
+
+/// What is done to chunks last, on any thread.
+pub enum Last {
+    Encode(Encoder),
+    Digest(Arc<dyn Digest>),
+}
+
+impl Last {
+    pub fn apply(&self, mut work: Work) -> Work {
+        let digest = match self {
+            Last::Encode(encoder) => return encoder.encode(work),
+            Last::Digest(digest) => digest,
+        };
+        let chunk = match work.take_load() {
+            Load::Chunk(chunk) => chunk,
+            other => return Work { load: other, ..work },
+        };
+        match digest.digest(&chunk) {
+            Ok(digest) => work.load = Load::Digest { digest, nrows: chunk.nrows as u64 },
+            Err(error) => work.error = Some(chunk.origin.resolve(error, chunk.nrows)),
+        }
+        work
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::formats::{self, Format, Inference, Observed, Reader, Request, Task, Tasks};
 use crate::io::{self, Input, Layout, Outputs};
 use crate::options::Options;
-use crate::pipeline::{Encoder, FoldNode, Load, PerRecord, Router, Work, decode_and_map, new_writer};
+use crate::pipeline::{Encoder, FoldNode, Last, Load, PerRecord, Router, Work, decode_and_map, new_writer};
 use crate::progress::Progress;
 use crate::schema::{Schema, notation, unify};
 use crate::sink::{Counts, End, FaultPolicy, Sink};
@@ -335,7 +335,12 @@ impl Run {
         }
         let takes_faults = report.as_ref().is_some_and(|r| r.takes_faults());
         let end = match (report, format) {
-            (Some(report), _) => self.report_end(report)?,
+            (Some(report), _) => {
+                if let Some(digest) = report.digest() {
+                    segments.last(Last::Digest(digest));
+                }
+                self.report_end(report)?
+            }
             (None, Some(format)) => self.writers_end(format, &output_schema, &mut segments)?,
             (None, None) => return Err(Error::usage("there is nothing to write")),
         };
@@ -380,7 +385,7 @@ impl Run {
             options: self.options.clone(),
             outputs: self.outputs.clone(),
         });
-        segments.encode(Encoder { encode: writers[0].encoder(), per_record });
+        segments.last(Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
         match layout {
             Layout::PerRecord => writers.clear(),
             Layout::Single => {}
@@ -475,7 +480,7 @@ struct Segments {
 }
 
 enum Segment {
-    Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Encoder>),
+    Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Last>),
     Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
 }
 
@@ -500,10 +505,10 @@ impl Segments {
         self.parts.push(Segment::Serial(node, None));
     }
 
-    fn encode(&mut self, encoder: Encoder) {
+    fn last(&mut self, last: Last) {
         match self.parts.last_mut() {
-            Some(Segment::Maps(_, slot)) => *slot = Some(encoder),
-            _ => self.parts.push(Segment::Maps(Vec::new(), Some(encoder))),
+            Some(Segment::Maps(_, slot)) => *slot = Some(last),
+            _ => self.parts.push(Segment::Maps(Vec::new(), Some(last))),
         }
     }
 
@@ -516,15 +521,15 @@ impl Segments {
                     schema = behind.unwrap_or(schema);
                     Node::Serial(node)
                 }
-                Segment::Maps(maps, encoder) => {
+                Segment::Maps(maps, last) => {
                     let input = schema.clone();
-                    if let Some((_, last)) = maps.last() {
-                        schema = last.clone();
+                    if let Some((_, behind)) = maps.last() {
+                        schema = behind.clone();
                     }
                     Node::Parallel(Arc::new(move |work| {
                         let work = decode_and_map(work, &maps, &input, skip);
-                        match &encoder {
-                            Some(encoder) => encoder.encode(work),
+                        match &last {
+                            Some(last) => last.apply(work),
                             None => work,
                         }
                     }))

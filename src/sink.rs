@@ -102,6 +102,10 @@ impl Sink<'_> {
                 self.counts.records_out += chunk.nrows as u64;
                 report.push(&chunk, out.as_mut()).map_err(|e| chunk.origin.resolve(e, chunk.nrows))
             }
+            (End::Report { report, .. }, Load::Digest { digest, nrows }) => {
+                self.counts.records_out += nrows;
+                report.push_digest(digest)
+            }
             _ => Ok(Flow::More),
         }
     }

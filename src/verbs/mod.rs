@@ -6,7 +6,8 @@
 //!
 //! - [`Map`]: stateless, chunk to chunk, in any order, on any thread. Neighbours are fused.
 //! - [`Fold`]: one chunk at a time, in order; may hold records back, may end the stream.
-//! - [`Report`]: ends the chain and writes a text instead of records.
+//! - [`Report`]: ends the chain and writes a text instead of records; with a [`Digest`], the work on chunks
+//!   is stateless, too.
 //!
 //! Verbs hold no threads, locks or channels.
 
@@ -32,6 +33,7 @@ pub mod implode;
 pub mod map;
 pub mod memory;
 pub mod merge_dims;
+pub mod pack;
 pub mod pad_plan;
 pub mod padded_batch;
 pub mod padding;
@@ -48,6 +50,7 @@ pub mod show;
 pub mod shuffle;
 pub mod skip;
 pub mod sort;
+pub mod stats;
 pub mod tail;
 pub mod to_dense;
 pub mod to_sparse;
@@ -59,6 +62,7 @@ use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
 use crate::schema::Schema;
+use std::any::Any;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -68,6 +72,7 @@ pub static VERBS: &[Entry] = &[
     entry::<count::Count>(),
     entry::<schema::Schema>(),
     entry::<show::Show>(),
+    entry::<stats::Stats>(),
     entry::<validate::Validate>(),
     entry::<head::Head>(),
     entry::<tail::Tail>(),
@@ -89,6 +94,7 @@ pub static VERBS: &[Entry] = &[
     entry::<implode::Implode>(),
     entry::<padded_batch::PaddedBatch>(),
     entry::<bucket::Bucket>(),
+    entry::<pack::Pack>(),
     entry::<to_dense::ToDense>(),
     entry::<to_sparse::ToSparse>(),
     entry::<from_dense::FromDense>(),
@@ -200,8 +206,29 @@ pub trait Fold: Send {
     }
 }
 
+/// What a report needs of a chunk, taken out of it on any thread.
+pub trait Digest: Send + Sync {
+    /// # Errors
+    /// The data does not allow it.
+    fn digest(&self, chunk: &Chunk) -> Result<Box<dyn Any + Send>>;
+}
+
 /// A step that ends the chain and writes a text.
 pub trait Report: Send {
+    /// The stateless half of the work; with one, [`Report::push_digest`] is called in the place of [`Report::push`].
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        None
+    }
+
+    /// Takes what [`Digest::digest`] gave, in the order of the chunks.
+    ///
+    /// # Errors
+    /// The data does not allow it.
+    fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {
+        let _ = digest;
+        Ok(Flow::More)
+    }
+
     /// Whether bad records are reported by [`Report::fault`] instead of failing the run.
     fn takes_faults(&self) -> bool {
         false

@@ -12,14 +12,15 @@ use arrow_array::ArrayRef;
 pub struct PaddingArgs {
     /// What to fill in, as x=-1, or -1 for all fields it fits [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
-    defaults: Vec<Default>,
+    defaults: Vec<FieldValue>,
     /// Sizes, as 'x=[?, 512]', of each axis: `?` longest, `<=512` longest but at most 512, 512 exactly
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
     shapes: Vec<Shape>,
 }
 
+/// A value for one field, or for all that it fits.
 #[derive(Clone, Debug)]
-struct Default {
+pub struct FieldValue {
     /// `None`: all fields that the literal fits.
     path: Option<FieldPath>,
     text: String,
@@ -46,12 +47,16 @@ pub enum AxisSize {
     Max,
 }
 
-fn parse_default(text: &str) -> Result<Default, Error> {
+/// Parses `x=-1`, or `-1` for all fields that it fits.
+///
+/// # Errors
+/// A name that is no path.
+pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
     let parts = path::split(text, '=')?;
     let is_quoted = text.starts_with(['"', '\'']) || text.starts_with("b\"") || text.starts_with("b'");
     match parts.as_slice() {
-        [name, _, ..] if !is_quoted => Ok(Default { path: Some(FieldPath::parse(name)?), text: text[name.len() + 1..].to_owned() }),
-        _ => Ok(Default { path: None, text: text.to_owned() }),
+        [name, _, ..] if !is_quoted => Ok(FieldValue { path: Some(FieldPath::parse(name)?), text: text[name.len() + 1..].to_owned() }),
+        _ => Ok(FieldValue { path: None, text: text.to_owned() }),
     }
 }
 
@@ -88,6 +93,11 @@ impl PaddingArgs {
         PaddingArgs { defaults: Vec::new(), shapes: shapes.to_vec() }
     }
 
+    /// Defaults without shapes.
+    pub fn of_defaults(defaults: &[FieldValue]) -> PaddingArgs {
+        PaddingArgs { defaults: defaults.to_vec(), shapes: Vec::new() }
+    }
+
     /// Whether neither option was given.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_empty() && self.shapes.is_empty()
@@ -108,24 +118,16 @@ impl PaddingArgs {
     /// # Errors
     /// An unknown field, a field that is not worked on, a field named twice.
     pub fn check(&self, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
-        for (option, paths) in [
-            ("--default", self.defaults.iter().map(|d| &d.path).collect::<Vec<_>>()),
-            ("--shape", self.shapes.iter().map(|s| &s.path).collect()),
-        ] {
-            for (i, path) in paths.iter().enumerate() {
-                if paths[..i].contains(path) {
-                    let of = path.as_ref().map_or_else(|| "all fields".to_owned(), ToString::to_string);
-                    return Err(Error::usage(format!("{option} is given twice for {of}")));
-                }
-                let Some(path) = path else { continue };
-                let (_, field) = schema.find(path).map_err(|e| e.help(format!("as {option} asks")))?;
-                let is_scalar_default = option == "--default" && field.ty.dims.is_empty();
-                if !is_scalar_default && !worked.contains(path) {
-                    return Err(Error::usage(format!("{option} names a field that is not padded: it is {}", field.ty)).in_field(path));
-                }
-            }
-        }
-        Ok(())
+        self.check_values(("--default", "padded"), schema, worked)?;
+        check(("--shape", "padded"), self.shapes.iter().map(|s| &s.path).collect(), schema, worked)
+    }
+
+    /// The same for values alone: the name of their option, and what is done to the fields.
+    ///
+    /// # Errors
+    /// As [`PaddingArgs::check`].
+    pub fn check_values(&self, (option, done): (&str, &str), schema: &Schema, worked: &[FieldPath]) -> Result<()> {
+        check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
     }
 
     /// The shape given for a field of `rank` axes of its own.
@@ -144,19 +146,30 @@ impl PaddingArgs {
         Ok(Some(&shape.sizes))
     }
 
-    /// `[1]`: what to fill a field with.
+    /// `[1]`: what to fill a field with: the value given, else its zero.
     ///
     /// # Errors
     /// A default that does not fit the field's dtype; a dtype that no tensor has.
     pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
         let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype))?;
-        if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
-            let literal = parse_literal_for(&default.text, Some(dtype)).map_err(|e| e.in_field(path))?;
-            return literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a default is never cast"));
+        match self.given(path, dtype)? {
+            Some(given) => Ok(given),
+            None => literal_array(&zero, dtype),
         }
-        let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else {
-            return literal_array(&zero, dtype);
-        };
+    }
+
+    /// `[1]`: the value given for a field, by its name or for all fields that it fits.
+    ///
+    /// # Errors
+    /// A value that does not fit the field's dtype.
+    pub fn given(&self, path: &FieldPath, dtype: &DType) -> Result<Option<ArrayRef>> {
+        if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
+            let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
+            let literal = parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?;
+            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a value given for a field is never cast"))?;
+            return Ok(Some(array));
+        }
+        let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
         let literal = match parse_literal(&default.text) {
             Ok(literal) => literal,
             Err(_) => Literal::String(default.text.clone()),
@@ -167,12 +180,32 @@ impl PaddingArgs {
             Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
             Literal::Bytes(_) => *dtype == DType::Bytes,
             Literal::None | Literal::List(_) => {
-                return Err(Error::usage(format!("--default {literal}: expected a number, a string or a bool")));
+                return Err(Error::usage(format!("{literal}: expected a number, a string or a bool")));
             }
         };
-        literal_array(if fits { &literal } else { &zero }, dtype)
-            .map_err(|e| e.in_field(path).help(format!("a default is never cast; give this field its own: --default '{path}=..'")))
+        if !fits {
+            return Ok(None);
+        }
+        let array = literal_array(&literal, dtype)
+            .map_err(|e| e.in_field(path).help(format!("a value is never cast; give this field its own: '{path}=..'")))?;
+        Ok(Some(array))
     }
+}
+
+fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
+    for (i, path) in paths.iter().enumerate() {
+        if paths[..i].contains(path) {
+            let of = path.as_ref().map_or_else(|| "all fields".to_owned(), ToString::to_string);
+            return Err(Error::usage(format!("{option} is given twice for {of}")));
+        }
+        let Some(path) = path else { continue };
+        let (_, field) = schema.find(path).map_err(|e| e.help(format!("as {option} asks")))?;
+        let is_scalar_default = option == "--default" && field.ty.dims.is_empty();
+        if !is_scalar_default && !worked.contains(path) {
+            return Err(Error::usage(format!("{option} names a field that is not {done}: it is {}", field.ty)).in_field(path));
+        }
+    }
+    Ok(())
 }
 
 /// That values of such a dtype are no tensor's.

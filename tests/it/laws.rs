@@ -67,6 +67,12 @@ const CHAINS: &[&str] = &[
     "decompose a --encoding row_splits",
     "sort --by a",
     "bucket --by a --boundaries 0 --batch-sizes 2,1",
+    "pack --length 4 --overflow split",
+    "pack -f a --length 3 --window 2 --overflow drop",
+    "pack -f a --length 3 --strategy concat",
+    "stats",
+    "stats --as json --padding 2",
+    "stats -f a --as html",
 ];
 
 /// Two verbs of which the second works on what the first gives.

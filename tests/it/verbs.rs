@@ -206,6 +206,54 @@ fn encoded(lengths: &[usize], encoding: &str) -> Vec<usize> {
     }
 }
 
+/// Rows of packed sequences, in the order in which they close.
+fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separator: bool, drop: bool) -> Vec<Value> {
+    type Row = Vec<(Value, Vec<Value>)>;
+    let used = |row: &Row| row.iter().map(|(_, items)| items.len()).sum::<usize>();
+    let (mut open, mut closed): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
+    for record in data {
+        let mut items = list(&record["t"]).clone();
+        if items.is_empty() || (drop && items.len() + usize::from(separator) > length) {
+            continue;
+        }
+        items.extend(separator.then(|| json!(7)));
+        while !items.is_empty() {
+            let room = if strategy == "concat" { length - open.first().map_or(0, used) } else { length };
+            let rest = items.split_off(items.len().min(room));
+            let piece = std::mem::replace(&mut items, rest);
+            let fits = |row: &&Row| used(row) + piece.len() <= length;
+            let found = match strategy {
+                // Of several that fit as well, the first.
+                "best-fit" => open.iter().filter(fits).map(used).max().and_then(|most| open.iter().position(|row| used(row) == most)),
+                _ => open.iter().position(|row| fits(&row)),
+            };
+            let number = found.unwrap_or_else(|| {
+                if open.len() == window {
+                    closed.push(open.remove(0));
+                }
+                open.push(Vec::new());
+                open.len() - 1
+            });
+            open[number].push((record["id"].clone(), piece));
+            if used(&open[number]) == length {
+                closed.push(open.remove(number));
+            }
+        }
+    }
+    let filled = |mut items: Vec<Value>, filling: i64| {
+        items.resize(length, json!(filling));
+        items
+    };
+    let row = |row: Row| {
+        let ids: Vec<Value> = row.iter().map(|(id, _)| id.clone()).collect();
+        let numbers = row.iter().enumerate().flat_map(|(i, (_, items))| vec![json!(i + 1); items.len()]).collect();
+        let positions = row.iter().flat_map(|(_, items)| (0..items.len()).map(|i| json!(i))).collect();
+        let items = row.into_iter().flat_map(|(_, items)| items).collect();
+        json!({ "id": ids, "t": filled(items, -1), "segment_ids": filled(numbers, 0), "positions": filled(positions, 0) })
+    };
+    closed.into_iter().chain(open).map(row).collect()
+}
+
 const ENCODINGS: [&str; 7] = ["row_lengths", "row_splits", "row_starts", "row_limits", "value_rowids", "lod", "lod_offsets"];
 
 fn config() -> ProptestConfig {
@@ -455,6 +503,90 @@ proptest! {
         if pad { verbs.push("--pad"); }
         if drop { verbs.push("--drop-remainder"); }
         prop_assert_eq!(records(&run(&verbs, &schema, data)), want);
+    }
+
+    #[test]
+    fn packed_rows_hold_every_sequence(
+        lengths in prop::collection::vec(0usize..8, 0..12), length in 3usize..9, window in 1usize..4, separator in any::<bool>(),
+        strategy in prop::sample::select(vec!["first-fit", "best-fit", "concat"]), overflow in prop::sample::select(vec!["split", "drop"]),
+    ) {
+        let data: Vec<Value> = lengths.iter().enumerate().map(|(i, n)| json!({ "id": i, "t": vec![10 * (i + 1); *n] })).collect();
+        let (length_text, window_text) = (length.to_string(), window.to_string());
+        let mut verbs = words("pack -f t --default t=-1 --chunk-rows 2 --strategy");
+        verbs.extend([strategy, "--length", &length_text, "--window", &window_text]);
+        if separator { verbs.extend(["--separator", "7"]); }
+        if strategy != "concat" { verbs.extend(["--overflow", overflow]); }
+        let want = packed(&data, length, window, strategy, separator, overflow == "drop" && strategy != "concat");
+        let out = records(&run(&verbs, "id: int64; t: int64[?]", &data));
+        prop_assert_eq!(&out, &want);
+        // Segments put together again are the sequences, each with its own id.
+        let mut found: Vec<(Value, Vec<Value>)> = Vec::new();
+        for row in &out {
+            for (number, id) in list(&row["id"]).iter().enumerate() {
+                let own = |(i, _): &(usize, &Value)| row["segment_ids"][*i] == json!(number + 1);
+                let items: Vec<Value> = list(&row["t"]).iter().enumerate().filter(own).map(|(_, x)| x.clone()).collect();
+                match found.iter_mut().find(|(other, _)| other == id) {
+                    Some((_, all)) => all.extend(items),
+                    None => found.push((id.clone(), items)),
+                }
+            }
+        }
+        for (id, items) in found {
+            let mut whole = list(&data[id.as_u64().unwrap() as usize]["t"]).clone();
+            whole.extend(separator.then(|| json!(7)));
+            prop_assert_eq!(items, whole);
+        }
+    }
+
+    #[test]
+    fn statistics_are_those_of_the_plain_values(column in fields(0..4), nulls in prop::collection::vec(any::<bool>(), 7), batch in 1usize..4) {
+        let data: Vec<Value> = column.records.iter().zip(&nulls).map(|(r, null)| if *null { json!({ "x": null }) } else { r.clone() }).collect();
+        let schema = format!("x: optional {}", column.ty());
+        let n_text = batch.to_string();
+        let mut verbs = words("stats --as json --chunk-rows 2 --threads 3");
+        let is_padded = column.axes.iter().any(|axis| !matches!(axis, Axis::Known(_)));
+        if is_padded { verbs.extend(["--padding", &n_text]); }
+        let outcome = run(&verbs, &schema, &data);
+        prop_assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        let report: Value = serde_json::from_str(&outcome.text()).unwrap();
+        let (x, rank) = (&report["fields"][0], column.rank());
+        let there: Vec<&Value> = data.iter().map(|r| &r["x"]).filter(|x| !x.is_null()).collect();
+        let mut level: Vec<&Value> = there.clone();
+        for axis in 0..rank {
+            let mut sizes: Vec<usize> = level.iter().map(|row| list(row).len()).collect();
+            sizes.sort_unstable();
+            let found = &x["axes"][axis];
+            prop_assert_eq!(&found["rows"], &json!(sizes.len()));
+            prop_assert_eq!(&found["null"], &json!(if axis == 0 { data.len() - there.len() } else { 0 }));
+            prop_assert_eq!(&found["empty"], &json!(sizes.iter().filter(|n| **n == 0).count()));
+            if !sizes.is_empty() {
+                let total: usize = sizes.iter().sum();
+                prop_assert_eq!(&found["min"], &json!(sizes[0]));
+                prop_assert_eq!(&found["max"], &json!(sizes[sizes.len() - 1]));
+                prop_assert_eq!(&found["mean"], &json!(total as f64 / sizes.len() as f64));
+                prop_assert_eq!(&found["quantiles"]["0.5"], &json!(sizes[sizes.len().div_ceil(2) - 1]));
+                let drawn: u64 = list(&found["histogram"]).iter().map(|b| b["count"].as_u64().unwrap()).sum();
+                prop_assert_eq!(drawn, sizes.len() as u64);
+            }
+            level = level.iter().flat_map(|row| list(row)).collect();
+        }
+        let mut values: Vec<i64> = level.iter().map(|x| x.as_i64().unwrap()).collect();
+        values.sort_unstable();
+        prop_assert_eq!(&x["count"], &json!(values.len()));
+        prop_assert_eq!(&x["null"], &json!(if rank == 0 { data.len() - there.len() } else { 0 }));
+        prop_assert_eq!(x.get("min").cloned(), values.first().map(|n| json!(n)));
+        prop_assert_eq!(x.get("max").cloned(), values.last().map(|n| json!(n)));
+        values.dedup();
+        prop_assert_eq!(x.get("distinct").map_or(0, |n| n.as_u64().unwrap()), values.len() as u64);
+        if is_padded {
+            // A null takes no place in the longest rows, but is a record of its batch.
+            let places: usize = data.chunks(batch).map(|batch| {
+                let sizes = batch.iter().filter(|r| !r["x"].is_null()).map(|r| column.bounds(&r["x"]));
+                let longest = sizes.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect());
+                longest.map_or(0, |sizes| sizes.iter().product::<usize>() * batch.len())
+            }).sum();
+            prop_assert_eq!(&report["padding"]["fields"][0]["as_they_come"]["places"], &json!(places));
+        }
     }
 
     #[test]

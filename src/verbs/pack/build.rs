@@ -1,0 +1,254 @@
+//! Rows put together from the sequences that have been given to them.
+
+use super::Overflow;
+use super::fit::{Row, Rows, Segment};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::tensor::batch::batch;
+use crate::tensor::concat::concat_leaves;
+use crate::tensor::runs::Runs;
+use crate::tensor::{RowPartition, Tensor};
+use crate::verbs::edit::Scope;
+use crate::verbs::pool::{Place, Pool};
+use crate::verbs::{Flow, Fold};
+use arrow_array::{ArrayRef, Int64Array};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// About so many values are given out at a time.
+const CHUNK_VALUES: usize = 1 << 19;
+/// Chunks that may be held before those of their sequences that are still needed are put together.
+const HELD_CHUNKS: usize = 8;
+
+/// A field that is packed.
+#[derive(Debug)]
+pub struct Packed {
+    pub path: FieldPath,
+    pub position: usize,
+    /// Single values in an item.
+    pub block: usize,
+    /// The values of one item.
+    pub separator: Option<ArrayRef>,
+    /// One value.
+    pub filling: ArrayRef,
+}
+
+/// What rows are made of.
+#[derive(Debug)]
+pub struct Layout {
+    pub packed: Vec<Packed>,
+    /// Of all fields in front.
+    pub names: Arc<[String]>,
+    pub length: usize,
+}
+
+/// The state of the verb.
+pub struct Packs {
+    layout: Layout,
+    rows: Rows<Place>,
+    /// The sequences of rows that are open, each a row of its own.
+    pool: Pool,
+    overflow: Overflow,
+    /// Rows to give out at the end; `None` before.
+    rest: Option<VecDeque<Row<Place>>>,
+    dropped: u64,
+    options: Options,
+}
+
+/// The sequences of a chunk, cut into the pieces that stand in rows.
+struct Pieces {
+    /// For each, the row of the chunk, and how many items it has, its separator not counted.
+    of: Vec<(usize, usize)>,
+}
+
+impl Packs {
+    pub fn new(layout: Layout, rows: Rows<Place>, pool: Pool, overflow: Overflow, options: &Options) -> Packs {
+        Packs { layout, rows, pool, overflow, rest: None, dropped: 0, options: options.clone() }
+    }
+
+    /// The lengths of the sequences, after a look at everything that could be wrong: the first record is named.
+    fn lengths(&self, chunk: &Chunk) -> Result<RowPartition> {
+        let packed = &self.layout.packed;
+        let mut errors: Vec<Error> = Vec::new();
+        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None };
+        for field in packed {
+            let refused = scope.refuse_nulls(&chunk.columns[field.position], &field.path);
+            errors.extend(refused.err().map(|e| e.in_field(&field.path)));
+        }
+        let first = chunk.columns[packed[0].position].as_list()?.partition().clone();
+        for field in &packed[1..] {
+            let other = chunk.columns[field.position].as_list()?.partition();
+            if let Some(row) = (0..chunk.nrows).find(|row| other.row_length(*row) != first.row_length(*row)) {
+                let (n, m) = (other.row_length(row), first.row_length(row));
+                let error = format!("has {n} {}, but {} has {m}", if n == 1 { "item" } else { "items" }, packed[0].path);
+                let error = Error::data(error).in_field(&field.path).at_row(row);
+                errors.push(error.help("fields that are packed together are aligned, item by item: name those that are with -f"));
+            }
+        }
+        let more = usize::from(self.has_separator());
+        let is_long = |row: &usize| first.row_length(*row) > 0 && first.row_length(*row) + more > self.layout.length;
+        if self.overflow == Overflow::Error
+            && let Some(row) = (0..chunk.nrows).find(is_long)
+        {
+            let and = if more > 0 { " and a separator" } else { "" };
+            let error = format!("{} items{and} do not fit a row of {}", first.row_length(row), self.layout.length);
+            let error = Error::data(error).in_field(&packed[0].path).at_row(row);
+            errors.push(error.help("cut it with --overflow split, leave it out with --overflow drop, or make rows longer"));
+        }
+        errors.into_iter().min_by_key(|e| e.location().row).map_or(Ok(first), Err)
+    }
+
+    fn has_separator(&self) -> bool {
+        self.layout.packed[0].separator.is_some()
+    }
+
+    /// Gives rows out, some at a time.
+    fn give(&self, rows: &[Row<Place>], out: &mut Vec<Chunk>) -> Result<()> {
+        for rows in rows.chunks(self.rows_per_chunk()) {
+            out.push(self.layout.build(rows, &self.pool)?);
+        }
+        Ok(())
+    }
+
+    fn rows_per_chunk(&self) -> usize {
+        self.options.chunk_rows.unwrap_or((CHUNK_VALUES / self.layout.length).max(1)).max(1)
+    }
+}
+
+impl Fold for Packs {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let lengths = self.lengths(&chunk)?;
+        let more = usize::from(self.has_separator());
+        let part = self.pool.next_part();
+        let (mut pieces, mut closed) = (Pieces { of: Vec::new() }, Vec::new());
+        for row in 0..chunk.nrows {
+            let mut items = lengths.row_length(row);
+            if items == 0 {
+                continue;
+            }
+            if items + more > self.layout.length && self.overflow == Overflow::Drop {
+                self.dropped += 1;
+                continue;
+            }
+            let mut place = |len: usize| {
+                pieces.of.push((row, len.min(items)));
+                items -= len.min(items);
+                (part, pieces.of.len() - 1)
+            };
+            self.rows.push(lengths.row_length(row) + more, &mut place, &mut closed);
+        }
+        if !pieces.of.is_empty() {
+            self.pool.add(self.layout.cut(&chunk, &pieces)?)?;
+        }
+        self.give(&closed, out)?;
+        if self.pool.next_part() >= HELD_CHUNKS && self.pool.nrows() > 2 * self.rows.open_count() {
+            let mut places: Vec<Place> = self.rows.open_segments().map(|s| s.place).collect();
+            self.pool.compact(&mut places)?;
+            self.rows.open_segments().zip(places).for_each(|(segment, place)| segment.place = place);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if self.rest.is_none() && self.dropped > 0 {
+            let (n, length) = (self.dropped, self.layout.length);
+            let records = if n == 1 { "1 record".to_owned() } else { format!("{n} records") };
+            self.options.notices.add(format!("pack: {records} left out, longer than a row of {length}"), false)?;
+        }
+        let n = self.rows_per_chunk();
+        let rest = self.rest.get_or_insert_with(|| self.rows.finish().into());
+        let rows: Vec<Row<Place>> = rest.drain(..n.min(rest.len())).collect();
+        if rows.is_empty() { Ok(None) } else { self.layout.build(&rows, &self.pool).map(Some) }
+    }
+}
+
+impl Layout {
+    /// The chunk with one row for each piece: packed fields are cut, all others repeated. No value of a packed
+    /// field is moved, unless records have been left out.
+    fn cut(&self, chunk: &Chunk, pieces: &Pieces) -> Result<Chunk> {
+        let rows: Vec<usize> = pieces.of.iter().map(|(row, _)| *row).collect();
+        let is_whole = rows.len() == chunk.nrows && rows.iter().enumerate().all(|(i, row)| i == *row);
+        if is_whole {
+            return Ok(chunk.clone());
+        }
+        let mut kept = rows.clone();
+        kept.dedup();
+        let columns = chunk.columns.iter().enumerate().map(|(position, column)| {
+            if !self.packed.iter().any(|p| p.position == position) {
+                return column.gather(&rows);
+            }
+            let own = column.gather(&kept)?;
+            let partition = RowPartition::from_row_lengths(pieces.of.iter().map(|(_, items)| *items as i64))?;
+            Tensor::list(partition, own.as_list()?.values().clone(), None)
+        });
+        Chunk::try_new(rows.len(), columns.collect::<Result<_>>()?, chunk.origin.gather(&rows))
+    }
+
+    /// Rows as a chunk, one record each.
+    fn build(&self, rows: &[Row<Place>], pool: &Pool) -> Result<Chunk> {
+        let segments = || rows.iter().flat_map(|row| row.segments.iter());
+        let places: Vec<Place> = segments().map(|s| s.place).collect();
+        let sequences = pool.gather(&places)?;
+        let groups = RowPartition::from_row_lengths(rows.iter().map(|row| row.segments.len() as i64))?;
+        let column = |(position, column): (usize, &Tensor)| {
+            let made = match self.packed.iter().find(|p| p.position == position) {
+                Some(field) => self.row_values(field, column, rows),
+                None => batch(column, &groups),
+            };
+            made.map_err(|e| sequences.origin.resolve(e.in_field(quoted(&self.names[position])), sequences.nrows))
+        };
+        let mut columns = sequences.columns.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+        let (mut ids, mut positions) = (Vec::with_capacity(rows.len() * self.length), Vec::with_capacity(rows.len() * self.length));
+        for (number, row) in rows.iter().enumerate() {
+            for (segment, id) in row.segments.iter().zip(1i64..) {
+                ids.resize(ids.len() + segment.len, id);
+                positions.extend(0..segment.len as i64);
+            }
+            ids.resize((number + 1) * self.length, 0);
+            positions.resize((number + 1) * self.length, 0);
+        }
+        let partition = RowPartition::uniform(self.length, rows.len())?;
+        for numbers in [ids, positions] {
+            columns.push(Tensor::list(partition.clone(), Tensor::Leaf(Arc::new(Int64Array::from(numbers))), None)?);
+        }
+        let origin = sequences.origin.merged((0..rows.len()).map(|row| groups.range(row)));
+        Chunk::try_new(rows.len(), columns, origin)
+    }
+
+    /// The values of one packed field: sequences, separators, filling.
+    fn row_values(&self, field: &Packed, sequences: &Tensor, rows: &[Row<Place>]) -> Result<Tensor> {
+        let list = sequences.as_list()?;
+        let (mut leaf, mut inner) = (list.values(), Vec::new());
+        while let Tensor::List(below) = leaf {
+            inner.push(below.partition().uniform_row_length().unwrap_or(1));
+            leaf = below.values();
+        }
+        let values = leaf.as_leaf()?;
+        let nvals = values.len();
+        let values = match &field.separator {
+            Some(separator) => &concat_leaves(&[values, separator])?,
+            None => values,
+        };
+        let mut runs = Runs::new();
+        let mut sequence = 0;
+        for row in rows {
+            for Segment { len, .. } in &row.segments {
+                let items = list.partition().range(sequence);
+                runs.copy(items.start * field.block, items.len() * field.block);
+                if items.len() < *len {
+                    runs.copy(nvals, field.block);
+                }
+                sequence += 1;
+            }
+            runs.fill((self.length - row.used) * field.block);
+        }
+        let mut levels = vec![RowPartition::uniform(self.length, rows.len())?];
+        for size in inner {
+            levels.push(RowPartition::uniform(size, levels.last().map_or(0, RowPartition::nvals))?);
+        }
+        let leaf = Tensor::Leaf(runs.apply(values, &field.filling)?);
+        levels.into_iter().rev().try_fold(leaf, |below, level| Tensor::list(level, below, None))
+    }
+}

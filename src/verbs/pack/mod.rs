@@ -1,0 +1,190 @@
+//! `pack -f tokens --length 2048`: several sequences into rows of one length, for language models.
+
+mod build;
+pub mod fit;
+
+use super::batch::names;
+use super::fields::FieldArgs;
+use super::padding::{FieldValue, PaddingArgs, parse_default};
+use super::pool::Pool;
+use super::to_dense::positive;
+use super::{Bound, Example, Step, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Dim, Field, Schema, Size, Type};
+use crate::tensor::batch::batched_type;
+use build::{Layout, Packed, Packs};
+use fit::{Rows, Strategy};
+use std::sync::Arc;
+
+/// Rows that are open at a time, where nothing else is said.
+pub const WINDOW: usize = 1000;
+/// The names of the fields that are added.
+const SEGMENT_IDS: &str = "segment_ids";
+const POSITIONS: &str = "positions";
+
+/// Several sequences into rows of one length.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Pack {
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// Items in each row
+    #[arg(long, value_name = "N", value_parser = positive)]
+    length: usize,
+    /// How rows are filled
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    strategy: Strategy,
+    /// Rows that are open at a time: more of them leave less room, and take more memory
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
+    window: usize,
+    /// What stands behind each sequence and belongs to it, as tokens=2
+    #[arg(long = "separator", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
+    separators: Vec<FieldValue>,
+    /// What fills a row up, as labels=-100 [default: 0, "", False]
+    #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
+    defaults: Vec<FieldValue>,
+    /// What becomes of a sequence that is longer than a row [default: error]
+    #[arg(long, value_name = "HOW", value_enum)]
+    overflow: Option<Overflow>,
+}
+
+/// What becomes of a sequence that is longer than a row.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is cut into pieces, each a segment of its own
+    Split,
+    /// It is left out, and counted in a note
+    Drop,
+    /// It ends the run
+    Error,
+}
+
+impl Verb for Pack {
+    const NAME: &'static str = "pack";
+    const SUMMARY: &'static str = "Pack sequences into rows of one length";
+    const ABOUT: &'static str = "\
+Puts the sequences of several records into one row of --length items, so that little of it is filling. Each row is a record: \
+the fields that are packed, `segment_ids`, which count the sequences of the row from 1 on and are 0 where it is filled up, and \
+`positions`, which count the items of each sequence from 0 on. Fields that are packed together (-f tokens,labels) are aligned: \
+in each record they have one length. Without -f all vectors are packed. Every other field gains axis 0, one item for each sequence \
+in the row; `select` in front leaves it out. A record whose sequence is empty gives nothing.\n\n\
+A sequence stands in one row: the first of the open ones with room for it (first-fit), or the one that it fits best (best-fit). \
+At most --window rows are open; then the oldest is given out. A sequence longer than a row is an error, or see \
+--overflow. With --strategy concat sequences stand one after the other and are cut where a row ends; nothing but the \
+last row is filled up. A piece of a sequence is a segment of its own, and its positions count from 0.\n\n\
+--separator stands behind the last item of each sequence and belongs to it. Nulls are refused.";
+    const MEANING: &'static str = "sequence packing for language models; the fields are named as in T5X and seqio";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "three sequences in two rows of 6",
+            args: "pack -f tokens --length 6",
+            input: "{\"tokens\": [11, 12, 13, 14]}\n{\"tokens\": [21, 22, 23]}\n{\"tokens\": [31, 32]}\n",
+            output: "{\"tokens\":[11,12,13,14,31,32],\"segment_ids\":[1,1,1,1,2,2],\"positions\":[0,1,2,3,0,1]}\n\
+                     {\"tokens\":[21,22,23,0,0,0],\"segment_ids\":[1,1,1,0,0,0],\"positions\":[0,1,2,0,0,0]}\n",
+        },
+        Example {
+            about: "one after the other, with an end of text; the labels beside",
+            args: "pack -f tokens,labels --length 4 --strategy concat --separator tokens=2 --separator labels=-100 --default labels=-100 then drop positions",
+            input: "{\"tokens\": [11, 12], \"labels\": [1, 1]}\n{\"tokens\": [21, 22, 23], \"labels\": [1, 0, 1]}\n",
+            output: "{\"tokens\":[11,12,2,21],\"labels\":[1,1,-100,1],\"segment_ids\":[1,1,1,2]}\n\
+                     {\"tokens\":[22,23,2,0],\"labels\":[0,1,-100,-100],\"segment_ids\":[1,1,1,0]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let overflow = match (self.strategy, self.overflow) {
+            (Strategy::Concat, None | Some(Overflow::Split)) => Overflow::Split,
+            (Strategy::Concat, Some(_)) => {
+                return Err(Error::usage(
+                    "with --strategy concat every sequence is cut where a row ends: --overflow is for the other strategies",
+                ));
+            }
+            (_, overflow) => overflow.unwrap_or(Overflow::Error),
+        };
+        let packed = self.packed(schema)?;
+        for name in [SEGMENT_IDS, POSITIONS] {
+            if schema.index_of(name).is_some() {
+                let error = Error::usage(format!("there is a field {name} already, and pack adds one"));
+                return Err(error.help(format!("rename it or leave it out first: drop {name}")));
+            }
+        }
+        let row = Dim::known(self.length as u64);
+        let mut fields = Vec::new();
+        for (position, field) in schema.fields.iter().enumerate() {
+            let ty = if packed.iter().any(|p| p.position == position) {
+                let inner = field.ty.dims[1..].iter().cloned();
+                let dims = std::iter::once(Dim { label: field.ty.dims[0].label.clone(), ..row.clone() }).chain(inner).collect();
+                Type { dims, optional: false, with_nulls: false, ..field.ty.clone() }
+            } else {
+                batched_type(&field.ty, Size::Uniform)
+            };
+            fields.push(Field::new(field.name.clone(), ty));
+        }
+        let numbers = || Type::tensor(DType::Int64, vec![row.clone()]);
+        fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
+        let layout = Layout { packed, names: names(schema), length: self.length };
+        let rows = Rows::new(self.strategy, self.length, self.window);
+        let pool = Pool::new("pack", "keep fewer rows open with --window, or leave fields out first: select", options);
+        let fold = Packs::new(layout, rows, pool, overflow, options);
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), step: Step::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let after = Demand { records: None, ..after }.and_fields([SEGMENT_IDS, POSITIONS].map(str::to_owned));
+        self.fields.demand(after, &[])
+    }
+}
+
+impl Pack {
+    /// The fields to pack, in the order of the schema.
+    fn packed(&self, schema: &Schema) -> Result<Vec<Packed>> {
+        let named = self.fields.resolve(schema)?;
+        let paths = match named {
+            Some(named) => named,
+            None => schema.fields.iter().filter(|f| misfit(&f.ty).is_none()).map(|f| FieldPath::name(&f.name)).collect(),
+        };
+        if paths.is_empty() {
+            return Err(Error::usage("no field is a sequence, as int64[?] is")
+                .help("`schema` shows the fields; promote moves those of structures up"));
+        }
+        let (separators, fillings) = (PaddingArgs::of_defaults(&self.separators), PaddingArgs::of_defaults(&self.defaults));
+        for path in &paths {
+            let (positions, field) = schema.find(path)?;
+            if positions.len() > 1 {
+                let error = Error::usage("stands in a structure; what is packed are fields of the record").in_field(path);
+                return Err(error.help(format!("move it up first: promote {path} --as {}", quoted(path.last()))));
+            }
+            if let Some(misfit) = misfit(&field.ty) {
+                let error = Error::usage(misfit).in_field(path);
+                return Err(if field.ty.is_ragged() { error.help(format!("make it one first: merge-dims {path} 0 -1")) } else { error });
+            }
+        }
+        separators.check_values(("--separator", "packed"), schema, &paths)?;
+        fillings.check_values(("--default", "packed"), schema, &paths)?;
+        let mut packed = Vec::new();
+        for path in &paths {
+            let Some((position, field)) = schema.fields.iter().enumerate().find(|(_, f)| f.name == path.last()) else { continue };
+            let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
+            let block = field.ty.dims[1..].iter().map(|d| if let Size::Known(n) = d.size { n as usize } else { 1 }).product();
+            let separator = match separators.given(path, &dtype).map_err(|e| e.help("as --separator asks"))? {
+                Some(one) => Some(crate::tensor::gather::take(&one, &vec![0; block])?),
+                None if self.separators.is_empty() => None,
+                None => {
+                    let error = Error::usage("has no separator, but other fields that are packed with it have one").in_field(path);
+                    return Err(error.help(format!("give it its own: --separator '{path}=..'")));
+                }
+            };
+            packed.push(Packed { path: path.clone(), position, block, separator, filling: fillings.filling(path, &dtype)? });
+        }
+        Ok(packed)
+    }
+}
+
+/// Why a field of that type is no sequence.
+fn misfit(ty: &Type) -> Option<String> {
+    let is_tensor = ty.dtype().is_some_and(DType::is_tensor) && !ty.is_sparse();
+    let is_sequence = is_tensor && ty.rank() > 0 && ty.dims[1..].iter().all(|d| matches!(d.size, Size::Known(_)));
+    (!is_sequence).then(|| format!("is {ty}: only sequences of single values, or of rows of one known size, are packed"))
+}

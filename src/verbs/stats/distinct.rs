@@ -1,0 +1,221 @@
+//! How many different values there are: exactly while they are few, estimated beyond.
+//!
+//! A HyperLogLog of 2^14 registers, read by Ertl's improved estimator ("New cardinality estimation
+//! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. What comes out
+//! depends on the set of values alone, not on their order, and not on how they were cut into parts.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// So many values are counted exactly.
+const EXACT: usize = 2048;
+/// 2^P registers.
+const P: u32 = 14;
+/// Places of values just seen, which need not be looked at again.
+const RECENT: usize = 256;
+
+/// A set of 64-bit hashes, in bounded memory.
+#[derive(Clone, Debug, Default)]
+pub struct Distinct {
+    few: HashSet<u64, BuildHasherDefault<Itself>>,
+    /// Instead of the set, once it would be too large.
+    registers: Option<Box<[u8]>>,
+}
+
+impl Distinct {
+    /// Adds hashes.
+    pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+        let mut recent = [0u64; RECENT];
+        for hash in hashes {
+            let place = &mut recent[(hash >> 56) as usize];
+            if *place != hash {
+                *place = hash;
+                self.insert(hash);
+            }
+        }
+    }
+
+    /// Adds one hash. 0 counts as 1, so that it can stand for nothing.
+    fn insert(&mut self, hash: u64) {
+        let hash = hash.max(1);
+        if let Some(registers) = &mut self.registers {
+            raise(registers, hash);
+            return;
+        }
+        self.few.insert(hash);
+        if self.few.len() > EXACT {
+            self.spill();
+        }
+    }
+
+    fn spill(&mut self) {
+        let mut registers = vec![0u8; 1 << P].into_boxed_slice();
+        self.few.iter().for_each(|hash| raise(&mut registers, *hash));
+        self.few = HashSet::default();
+        self.registers = Some(registers);
+    }
+
+    /// Adds what another has seen.
+    pub fn merge(&mut self, other: Distinct) {
+        if let Some(theirs) = other.registers {
+            if self.registers.is_none() {
+                self.spill();
+            }
+            if let Some(own) = &mut self.registers {
+                own.iter_mut().zip(theirs).for_each(|(own, their)| *own = (*own).max(their));
+            }
+        }
+        other.few.into_iter().for_each(|hash| self.insert(hash));
+    }
+
+    /// Whether [`Distinct::count`] is exact.
+    pub fn is_exact(&self) -> bool {
+        self.registers.is_none()
+    }
+
+    /// How many different hashes there are.
+    pub fn count(&self) -> u64 {
+        self.registers.as_ref().map_or(self.few.len() as u64, |registers| estimate(registers).round() as u64)
+    }
+}
+
+fn raise(registers: &mut [u8], hash: u64) {
+    // The first bits name the register, the zeros at the start of the others are what it holds.
+    let rank = ((hash << P) | (1 << (P - 1))).leading_zeros() as u8 + 1;
+    let register = &mut registers[(hash >> (64 - P)) as usize];
+    *register = (*register).max(rank);
+}
+
+fn estimate(registers: &[u8]) -> f64 {
+    const Q: usize = 64 - P as usize;
+    let mut counts = [0f64; Q + 2];
+    registers.iter().for_each(|register| counts[*register as usize] += 1.0);
+    let m = registers.len() as f64;
+    let mut z = m * tau(1.0 - counts[Q + 1] / m);
+    for k in (1..=Q).rev() {
+        z = 0.5 * (z + counts[k]);
+    }
+    z += m * sigma(counts[0] / m);
+    m * m / (2.0 * std::f64::consts::LN_2) / z
+}
+
+fn sigma(mut x: f64) -> f64 {
+    if x >= 1.0 {
+        return f64::INFINITY;
+    }
+    let (mut y, mut z) = (1.0, x);
+    loop {
+        x *= x;
+        let before = z;
+        z += x * y;
+        y += y;
+        if z == before {
+            return z;
+        }
+    }
+}
+
+fn tau(mut x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return 0.0;
+    }
+    let (mut y, mut z) = (1.0, 1.0 - x);
+    loop {
+        x = x.sqrt();
+        let before = z;
+        y *= 0.5;
+        z -= (1.0 - x) * (1.0 - x) * y;
+        if z == before {
+            return z / 3.0;
+        }
+    }
+}
+
+/// The hash of a number of at most 64 bits: splitmix64's finalizer.
+#[inline]
+pub fn hash_bits(bits: u64) -> u64 {
+    let mut x = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The hash of a text: eight bytes at a time, each multiplied into 128 bits that are folded.
+#[inline]
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    const K: u64 = 0xa076_1d64_78bd_642f;
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        (product as u64) ^ ((product >> 64) as u64)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let start = K ^ bytes.len() as u64;
+    let hash = words.iter().fold(start, |hash, word| fold(hash ^ u64::from_le_bytes(*word), 0xe703_7ed1_a0b4_28db).wrapping_add(hash));
+    let mut last = [0u8; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    hash_bits(fold(hash ^ u64::from_le_bytes(last), K).wrapping_add(hash))
+}
+
+/// A hash is its own hash.
+#[derive(Clone, Copy, Debug, Default)]
+struct Itself(u64);
+
+impl Hasher for Itself {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {}
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: std::ops::Range<u64>) -> Distinct {
+        let mut distinct = Distinct::default();
+        distinct.extend(values.map(hash_bits));
+        distinct
+    }
+
+    #[test]
+    fn few_are_exact_and_many_within_three_percent() {
+        for n in [0u64, 1, 7, 2048, 2049, 10_000, 100_000, 1_000_000] {
+            let (numbers, texts) = (of(0..n), {
+                let mut texts = Distinct::default();
+                texts.extend((0..n).map(|i| hash_bytes(format!("word {i}").as_bytes())));
+                texts
+            });
+            for (what, distinct) in [("numbers", numbers), ("texts", texts)] {
+                let error = (distinct.count() as f64 - n as f64).abs() / n.max(1) as f64;
+                assert_eq!(distinct.is_exact(), n <= EXACT as u64);
+                assert!(if distinct.is_exact() { error == 0.0 } else { error < 0.03 }, "{n} {what}: {}", distinct.count());
+            }
+        }
+    }
+
+    #[test]
+    fn parts_and_order_change_nothing() {
+        for n in [100u64, 3000, 50_000] {
+            let mut parts = of(n / 3..n);
+            parts.merge(of(0..n / 2));
+            parts.merge(of(0..0));
+            let whole = of(0..n);
+            assert_eq!((parts.count(), parts.is_exact()), (whole.count(), whole.is_exact()));
+            let mut other = Distinct::default();
+            other.extend((0..n).rev().chain(0..n).map(hash_bits));
+            assert_eq!(other.count(), whole.count());
+        }
+    }
+
+    #[test]
+    fn texts_of_every_length_differ() {
+        let text = [7u8; 64];
+        let mut hashes: Vec<u64> = (0..64).map(|n| hash_bytes(&text[..n])).chain((0..64).map(|n| hash_bytes(&vec![0; n]))).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 127, "the empty text alone is there twice");
+    }
+}

@@ -1,0 +1,213 @@
+//! What is reported of each field, as rows of two tables: values, and sizes. Every form shows these.
+
+use super::chart::{self, Bar, Extent, Run, grouped, short};
+use super::sizes::Sizes;
+use super::summary::{AxisName, Summary};
+use super::values::{Range, Values};
+use crate::schema::DType;
+
+/// A value of a table is shown with at most so many characters.
+const SHOWN: usize = 20;
+
+/// The quantiles of sizes that are reported.
+pub const QUANTILES: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
+
+/// The name of an axis: its number, `entries` or `bytes`.
+fn axis_name(name: AxisName) -> String {
+    match name {
+        AxisName::Number(axis) => axis.to_string(),
+        AxisName::Entries => "entries".to_owned(),
+    }
+}
+
+/// Rows of which there are sizes.
+pub struct Rows<'a> {
+    /// The axis, `entries` or `bytes`.
+    pub of: String,
+    pub nulls: u64,
+    pub sizes: &'a Sizes,
+}
+
+/// The axes of a field that are reported in words: those whose sizes are not all known, and the bytes of texts.
+pub fn axes(summary: &Summary) -> Vec<Rows<'_>> {
+    let own = summary.axes.iter().filter(|a| !a.is_known).map(|a| Rows { of: axis_name(a.name), nulls: a.nulls, sizes: &a.sizes });
+    let bytes = summary.values.bytes.iter().map(|sizes| Rows { of: "bytes".to_owned(), nulls: 0, sizes });
+    own.chain(bytes).collect()
+}
+
+/// A row of a table: cells, then a histogram, then what else there is to know.
+pub struct Row {
+    pub cells: Vec<String>,
+    pub line: String,
+    pub notes: String,
+    pub histogram: Option<Histogram>,
+}
+
+/// The head of the table of values.
+pub const VALUES: [&str; 7] = ["values", "type", "count", "null", "min", "max", "distinct"];
+/// The head of the table of sizes.
+pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", "mean", "median", "90%", "99%", "max"];
+
+/// The row of a field in the table of values.
+pub fn value_row(summary: &Summary) -> Row {
+    let values = &summary.values;
+    let (least, greatest) = range_text(summary);
+    let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(values.bins.iter(), extent)));
+    let counts = [grouped(values.count), count(values.nulls)];
+    let cells = [summary.path.to_string(), summary.type_text()].into_iter().chain(counts).chain([least, greatest, distinct_text(values)]);
+    Row { cells: cells.collect(), line, notes: notes(values).join(", "), histogram: value_histogram(summary) }
+}
+
+/// The rows of a field in the table of sizes.
+pub fn size_rows(summary: &Summary) -> Vec<Row> {
+    let row = |rows: Rows| {
+        let sizes = rows.sizes;
+        let mut cells = vec![summary.path.to_string(), rows.of.clone(), grouped(sizes.rows), count(rows.nulls), count(sizes.empty())];
+        let Some((least, greatest)) = sizes.range() else {
+            return Row { cells, line: String::new(), notes: String::new(), histogram: None };
+        };
+        let quantile = |share| sizes.quantile(share).to_string();
+        cells.extend([
+            least.to_string(),
+            chart::digits(sizes.mean(), 4),
+            quantile(0.5),
+            quantile(0.9),
+            quantile(0.99),
+            greatest.to_string(),
+        ]);
+        let line = chart::sparkline(&chart::cells(sizes.iter(), size_extent(sizes)));
+        let is_axis = rows.of.starts_with(|c: char| c.is_ascii_digit());
+        let what = if is_axis { format!("sizes of axis {}", rows.of) } else { rows.of.clone() };
+        let histogram = size_bars(sizes).map(|bars| Histogram { title: format!("{}: {what}", summary.path), bars, is_whole: true });
+        Row { cells, line, notes: String::new(), histogram }
+    };
+    axes(summary).into_iter().map(row).collect()
+}
+
+/// A number that is worth looking at if it is not 0.
+fn count(n: u64) -> String {
+    if n == 0 { "-".to_owned() } else { grouped(n) }
+}
+
+/// The least and the greatest value, as they are shown.
+fn range_text(summary: &Summary) -> (String, String) {
+    match &summary.values.range {
+        None => (String::new(), String::new()),
+        Some(Range::Bool(a, b)) => (a.to_string(), b.to_string()),
+        Some(Range::Int(a, b)) => (a.to_string(), b.to_string()),
+        Some(Range::Float(a, b)) => (short(*a), short(*b)),
+        Some(Range::Bytes(a, b)) => {
+            let is_text = summary.ty.dtype() != Some(&DType::Bytes);
+            (shown(a, is_text), shown(b, is_text))
+        }
+    }
+}
+
+/// The start of a text in quotes, on one line.
+fn shown(bytes: &[u8], is_text: bool) -> String {
+    let escaped = if is_text { String::from_utf8_lossy(bytes).escape_debug().to_string() } else { bytes.escape_ascii().to_string() };
+    let mark = if is_text { "" } else { "b" };
+    if escaped.chars().count() <= SHOWN {
+        return format!("{mark}\"{escaped}\"");
+    }
+    format!("{mark}\"{}…", escaped.chars().take(SHOWN - 1).collect::<String>())
+}
+
+/// How many different values: with a tilde and three digits that count where it is an estimate.
+fn distinct_text(values: &Values) -> String {
+    match &values.distinct {
+        None => String::new(),
+        Some(distinct) if distinct.is_exact() => grouped(distinct.count()),
+        Some(distinct) => {
+            let n = distinct.count();
+            let unit = 10u64.pow(n.max(1).ilog10().saturating_sub(2));
+            format!("~{}", grouped(n.saturating_add(unit / 2) / unit * unit))
+        }
+    }
+}
+
+/// What else there is to know of values.
+fn notes(values: &Values) -> Vec<String> {
+    let mut notes = Vec::new();
+    if matches!(values.range, Some(Range::Bool(..))) {
+        notes.push(format!("{} true", percent(values.trues as f64 / values.count.max(1) as f64)));
+    }
+    for (n, what) in [(values.nan, "NaN"), (values.infinite, "infinite")] {
+        if n > 0 {
+            notes.push(format!("{} {what}", grouped(n)));
+        }
+    }
+    notes
+}
+
+/// `12.5%`
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// From where to where the histogram of values goes; `None` if there is none to draw.
+fn value_extent(values: &Values) -> Option<Extent> {
+    match values.range.as_ref()? {
+        Range::Bool(a, b) => Some(Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true }),
+        Range::Int(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
+        Range::Float(..) => {
+            let mut runs = values.bins.iter().map(|(low, high, _)| (low, high));
+            let (first, last) = (runs.next()?, runs.last());
+            let end = last.unwrap_or(first).1;
+            // The range itself, but for infinities.
+            let Some(Range::Float(a, b)) = values.range else { return None };
+            Some(Extent { least: a.max(first.0), greatest: b.min(end), is_whole: false })
+        }
+        Range::Bytes(..) => None,
+    }
+}
+
+/// From where to where the histogram of sizes goes.
+fn size_extent(sizes: &Sizes) -> Extent {
+    let (least, greatest) = sizes.range().unwrap_or((0, 0));
+    Extent { least: least as f64, greatest: greatest as f64, is_whole: true }
+}
+
+/// A histogram with its title: what `--histogram` and HTML show.
+pub struct Histogram {
+    pub title: String,
+    pub bars: Vec<Bar>,
+    pub is_whole: bool,
+}
+
+/// The histogram of the values of a field, if they are numbers.
+pub fn value_histogram(summary: &Summary) -> Option<Histogram> {
+    let extent = value_extent(&summary.values)?;
+    let end = upper(summary.values.bins.iter(), extent);
+    let bars = chart::bars(summary.values.bins.iter(), extent, end);
+    Some(Histogram { title: format!("{}: values", summary.path), bars, is_whole: extent.is_whole })
+}
+
+/// The bars of sizes, if there are rows.
+pub fn size_bars(sizes: &Sizes) -> Option<Vec<Bar>> {
+    sizes.range()?;
+    Some(chart::bars(sizes.iter(), size_extent(sizes), sizes.quantile(0.99) as f64))
+}
+
+/// Where 99% of the values end.
+fn upper(runs: impl Iterator<Item = Run>, extent: Extent) -> f64 {
+    let runs: Vec<Run> = runs.collect();
+    let total: u64 = runs.iter().map(|(.., n)| n).sum();
+    let wanted = (total as f64 * 0.99).ceil() as u64;
+    let mut seen = 0;
+    let end = runs.iter().find(|(.., n)| {
+        seen += n;
+        seen >= wanted
+    });
+    end.map_or(extent.greatest, |(_, high, _)| high.min(extent.greatest))
+}
+
+/// What a bar stands for: `5`, `5-9`, `50 and more`, `0.1 to 0.2`.
+pub fn bar_label(bar: &Bar, is_whole: bool) -> String {
+    match (bar.to, is_whole) {
+        (None, _) => format!("{} and more", short(bar.from)),
+        (Some(to), is_whole) if to <= bar.from || (is_whole && to - bar.from <= 1.0) => short(bar.from),
+        (Some(to), true) => format!("{}-{}", short(bar.from), short(to - 1.0)),
+        (Some(to), false) => format!("{} to {}", short(bar.from), short(to)),
+    }
+}

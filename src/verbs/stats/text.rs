@@ -1,0 +1,95 @@
+//! The report for a terminal.
+
+use super::chart::{bar, grouped};
+use super::padding::{Report, commands};
+use super::summary::Summary;
+use super::table::{Histogram, Row, SIZES, VALUES, bar_label, percent, size_rows, value_row};
+use crate::path::quoted;
+use std::fmt::Write;
+
+/// Characters of the longest bar.
+const BAR: usize = 40;
+/// A longer first column pushes only its own row out.
+const WIDEST: usize = 36;
+
+/// Everything, as lines.
+pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report])>, histograms: bool) -> String {
+    let mut text = format!("{} {}\n", grouped(records), if records == 1 { "record" } else { "records" });
+    let values: Vec<Row> = fields.iter().map(|s| value_row(s)).collect();
+    let sizes: Vec<Row> = fields.iter().flat_map(|s| size_rows(s)).collect();
+    section(&mut text, &VALUES, &[1, 7], values.iter().map(cells).collect());
+    section(&mut text, &SIZES, &[1, 11], sizes.iter().map(cells).collect());
+    if let Some((batch, reports)) = padding {
+        let rows = reports.iter().flat_map(|r| padding_rows(r, batch)).collect();
+        section(&mut text, &["padding", "", "filling", "", "by"], &[1, 4], rows);
+    }
+    if histograms {
+        values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
+    }
+    text
+}
+
+/// The row as cells, the drawn line and what stands behind it in the last.
+fn cells(row: &Row) -> Vec<String> {
+    let end = if row.notes.is_empty() { row.line.clone() } else { format!("{:16}  {}", row.line, row.notes) };
+    row.cells.iter().cloned().chain([end]).collect()
+}
+
+/// A table under its head, with an empty line in front; nothing without rows. The columns `left` start where their
+/// head starts, as the first one does, the others end where it ends.
+fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>) {
+    if rows.is_empty() {
+        return;
+    }
+    let head = head.iter().map(|h| (*h).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count());
+        cells.filter(|n| column > 1 || *n <= WIDEST).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    text.push('\n');
+    for row in &rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = widths[column];
+            let gap = if column == 0 { "" } else { "  " };
+            let _ = match column == 0 || left.contains(&column) {
+                true => write!(line, "{gap}{cell:width$}"),
+                false => write!(line, "{gap}{cell:>width$}"),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+fn padding_rows(report: &Report, batch: usize) -> Vec<Vec<String>> {
+    let name = quoted(report.name);
+    let [as_they_come, in_buckets, packed] = commands(report, batch);
+    let bar = |waste: f64| bar((waste * 1000.0) as u64, 1000, 10);
+    let row = |name: &str, how: &str, waste: f64, command: String| {
+        vec![name.to_owned(), how.to_owned(), percent(waste), format!("{:10}", bar(waste)), command]
+    };
+    let mut rows = vec![
+        row(&name, "as they come", report.as_they_come.waste(), as_they_come),
+        row("", "in buckets", report.in_buckets.waste(), in_buckets),
+    ];
+    if let Some((_, cost)) = report.packed {
+        rows.push(row("", "packed", cost.waste(), packed));
+    }
+    rows
+}
+
+/// A histogram, one line for each bar.
+fn drawn(text: &mut String, histogram: &Histogram) {
+    let labels: Vec<String> = histogram.bars.iter().map(|b| bar_label(b, histogram.is_whole)).collect();
+    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    let most = histogram.bars.iter().map(|b| b.count).max().unwrap_or(0);
+    let _ = writeln!(text, "\n{}", histogram.title);
+    for (label, one) in labels.iter().zip(&histogram.bars) {
+        let line = format!("  {label:>width$}  {} {}", bar(one.count, most, BAR), grouped(one.count));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}

@@ -1,0 +1,214 @@
+//! What is known of single values: how many, the least and the greatest, how many different ones, their bins.
+
+use super::bins::Bins;
+use super::distinct::{Distinct, hash_bits, hash_bytes};
+use super::sizes::Sizes;
+use crate::error::Result;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, PrimitiveArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::DataType;
+
+/// So many bytes of the least and the greatest text are kept.
+const SHOWN: usize = 64;
+
+/// The values of one field.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// Values that are not null.
+    pub count: u64,
+    pub nulls: u64,
+    /// Floats that are no number, and infinite ones.
+    pub nan: u64,
+    pub infinite: u64,
+    /// Of bools: how many are true.
+    pub trues: u64,
+    pub range: Option<Range>,
+    /// Of numbers.
+    pub bins: Bins,
+    /// `None` where values are not looked at.
+    pub distinct: Option<Distinct>,
+    /// Of strings and bytes: how many bytes they have.
+    pub bytes: Option<Sizes>,
+}
+
+/// The least and the greatest value. NaN is neither.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    Bool(bool, bool),
+    Int(i128, i128),
+    Float(f64, f64),
+    /// By their bytes.
+    Bytes(Vec<u8>, Vec<u8>),
+}
+
+impl Range {
+    fn merged(self, other: Range) -> Range {
+        match (self, other) {
+            (Range::Bool(a, b), Range::Bool(c, d)) => Range::Bool(a & c, b | d),
+            (Range::Int(a, b), Range::Int(c, d)) => Range::Int(a.min(c), b.max(d)),
+            (Range::Float(a, b), Range::Float(c, d)) => Range::Float(least(a, c), greatest(b, d)),
+            (Range::Bytes(a, b), Range::Bytes(c, d)) => Range::Bytes(a.min(c), b.max(d)),
+            (own, _) => own,
+        }
+    }
+}
+
+/// The less of two; -0.0 is less than 0.0, so that the order of values changes nothing.
+fn least(a: f64, b: f64) -> f64 {
+    if a.total_cmp(&b).is_le() { a } else { b }
+}
+
+fn greatest(a: f64, b: f64) -> f64 {
+    if a.total_cmp(&b).is_ge() { a } else { b }
+}
+
+/// A number of 64 bits at most.
+trait Number: Copy {
+    fn bits(self) -> u64;
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            fn bits(self) -> u64 {
+                self as u64
+            }
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+impl Values {
+    /// Adds the values of an array. O(values).
+    ///
+    /// # Errors
+    /// A failure of memory only.
+    pub fn add(&mut self, array: &ArrayRef) -> Result<()> {
+        let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
+        let valid;
+        let array = match &nulls {
+            None => array,
+            Some(nulls) => {
+                self.nulls += nulls.null_count() as u64;
+                let rows: Vec<usize> = nulls.valid_indices().collect();
+                valid = crate::tensor::gather::take(array, &rows)?;
+                &valid
+            }
+        };
+        self.count += array.len() as u64;
+        match array.data_type() {
+            DataType::Boolean => self.add_bools(array),
+            DataType::Int8 => self.add_integers::<Int8Type>(array.as_primitive()),
+            DataType::Int16 => self.add_integers::<Int16Type>(array.as_primitive()),
+            DataType::Int32 => self.add_integers::<Int32Type>(array.as_primitive()),
+            DataType::Int64 => self.add_integers::<Int64Type>(array.as_primitive()),
+            DataType::UInt8 => self.add_integers::<UInt8Type>(array.as_primitive()),
+            DataType::UInt16 => self.add_integers::<UInt16Type>(array.as_primitive()),
+            DataType::UInt32 => self.add_integers::<UInt32Type>(array.as_primitive()),
+            DataType::UInt64 => self.add_integers::<UInt64Type>(array.as_primitive()),
+            DataType::Float16 => self.add_floats(array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
+            DataType::Float32 => self.add_floats(array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
+            DataType::Float64 => self.add_floats(array.as_primitive::<Float64Type>().values().iter().copied()),
+            DataType::LargeUtf8 => {
+                let texts = array.as_string::<i64>();
+                self.add_texts(texts.offsets(), texts.iter().flatten().map(str::as_bytes));
+            }
+            DataType::LargeBinary => {
+                let texts = array.as_binary::<i64>();
+                self.add_texts(texts.offsets(), texts.iter().flatten());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn widen(&mut self, range: Range) {
+        self.range = Some(match self.range.take() {
+            Some(own) => own.merged(range),
+            None => range,
+        });
+    }
+
+    fn hashes(&mut self) -> &mut Distinct {
+        self.distinct.get_or_insert_default()
+    }
+
+    fn add_bools(&mut self, array: &ArrayRef) {
+        let bits = array.as_boolean();
+        let (trues, falses) = (bits.true_count() as u64, bits.false_count() as u64);
+        self.trues += trues;
+        for (value, count) in [(false, falses), (true, trues)] {
+            if count > 0 {
+                self.widen(Range::Bool(value, value));
+                self.bins.add(f64::from(u8::from(value)), count);
+                self.hashes().extend([hash_bits(u64::from(value))]);
+            }
+        }
+    }
+
+    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &PrimitiveArray<T>) {
+        let values = array.values();
+        let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
+        self.widen(Range::Int((*least).into(), (*greatest).into()));
+        values.iter().for_each(|x| self.bins.add(x.to_f64(), 1));
+        self.hashes().extend(values.iter().map(|x| hash_bits(x.bits())));
+    }
+
+    fn add_floats(&mut self, values: impl Iterator<Item = f64> + Clone) {
+        let mut range: Option<(f64, f64)> = None;
+        for x in values.clone() {
+            if x.is_nan() {
+                self.nan += 1;
+                continue;
+            }
+            range = Some(range.map_or((x, x), |(a, b)| (least(a, x), greatest(b, x))));
+            if x.is_infinite() {
+                self.infinite += 1;
+            } else {
+                self.bins.add(x, 1);
+            }
+        }
+        if let Some((a, b)) = range {
+            self.widen(Range::Float(a, b));
+        }
+        // All NaN are one value, and so are the two zeros.
+        let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
+        self.hashes().extend(values.map(|x| hash_bits(bits(x))));
+    }
+
+    fn add_texts<'a, O: OffsetSizeTrait>(&mut self, offsets: &OffsetBuffer<O>, texts: impl Iterator<Item = &'a [u8]> + Clone) {
+        let bytes = self.bytes.get_or_insert_default();
+        offsets.lengths().for_each(|n| bytes.add(n));
+        self.hashes().extend(texts.clone().map(hash_bytes));
+        if let (Some(least), Some(greatest)) = (texts.clone().min(), texts.max()) {
+            // The start of the least text is the least of the starts.
+            let start = |text: &[u8]| text[..text.len().min(SHOWN)].to_vec();
+            self.widen(Range::Bytes(start(least), start(greatest)));
+        }
+    }
+
+    /// Adds what another has seen.
+    pub fn merge(&mut self, other: Values) {
+        self.count += other.count;
+        self.nulls += other.nulls;
+        self.nan += other.nan;
+        self.infinite += other.infinite;
+        self.trues += other.trues;
+        self.bins.merge(other.bins);
+        if let Some(range) = other.range {
+            self.widen(range);
+        }
+        if let Some(theirs) = other.distinct {
+            self.hashes().merge(theirs);
+        }
+        if let Some(theirs) = other.bytes {
+            self.bytes.get_or_insert_default().merge(theirs);
+        }
+    }
+}
