@@ -44,7 +44,8 @@ Exit codes:
 /// The line below `Usage:` for a verb or a command that stands alone.
 pub fn usage_line(name: &str, command: &Command) -> String {
     let mut line = format!("tatter {name}");
-    if command.get_opts().any(|o| o.get_help_heading().is_none()) {
+    let own = || command.get_opts().filter(|o| o.get_help_heading().is_none());
+    if own().any(|o| !o.is_required_set()) {
         line.push_str(" [OPTIONS]");
     }
     for arg in command.get_positionals().filter(|a| a.get_id() != "FILE") {
@@ -54,6 +55,10 @@ pub fn usage_line(name: &str, command: &Command) -> String {
         } else {
             let _ = write!(line, " [{word}]");
         }
+    }
+    for option in own().filter(|o| o.is_required_set()) {
+        let value = option.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+        let _ = write!(line, " --{} {value}", option.get_long().unwrap_or_default());
     }
     if verbs::find(name).is_some() {
         line.push_str(" [FILE]...");

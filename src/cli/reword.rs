@@ -28,12 +28,13 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(&arg, command, &globals, place, words).help(see),
         ErrorKind::MissingRequiredArgument => {
-            let missing = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
-            Error::usage(format!(
-                "{name}: {} missing",
-                if missing.is_empty() { "an argument is".to_owned() } else { format!("{missing} is") }
-            ))
-            .help(see)
+            let missing: Vec<String> = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect();
+            let what = match &missing[..] {
+                [] => "an argument is".to_owned(),
+                [one] => format!("{one} is"),
+                [most @ .., last] => format!("{} and {last} are", most.join(", ")),
+            };
+            Error::usage(format!("{name}: {what} missing")).help(see)
         }
         ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
             Error::usage(format!("{whose}{argument} needs a value")).help(see)

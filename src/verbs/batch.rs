@@ -48,7 +48,8 @@ pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
     match (text, text.parse::<usize>()) {
         ("all", _) => Ok(BatchSize::All),
         (_, Ok(n)) if n > 0 && i64::try_from(n).is_ok() => Ok(BatchSize::Of(n)),
-        _ => Err(Error::usage("a batch has at least 1 record; `all` puts all records into one")),
+        (_, Ok(0)) => Err(Error::usage("a batch has at least 1 record; `all` puts all records into one")),
+        _ => Err(Error::usage(format!("expected a number of records, or `all`, found `{text}`"))),
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Bucket {
     /// Pad each batch to its longest record
     #[arg(long)]
     pad: bool,
-    /// Pad to the bucket's boundary less 1 instead; no record may be as long as the last boundary
-    #[arg(long, requires = "pad")]
+    /// Pad each batch to the bucket's boundary less 1; no record may be as long as the last boundary
+    #[arg(long)]
     pad_to_boundary: bool,
     #[command(flatten)]
     padding: PaddingArgs,
@@ -97,8 +97,9 @@ and --default are those of `padded-batch`.";
             let error = format!("expected {} batch sizes, one more than boundaries, found {}", boundaries.len() + 1, sizes.len());
             return Err(Error::usage(error).help("one size for each bucket: those below the boundaries, and that of the longest records"));
         }
-        if !self.pad && !self.padding.is_empty() {
-            return Err(Error::usage("--shape and --default are for --pad"));
+        let pads = self.pad || self.pad_to_boundary;
+        if !pads && !self.padding.is_empty() {
+            return Err(Error::usage("--shape and --default say how batches are padded, but they are not: add --pad"));
         }
         if self.padding.has_max() {
             return Err(Error::usage("`max` is the longest of the whole input, but a batch is padded before that is known"));
@@ -111,7 +112,7 @@ and --default are those of `padded-batch`.";
         let batched = batched_schema(schema, Size::Uniform);
         let mut padders = Vec::new();
         let mut dense = batched.clone();
-        if self.pad {
+        if pads {
             let (plan, limits) = batch_plan(schema, &self.padding, options)?;
             dense = Arc::new(plan.edits(&batched, None)?.schema().clone());
             match self.pad_to_boundary {
@@ -140,7 +141,7 @@ and --default are those of `padded-batch`.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        if self.pad {
+        if self.pad || self.pad_to_boundary {
             return Demand { records: None, fields: Wanted::All };
         }
         match names_used(&self.by, false) {

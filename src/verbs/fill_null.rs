@@ -255,8 +255,12 @@ impl Plan {
 
 fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|e| {
-        let error = Error::usage(format!("cannot be filled with `{text}`: {}", e.message()));
-        if *dtype == DType::Null { error.help("a string is written in quotes, as \"a\"") } else { error }
+        if *dtype == DType::Null {
+            let error = Error::usage(format!("cannot be filled with `{text}`: {}", e.message()));
+            return error.help("a string is written in quotes, as \"a\"");
+        }
+        let error = Error::usage(format!("cannot be filled with `{text}`: expected a value of {dtype}"));
+        if text.trim() == "{}" { error.help("{} is for structures") } else { error }
     })
 }
 

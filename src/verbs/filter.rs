@@ -23,12 +23,20 @@ impl Verb for Filter {
     const ABOUT: &'static str = "The condition is an expression that gives a bool in each record (tatter-functions(7)). `and` and `or` evaluate their \
 right side only for records where the left leaves it open, so that `len(x) > 0 and x[0] > 3` can't fail.";
     const MEANING: &'static str = "tf.data.Dataset.filter";
-    const EXAMPLES: &'static [Example] = &[Example {
-        about: "records with more than one value",
-        args: "filter 'len(x) > 1'",
-        input: "{\"x\":[1,2]}\n{\"x\":[]}\n{\"x\":[5]}\n",
-        output: "{\"x\":[1,2]}\n",
-    }];
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "records with more than one value",
+            args: "filter 'len(x) > 1'",
+            input: "{\"x\":[1,2]}\n{\"x\":[]}\n{\"x\":[5]}\n",
+            output: "{\"x\":[1,2]}\n",
+        },
+        Example {
+            about: "the right side is not looked at where there is no first token",
+            args: "filter 'len(tokens) > 0 and tokens[0] > 3'",
+            input: "{\"tokens\": [5, 2]}\n{\"tokens\": []}\n{\"tokens\": [1, 9]}\n",
+            output: "{\"tokens\":[5,2]}\n",
+        },
+    ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;

@@ -38,8 +38,8 @@ impl Verb for FromDense {
     const NAME: &'static str = "from-dense";
     const SUMMARY: &'static str = "Strip padding, so that rows have their own lengths";
     const ABOUT: &'static str = "\
-With --padding V every row along axis 1 (--ragged-rank) loses the values at its end that equal V; those between others \
-stay, and NaN equals nothing. A vector loses its own. With --lengths FIELD a row keeps its first so many items: a field of \
+With --padding V every row along axis 1 (--ragged-rank) loses the values at its end (with --side left at its start) that equal V; those between others \
+stay, and NaN equals nothing. A vector loses its own. With --lengths FIELD a row keeps its first so many items (with --side left its last): a field of \
 rank r holds the lengths along axis r, so that a scalar is the length of a vector; for several axes several fields are given, \
 as `to-dense --lengths` makes them. Lengths beyond the row count as its length, negative ones as 0. Nulls are refused.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
@@ -103,7 +103,7 @@ as `to-dense --lengths` makes them. Lengths beyond the row count as its length, 
 }
 
 fn literal(text: &str, dtype: &DType) -> Result<Literal> {
-    parse_literal_for(text, Some(dtype))
+    parse_literal_for(text, Some(dtype)).map_err(|_| Error::usage(format!("--padding: expected a value of {dtype}, found `{text}`")))
 }
 
 /// Whether the padding is a value of such a field, and the field has the axis.

@@ -180,7 +180,7 @@ impl PaddingArgs {
             Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
             Literal::Bytes(_) => *dtype == DType::Bytes,
             Literal::None | Literal::List(_) => {
-                return Err(Error::usage(format!("{literal}: expected a number, a string or a bool")));
+                return Err(Error::usage(format!("{literal} fills nothing: expected a number, a string or a bool")));
             }
         };
         if !fits {

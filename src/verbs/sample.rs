@@ -44,16 +44,16 @@ impl Verb for Sample {
 decides which ones alone: they are the same for any number of threads.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "more than there are: all",
-            args: "sample 5",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+            about: "exactly two of four, in their order; another seed draws others",
+            args: "sample 2 --seed 7",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
+            output: "{\"id\":3}\n{\"id\":4}\n",
         },
         Example {
-            about: "two of four",
-            args: "sample 2 then count",
+            about: "each with probability 0.5: about half of them",
+            args: "sample 0.5 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
-            output: "2\n",
+            output: "{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n",
         },
     ];
 

@@ -31,16 +31,16 @@ of the input.";
     const MEANING: &'static str = "tf.data.Dataset.shuffle";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "a permutation: sorted again, nothing is lost",
-            args: "shuffle then sort --by id --seed 7",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+            about: "an order that the seed decides",
+            args: "shuffle --seed 7",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n{\"id\": 5}\n",
+            output: "{\"id\":4}\n{\"id\":1}\n{\"id\":3}\n{\"id\":2}\n{\"id\":5}\n",
         },
         Example {
-            about: "a buffer of one record has no choice",
-            args: "shuffle --buffer 1",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+            about: "with a buffer of 2, a record comes at most one place too early",
+            args: "shuffle --buffer 2 --seed 7",
+            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n{\"id\": 5}\n",
+            output: "{\"id\":2}\n{\"id\":3}\n{\"id\":1}\n{\"id\":5}\n{\"id\":4}\n",
         },
     ];
 

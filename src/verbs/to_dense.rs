@@ -76,6 +76,12 @@ in every field that it works on, also where nothing is padded; -f leaves other f
             output: "{\"tokens\":[5,2,-1,-1],\"tokens/mask\":[true,true,false,false]}\n\
                      {\"tokens\":[1,2,3,4],\"tokens/mask\":[true,true,true,true]}\n",
         },
+        Example {
+            about: "the end of each prompt, filled up in front",
+            args: "to-dense --shape 'prompt=[3]' --side left",
+            input: "{\"prompt\": [1, 2, 3, 4, 5]}\n{\"prompt\": [6, 7]}\n",
+            output: "{\"prompt\":[3,4,5]}\n{\"prompt\":[0,6,7]}\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {

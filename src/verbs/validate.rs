@@ -29,12 +29,20 @@ not fit their values, sparse indices out of bounds. Sparse tensors whose indices
 reported too: they are legal, but some verbs refuse them.
 
 Prints what it found, then the number of records; exit code 1 if anything was wrong.";
-    const EXAMPLES: &'static [Example] = &[Example {
-        about: "a file that is sound",
-        args: "validate",
-        input: "{\"id\": 1}\n{\"id\": 2}\n",
-        output: "2 records, nothing wrong\n",
-    }];
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "a file that is sound",
+            args: "validate",
+            input: "{\"id\": 1}\n{\"id\": 2}\n",
+            output: "2 records, nothing wrong\n",
+        },
+        Example {
+            about: "records that do not fit a schema, and one that is no JSON; reading goes on",
+            args: "validate --from jsonl --schema 'id: int64'",
+            input: "{\"id\": 1}\n{\"id\": \"two\"}\n{\"id\": 3\n{\"id\": 4}\n",
+            output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 records, 2 bad and left out (23 bytes)\n",
+        },
+    ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let findings = Findings { schema: schema.clone(), allowed: options.max_errors.unwrap_or(0), ..Findings::default() };
