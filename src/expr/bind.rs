@@ -1,9 +1,9 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Call, as_node, dtype_named, fold, strict};
+use super::call::{Call, as_node, dtype_named, fold, strict_node};
 use super::eval::{Node, NodeKind};
 use super::functions;
-use super::item::{Item, ItemKind, describe};
+use super::item::{Item, ItemKind, describe, literal_of, negated};
 use super::problem::{Bind, Problem};
 use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Span, Unary};
 use crate::error::nearest;
@@ -79,21 +79,15 @@ impl Binder<'_> {
     /// As [`Binder::bind`].
     pub fn tensor(&self, expr: &Expr) -> Bind<Node> {
         let item = self.bind(expr)?;
-        as_node(&item, None).map_err(|e| e.or_at(expr.span.clone()))
+        as_node(&item, None)
     }
 
     fn kind(&self, expr: &Expr) -> Bind<ItemKind> {
+        if let Some(literal) = literal_of(expr, &|e| self.bind(e))? {
+            return Ok(literal);
+        }
         Ok(match &expr.kind {
-            ExprKind::None => ItemKind::Literal(Literal::None),
-            ExprKind::Bool(b) => ItemKind::Literal(Literal::Bool(*b)),
-            ExprKind::Int(n) => ItemKind::Literal(Literal::Int(*n)),
-            ExprKind::Float(x) => ItemKind::Literal(Literal::Float(*x)),
-            ExprKind::Str(s) => ItemKind::Literal(Literal::String(s.clone())),
-            ExprKind::Bytes(b) => ItemKind::Literal(Literal::Bytes(b.clone())),
             ExprKind::Ellipsis => ItemKind::Ellipsis,
-            ExprKind::List(items) => ItemKind::List(self.all(items)?),
-            ExprKind::Tuple(items) => ItemKind::Tuple(self.all(items)?),
-            ExprKind::Dict(items) => ItemKind::Dict(items.iter().map(|(k, v)| Ok((self.bind(k)?, self.bind(v)?))).collect::<Bind<_>>()?),
             ExprKind::Slice { start, stop, step } => {
                 let part = |e: &Option<Box<Expr>>| e.as_ref().map(|e| self.bind(e)).transpose();
                 ItemKind::Slice(Box::new([part(start)?, part(stop)?, part(step)?]))
@@ -111,6 +105,7 @@ impl Binder<'_> {
             ExprKind::Compare(first, rest) => self.compare(expr, first, rest)?,
             ExprKind::And(left, right) => self.logic(expr, true, left, right)?,
             ExprKind::Or(left, right) => self.logic(expr, false, left, right)?,
+            _ => return Err(Problem::new("internal: a literal that is none")),
         })
     }
 
@@ -297,9 +292,10 @@ impl Binder<'_> {
 
     fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> Bind<ItemKind> {
         let item = self.bind(operand)?;
+        if let (Unary::Minus, Some(negated)) = (op, negated(&item.kind)) {
+            return Ok(negated);
+        }
         match (op, &item.kind) {
-            (Unary::Minus, ItemKind::Literal(Literal::Int(n))) => Ok(ItemKind::Literal(Literal::Int(-n))),
-            (Unary::Minus, ItemKind::Literal(Literal::Float(x))) => Ok(ItemKind::Literal(Literal::Float(-x))),
             (Unary::Plus, ItemKind::Literal(Literal::Int(_) | Literal::Float(_))) => Ok(item.kind),
             (Unary::Not, ItemKind::Literal(Literal::Bool(b))) => Ok(ItemKind::Literal(Literal::Bool(!b))),
             (Unary::Not, ItemKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
@@ -353,7 +349,7 @@ impl Binder<'_> {
         let word = if and { "and" } else { "or" };
         let mut nodes = Vec::with_capacity(2);
         for item in [&a, &b] {
-            let node = strict(as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?)?;
+            let node = strict_node(item)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
                 return Err(Problem::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
                     .help("compare: x != 0"));

@@ -2,7 +2,8 @@
 //! functions and subscripts understand (a literal, a list, a dtype, a slice).
 
 use super::eval::{CallNode, Node, NodeKind};
-use super::syntax::Span;
+use super::problem::Bind;
+use super::syntax::{Expr, ExprKind, Span};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -99,6 +100,35 @@ impl Item {
             ItemKind::Tensor(node) => Some(node),
             _ => None,
         }
+    }
+}
+
+/// What the syntax of a literal stands for; `inner` says it of the items of a list, a tuple or a dict. `None`: it is no literal.
+///
+/// # Errors
+/// As `inner`.
+pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> Bind<Item>) -> Bind<Option<ItemKind>> {
+    let all = |items: &[Expr]| items.iter().map(inner).collect::<Bind<Vec<_>>>();
+    Ok(Some(match &expr.kind {
+        ExprKind::None => ItemKind::Literal(Literal::None),
+        ExprKind::Bool(b) => ItemKind::Literal(Literal::Bool(*b)),
+        ExprKind::Int(n) => ItemKind::Literal(Literal::Int(*n)),
+        ExprKind::Float(x) => ItemKind::Literal(Literal::Float(*x)),
+        ExprKind::Str(s) => ItemKind::Literal(Literal::String(s.clone())),
+        ExprKind::Bytes(b) => ItemKind::Literal(Literal::Bytes(b.clone())),
+        ExprKind::List(items) => ItemKind::List(all(items)?),
+        ExprKind::Tuple(items) => ItemKind::Tuple(all(items)?),
+        ExprKind::Dict(items) => ItemKind::Dict(items.iter().map(|(k, v)| Ok((inner(k)?, inner(v)?))).collect::<Bind<_>>()?),
+        _ => return Ok(None),
+    }))
+}
+
+/// The number with the other sign, where it is a literal.
+pub fn negated(item: &ItemKind) -> Option<ItemKind> {
+    match item {
+        ItemKind::Literal(Literal::Int(n)) => Some(ItemKind::Literal(Literal::Int(-n))),
+        ItemKind::Literal(Literal::Float(x)) => Some(ItemKind::Literal(Literal::Float(-x))),
+        _ => None,
     }
 }
 

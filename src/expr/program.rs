@@ -172,7 +172,7 @@ impl Binding {
 
     /// A value in a slot of its own.
     fn value(&mut self, item: &Item) -> Bind<(usize, Type)> {
-        let node = as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?;
+        let node = as_node(item, None)?;
         let slot = self.new_slot();
         let mut ty = node.ty.clone();
         if !ty.is_sparse() {

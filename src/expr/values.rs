@@ -1,7 +1,7 @@
 //! Values from the command line: `--arg NAME=VALUE`, and arrays of `--with NAME=FILE`.
 
 use super::constant::leaf;
-use super::item::{Item, ItemKind, constant};
+use super::item::{Item, ItemKind, constant, literal_of, negated};
 use super::problem::{Bind, Problem};
 use super::syntax::{Expr, ExprKind, Unary, parse_expression};
 use crate::error::{Error, Result};
@@ -46,23 +46,11 @@ fn argument(text: &str) -> Item {
 }
 
 fn literal(expr: &Expr) -> Option<ItemKind> {
-    let item = |e: &Expr| literal(e).map(|kind| Item { kind, span: 0..0 });
-    Some(match &expr.kind {
-        ExprKind::None => ItemKind::Literal(Literal::None),
-        ExprKind::Bool(b) => ItemKind::Literal(Literal::Bool(*b)),
-        ExprKind::Int(n) => ItemKind::Literal(Literal::Int(*n)),
-        ExprKind::Float(x) => ItemKind::Literal(Literal::Float(*x)),
-        ExprKind::Str(s) => ItemKind::Literal(Literal::String(s.clone())),
-        ExprKind::Bytes(b) => ItemKind::Literal(Literal::Bytes(b.clone())),
-        ExprKind::List(items) => ItemKind::List(items.iter().map(item).collect::<Option<_>>()?),
-        ExprKind::Tuple(items) => ItemKind::Tuple(items.iter().map(item).collect::<Option<_>>()?),
-        ExprKind::Unary(Unary::Minus, inner) => match literal(inner)? {
-            ItemKind::Literal(Literal::Int(n)) => ItemKind::Literal(Literal::Int(-n)),
-            ItemKind::Literal(Literal::Float(x)) => ItemKind::Literal(Literal::Float(-x)),
-            _ => return None,
-        },
-        _ => return None,
-    })
+    if let ExprKind::Unary(Unary::Minus, inner) = &expr.kind {
+        return negated(&literal(inner)?);
+    }
+    let inner = |e: &Expr| literal(e).map(|kind| Item { kind, span: 0..0 }).ok_or_else(|| Problem::new("no literal"));
+    literal_of(expr, &inner).ok().flatten()
 }
 
 fn npy_file(path: &str) -> Result<(Type, Tensor)> {

@@ -1,18 +1,19 @@
-//! Tensors from values and partitions, and from nothing.
+//! Tensors from literals and sizes.
 //!
-//! Source of the meaning: `tf.ragged.constant`, `tf.RaggedTensor.from_*`, `tf.ragged.range`. Partitions
-//! are always checked, `validate=False` or not.
+//! Source of the meaning: `tf.ragged.constant`, `tf.constant`, `tf.ragged.range`, `tf.fill`, `tf.one_hot`.
 
+use super::apply::{unary, with_dtype};
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Call, Function, positive_axis, static_int, static_ints, strict_node};
 use crate::expr::constant;
-use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::cast::{cast, i64s, native};
-use crate::expr::kernels::level::{check_count, from_lengths};
+use crate::expr::eval::Node;
+use crate::expr::item::{self, Item, ItemKind};
+use crate::expr::kernels::cast::{Convert, cast, i64s, native};
+use crate::expr::kernels::level::{check_count, from_lengths, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::problem::{Bind, Problem};
 use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
@@ -33,71 +34,8 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let literal = literal_of(c)?;
             let (ty, tensor) = constant::plain(&literal, c.dtype(1)?.as_ref())?;
-            Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, c.span.clone())))
+            Ok(ItemKind::Tensor(item::constant(tensor, ty, c.span.clone())))
         }
-    ),
-    function!(
-        ["RaggedTensor.from_row_splits"],
-        "values, row_splits, validate=True",
-        "Rows that start and end at these offsets.",
-        [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
-        |c| compose(c, Encoding::RowSplits)
-    ),
-    function!(
-        ["RaggedTensor.from_row_lengths"],
-        "values, row_lengths, validate=True",
-        "Rows of these lengths.",
-        [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowLengths)
-    ),
-    function!(
-        ["RaggedTensor.from_row_starts"],
-        "values, row_starts, validate=True",
-        "Rows that start at these offsets.",
-        [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowStarts)
-    ),
-    function!(
-        ["RaggedTensor.from_row_limits"],
-        "values, row_limits, validate=True",
-        "Rows that end at these offsets.",
-        [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowLimits)
-    ),
-    function!(
-        ["RaggedTensor.from_value_rowids"],
-        "values, value_rowids, nrows=None, validate=True",
-        "Rows by the number of the row of each value.",
-        [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::ValueRowids)
-    ),
-    function!(
-        ["RaggedTensor.from_uniform_row_length"],
-        "values, uniform_row_length, nrows=None, validate=True",
-        "Rows of one length.",
-        [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
-        |c| compose(c, Encoding::Uniform)
-    ),
-    function!(
-        ["RaggedTensor.from_nested_row_splits"],
-        "flat_values, nested_row_splits, validate=True",
-        "Several partitions, the outermost first.",
-        [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::RowSplits)
-    ),
-    function!(
-        ["RaggedTensor.from_nested_row_lengths"],
-        "flat_values, nested_row_lengths, validate=True",
-        "Several partitions, the outermost first.",
-        [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::RowLengths)
-    ),
-    function!(
-        ["RaggedTensor.from_nested_value_rowids"],
-        "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
-        "Several partitions, the outermost first.",
-        [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::ValueRowids)
     ),
     function!(
         ["ragged.range"],
@@ -115,11 +53,28 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(["fill"], "dims, value", "A tensor of one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.item(1)?.clone();
-        let node = crate::expr::call::strict(crate::expr::call::as_node(&value, None)?)?;
+        let node = strict_node(&value)?;
         filled(c, node)
     }),
     function!(["zeros"], "shape, dtype=float32", "Zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),
     function!(["ones"], "shape, dtype=float32", "Ones.", [("ones([2], int32)", "[1, 1]")], |c| constant_filled(c, 1)),
+    function!(
+        ["zeros_like"],
+        "input|x, dtype=None",
+        "Zeros (or empty strings) in the same shape.",
+        [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")],
+        |c| like(c, false)
+    ),
+    function!(["ones_like"], "input|x, dtype=None", "Ones in the same shape.", [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")], |c| like(
+        c, true
+    )),
+    function!(
+        ["one_hot"],
+        "indices, depth, on_value=None, off_value=None, axis=None, dtype=None",
+        "A vector with a one at each index.",
+        [("one_hot([1, 0], 3, dtype=int32)", "[[0, 1, 0], [1, 0, 0]]")],
+        one_hot
+    ),
 ];
 
 fn literal_of(call: &Call) -> Bind<Literal> {
@@ -146,174 +101,7 @@ fn ragged_constant(call: &mut Call) -> Bind<ItemKind> {
     };
     let dtype = call.dtype(1)?;
     let (ty, tensor) = constant::ragged(&literal, dtype.as_ref(), call.optional_int(2)?, inner.as_deref())?;
-    Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, call.span.clone())))
-}
-
-/// How a partition is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    RowSplits,
-    RowLengths,
-    RowStarts,
-    RowLimits,
-    ValueRowids,
-    Uniform,
-}
-
-impl Encoding {
-    /// The partition of `nvals` values that the numbers of one record say.
-    ///
-    /// # Errors
-    /// They are no partition of so many values.
-    pub fn partition(self, numbers: &[i64], nvals: usize, nrows: Option<i64>) -> Result<RowPartition> {
-        let nrows = nrows.map(|n| usize::try_from(n).map_err(|_| Error::data(format!("nrows is {n}")))).transpose()?;
-        let partition = match self {
-            Encoding::RowSplits => RowPartition::from_row_splits(numbers.to_vec())?,
-            Encoding::RowLengths => RowPartition::from_row_lengths(numbers.iter().copied())?,
-            Encoding::RowStarts => RowPartition::from_row_starts(numbers, nvals)?,
-            Encoding::RowLimits => RowPartition::from_row_limits(numbers, nvals)?,
-            Encoding::ValueRowids => RowPartition::from_value_rowids(numbers, nrows)?,
-            Encoding::Uniform => {
-                let length = numbers.first().copied().unwrap_or(0);
-                let length =
-                    usize::try_from(length).map_err(|_| Error::data(format!("uniform_row_length is {length}; it can't be negative")))?;
-                let rows = nrows.unwrap_or(nvals.checked_div(length).unwrap_or(0));
-                RowPartition::uniform(length, rows)?
-            }
-        };
-        if partition.nvals() != nvals {
-            return Err(Error::data(format!("the partition ends at {}, but there are {nvals} values", partition.nvals())));
-        }
-        Ok(partition)
-    }
-}
-
-/// One more axis in front: the rows that the encoding cuts axis 0 into.
-fn compose(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
-    compose_from(call, encoding, 1, 2)
-}
-
-/// `partition_outer_dimension`: by the one encoding that is given.
-pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
-    const ENCODINGS: [(usize, Encoding); 6] = [
-        (1, Encoding::RowSplits),
-        (2, Encoding::RowLengths),
-        (3, Encoding::RowStarts),
-        (4, Encoding::RowLimits),
-        (5, Encoding::ValueRowids),
-        (7, Encoding::Uniform),
-    ];
-    let mut given = ENCODINGS.iter().filter(|(i, _)| call.given(*i).is_some());
-    match (given.next(), given.next()) {
-        (Some((i, encoding)), None) => {
-            let (i, encoding) = (*i, *encoding);
-            compose_from(call, encoding, i, 6)
-        }
-        (None, _) => Err(call.problem("give the rows: row_lengths=, row_splits=, ...")),
-        _ => Err(call.problem("give the rows in one encoding")),
-    }
-}
-
-fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> Bind<ItemKind> {
-    let values = call.any(0)?;
-    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
-    check_vector(&numbers, encoding)?;
-    let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
-    let static_nrows = if with_nrows { crate::expr::call::static_int(call.item(nrows_at)?) } else { None };
-    let static_length = if encoding == Encoding::Uniform { crate::expr::call::static_int(call.item(at)?) } else { None };
-    let nrows = if with_nrows { Some(call.scalar_integer(nrows_at)?) } else { None };
-    let mut ty = composed(&values, &numbers, encoding, call)?;
-    if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
-        ty.dims[0] = Dim::known(n);
-    }
-    if let Some(length) = static_length {
-        let length = u64::try_from(length).map_err(|_| call.problem(format!("uniform_row_length is {length}; it can't be negative")))?;
-        ty.dims[1] = Dim::known(length);
-        if let (Size::Known(n), None) = (values.ty.dims[0].size, static_nrows)
-            && length > 0
-        {
-            ty.dims[0] = Dim::known(n / length);
-        }
-    } else if encoding == Encoding::Uniform {
-        ty.dims[1] = Dim::UNIFORM;
-    }
-    call.one(ty, move |args| cut(&*values.of(args)?, args, &numbers, nrows.as_ref(), encoding))
-}
-
-fn check_vector(numbers: &Arg, encoding: Encoding) -> Bind<()> {
-    if encoding != Encoding::Uniform && numbers.rank() != 1 {
-        return Err(Problem::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
-    }
-    Ok(())
-}
-
-fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Bind<Type> {
-    if values.rank() == 0 {
-        return Err(Problem::at(values.span.clone(), format!("{} needs values with an axis; this is a scalar", call.name)));
-    }
-    let rows = match (encoding, numbers.ty.dims.first().map(|d| d.size)) {
-        (Encoding::RowSplits, Some(Size::Known(n))) => Dim::known(n.saturating_sub(1)),
-        (Encoding::RowLengths | Encoding::RowStarts | Encoding::RowLimits, Some(Size::Known(n))) => Dim::known(n),
-        _ => Dim::UNIFORM,
-    };
-    let mut ty = values.ty.clone();
-    ty.dims.splice(0..1, [rows, Dim::RAGGED]);
-    Ok(ty)
-}
-
-fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Arg>, encoding: Encoding) -> Result<Tensor> {
-    let list = values.as_list()?;
-    let (outer, below) = (list.partition(), list.values());
-    let numbers = numbers.of(args)?;
-    let (owners, numbers) = match &*numbers {
-        Tensor::List(n) => (n.partition().clone(), n.values().as_leaf()?.clone()),
-        other => (RowPartition::uniform(1, other.nrows())?, other.as_leaf()?.clone()),
-    };
-    let numbers = i64s(&numbers)?;
-    let nrows_tensor = nrows.map(|a| a.of(args)).transpose()?;
-    let nrows = nrows_tensor.as_ref().map(|t| t.as_leaf().and_then(i64s)).transpose()?;
-    let mut lengths = Vec::with_capacity(numbers.len());
-    let mut rows = Vec::with_capacity(outer.nrows());
-    for record in 0..outer.nrows() {
-        let own = &numbers[owners.range(record)];
-        let partition = encoding.partition(own, outer.row_length(record), nrows.map(|n| n[record])).map_err(|e| e.at_row(record))?;
-        rows.push(partition.nrows());
-        lengths.extend(partition.row_lengths());
-    }
-    let inner = match (encoding, lengths.first()) {
-        (Encoding::Uniform, Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, lengths.len())?,
-        _ => from_lengths(lengths)?,
-    };
-    Tensor::list(from_lengths(rows)?, Tensor::list(inner, below.clone(), None)?, None)
-}
-
-fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
-    let mut values = call.any(0)?;
-    let first = values.clone();
-    let partitions: Vec<Item> = call.list(1)?;
-    let nrows: Option<Vec<Item>> = if encoding == Encoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
-    if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
-        return Err(call.problem(format!("{} partitions need as many nrows", partitions.len())));
-    }
-    let mut steps = Vec::new();
-    for (i, item) in partitions.iter().enumerate().rev() {
-        let numbers = call.integers_of(item)?;
-        check_vector(&numbers, encoding)?;
-        let rows = match &nrows {
-            Some(all) => Some(call.integers_of(&all[i])?),
-            None => None,
-        };
-        values.ty = composed(&values, &numbers, encoding, call)?;
-        if let Some(n) = nrows.as_ref().and_then(|all| crate::expr::call::static_int(&all[i])).and_then(|n| u64::try_from(n).ok()) {
-            values.ty.dims[0] = Dim::known(n);
-        }
-        steps.push((numbers, rows));
-    }
-    call.one(values.ty, move |args| {
-        steps
-            .iter()
-            .try_fold(first.of(args)?.into_owned(), |tensor, (numbers, nrows)| cut(&tensor, args, numbers, nrows.as_ref(), encoding))
-    })
+    Ok(ItemKind::Tensor(item::constant(tensor, ty, call.span.clone())))
 }
 
 /// `ragged.range`, and `range` of scalars.
@@ -356,7 +144,7 @@ fn ranges(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
     })
 }
 
-fn rows_of_numbers<T: Number>(
+fn rows_of_numbers<T: Convert + Number>(
     columns: &[(Option<&RowPartition>, &ArrayRef)],
     nrecords: usize,
     ragged: bool,
@@ -403,9 +191,9 @@ fn rows_of_numbers<T: Number>(
     if ragged { Tensor::list(from_lengths(rows)?, inner, None) } else { Ok(inner) }
 }
 
-fn exact<T: Number>(v: T::Native) -> i128 {
-    // Through text of the number: every integer dtype fits.
-    format!("{v:?}").parse().unwrap_or(0)
+fn exact<T: Convert + Number>(v: T::Native) -> i128 {
+    let bits = T::bits64(v);
+    if T::LOWEST == T::ZERO { i128::from(bits as u64) } else { i128::from(bits) }
 }
 
 fn constant_filled(call: &mut Call, value: i128) -> Bind<ItemKind> {
@@ -416,15 +204,15 @@ fn constant_filled(call: &mut Call, value: i128) -> Bind<ItemKind> {
         _ => Literal::Int(value),
     };
     let (ty, tensor) = constant::plain(&literal, Some(&dtype))?;
-    filled(call, crate::expr::item::constant(tensor, ty, call.span.clone()))
+    filled(call, item::constant(tensor, ty, call.span.clone()))
 }
 
 /// A tensor of one value: sizes may differ from record to record.
-fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
+fn filled(call: &mut Call, value: Node) -> Bind<ItemKind> {
     let item = call.item(0)?.clone();
     let sizes: Vec<Item> = match item.elements() {
         Some(sizes) => sizes,
-        None => match crate::expr::call::static_ints(&item) {
+        None => match static_ints(&item) {
             Some(sizes) => {
                 sizes.into_iter().map(|n| Item { kind: ItemKind::Literal(Literal::Int(n.into())), span: item.span.clone() }).collect()
             }
@@ -437,7 +225,7 @@ fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
     }
     let (mut dims, mut args) = (Vec::new(), Vec::new());
     for size in &sizes {
-        let known = crate::expr::call::static_int(size);
+        let known = static_int(size);
         if known.is_some_and(|n| n < 0) {
             return Err(Problem::at(size.span.clone(), "a size can't be negative"));
         }
@@ -475,6 +263,69 @@ fn filled(call: &mut Call, value: crate::expr::eval::Node) -> Bind<ItemKind> {
             owners = next;
         }
         let below = value.of(a)?.gather(&owners)?;
-        crate::expr::kernels::level::wrap(partitions.into_iter(), below)
+        wrap(partitions.into_iter(), below)
+    })
+}
+
+fn like(call: &mut Call, ones: bool) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let dtype = call.dtype(1)?.unwrap_or(x.dtype()?.clone());
+    let literal = match (&dtype, ones) {
+        (DType::Bool, _) => Literal::Bool(ones),
+        (DType::String | DType::Bytes, true) => return Err(call.problem("there is no one among strings")),
+        (_, true) => Literal::Int(1),
+        (_, false) => constant::zero(&dtype)?,
+    };
+    let one = constant::leaf(&[&literal], &dtype)?;
+    unary(call, x, dtype, move |a| take(&one, &vec![0; a.len()]))
+}
+
+fn one_hot(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.integers(0)?;
+    let depth = call.int(1)?;
+    let depth = usize::try_from(depth).map_err(|_| call.problem(format!("the depth {depth} is negative")))?;
+    let axis = call.optional_int(4)?.unwrap_or(-1);
+    if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
+        return Err(call.problem("one_hot puts the new axis last"));
+    }
+    let item = |i: usize, default: i128, call: &Call| {
+        call.given(i).cloned().unwrap_or(Item { kind: ItemKind::Literal(Literal::Int(default)), span: call.span.clone() })
+    };
+    let (on, off) = (item(2, 1, call), item(3, 0, call));
+    let dtype = call.dtype(5)?.or_else(|| [&on, &off].iter().find_map(|i| i.node().and_then(|n| n.ty.dtype().cloned())));
+    let dtype = match dtype {
+        Some(dtype) => dtype,
+        None if call.given(2).is_some() || call.given(3).is_some() => {
+            constant::own_dtype(&[on.literal(), off.literal()].into_iter().flatten().collect::<Vec<_>>())?
+        }
+        None => DType::Float32,
+    };
+    let values = [&on, &off]
+        .iter()
+        .map(|i| {
+            let literal = i.literal().ok_or_else(|| Problem::at(i.span.clone(), "expected a literal"))?;
+            let literal = match (&dtype, &literal) {
+                (DType::Bool, Literal::Int(n)) => Literal::Bool(*n != 0),
+                _ => literal,
+            };
+            constant::leaf(&[&literal], &dtype).map_err(|e| e.or_at(i.span.clone()))
+        })
+        .collect::<Bind<Vec<_>>>()?;
+    let both = crate::tensor::concat::concat_leaves(&values.iter().collect::<Vec<_>>())?;
+    let mut ty = with_dtype(&x.ty, dtype);
+    ty.dims.push(Dim::known(depth as u64));
+    call.one(ty, move |args| {
+        x.of(args)?.map_below(x.rank(), &mut |t| {
+            let indices = i64s(t.as_leaf()?)?;
+            check_count(indices.len().checked_mul(depth), 0)?;
+            let mut places = vec![1usize; indices.len() * depth];
+            for (i, index) in indices.iter().enumerate() {
+                if let Some(k) = usize::try_from(*index).ok().filter(|k| *k < depth) {
+                    places[i * depth + k] = 0;
+                }
+            }
+            let values = Tensor::Leaf(take(&both, &places)?);
+            Tensor::list(RowPartition::uniform(depth, indices.len())?, values, None)
+        })
     })
 }

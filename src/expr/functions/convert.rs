@@ -8,13 +8,14 @@ use crate::expr::call::{Arg, Call, Function};
 use crate::expr::constant::zero;
 use crate::expr::eval::Args;
 use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::broadcast;
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::{check_count, from_lengths, merged, wrap};
+use crate::expr::kernels::level::{check_count, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::problem::{Bind, Problem};
-use crate::expr::types::last_ragged;
+use crate::expr::types::{self, last_ragged};
 use crate::schema::{DType, Dim, Size, Type};
-use crate::tensor::{RowPartition, Sparse, Tensor};
+use crate::tensor::{Sparse, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -73,31 +74,16 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     let last = last_ragged(&x.ty.dims).unwrap_or_else(|| rank.saturating_sub(1));
     let default = if call.given(1).is_some() { call.tensor_of(1, &dtype)? } else { zero_of(call, &dtype)? };
     let inner = &x.ty.dims[(last + 1).min(rank)..];
-    if default.rank() > inner.len() {
+    let fits = |(d, i): (&Dim, &Dim)| match (d.size, i.size) {
+        (Size::Known(a), Size::Known(b)) => a == b || a == 1,
+        _ => true,
+    };
+    let offset = inner.len().checked_sub(default.rank());
+    if offset.is_none_or(|offset| !default.ty.dims.iter().zip(&inner[offset..]).all(fits)) {
         return Err(Problem::at(
             default.span.clone(),
-            format!(
-                "the default of shape {} does not fit into values of shape {}",
-                crate::expr::types::shape(&default.ty.dims),
-                crate::expr::types::shape(inner)
-            ),
+            format!("the default of shape {} does not fit into values of shape {}", types::shape(&default.ty.dims), types::shape(inner)),
         ));
-    }
-    let offset = inner.len() - default.rank();
-    for (d, i) in default.ty.dims.iter().zip(&inner[offset..]) {
-        if let (Size::Known(a), Size::Known(b)) = (d.size, i.size)
-            && a != b
-            && a != 1
-        {
-            return Err(Problem::at(
-                default.span.clone(),
-                format!(
-                    "the default of shape {} does not fit into values of shape {}",
-                    crate::expr::types::shape(&default.ty.dims),
-                    crate::expr::types::shape(inner)
-                ),
-            ));
-        }
     }
     let mut dims = Vec::with_capacity(rank);
     for (axis, (dim, wanted)) in x.ty.dims.iter().zip(&shape).enumerate() {
@@ -140,20 +126,11 @@ fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
         return Ok(tensor);
     }
-    let frame = inner
-        .iter()
-        .try_fold(args.nrows, |rows, d| if let Size::Known(n) = d.size { rows.checked_mul(usize::try_from(n).ok()?) } else { Some(rows) })
-        .ok_or_else(|| Error::data("too many values"))?;
-    let mut shape = Tensor::Leaf(crate::expr::kernels::segment::ones(frame));
-    let mut rows = frame;
-    for dim in inner.iter().rev() {
-        let Size::Known(n) = dim.size else { return Err(Error::data("internal: an inner axis of open size")) };
-        rows = if n == 0 { 0 } else { rows / n as usize };
-        shape = Tensor::list(RowPartition::uniform(n as usize, rows)?, shape, None)?;
-    }
-    let aligned = crate::expr::kernels::broadcast::align(&[(&shape, inner), (&tensor, &default.ty.dims)])?;
-    let flat = aligned.flat(1, &tensor, default.rank())?;
-    aligned.wrap(flat)
+    let size = |d: &Dim| match d.size {
+        Size::Known(n) => Ok(n as usize),
+        _ => Err(Error::data("internal: an inner axis of open size")),
+    };
+    broadcast::to_shape(&tensor, &default.ty.dims, &inner.iter().map(size).collect::<Result<Vec<_>>>()?, args.nrows)
 }
 
 /// Fills the first `levels` axes up to `sizes[axis][record]`, and cuts what is beyond; `default` has a row per record.
@@ -174,10 +151,7 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
             next.extend((0..size).map(|i| (*record, if i < range.len() { range.start + i } else { NOTHING })));
             lengths.push(size);
         }
-        out.push(match dims[axis].size {
-            Size::Known(n) => RowPartition::uniform(n as usize, lengths.len())?,
-            _ => from_lengths(lengths)?,
-        });
+        out.push(partition_of(&dims[axis], lengths)?);
         places = next;
     }
     let nvals = below.nrows();
@@ -298,7 +272,8 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
 /// NaN is no padding: it equals nothing.
 fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
     if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
-        use crate::expr::kernels::elementwise::{Compare, Operand, compare};
+        use crate::expr::kernels::elementwise::{Operand, compare};
+        use crate::expr::syntax::Compare;
         let (a, b) = (v.slice(i, 1), p.slice(record, 1));
         return compare(Compare::Equal, Operand { array: &a, scalar: false }, Operand { array: &b, scalar: false })
             .is_ok_and(|c| arrow_array::cast::AsArray::as_boolean(&c).value(0));

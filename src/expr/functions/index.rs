@@ -12,7 +12,7 @@
 
 use crate::error::{Error, Result};
 use crate::expr::bind::unknown_in;
-use crate::expr::call::{Arg, Call, Function, as_node, static_int, strict};
+use crate::expr::call::{Arg, Call, Function, positive_axis, static_int, strict, strict_node};
 use crate::expr::eval::{Args, Node};
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::{cast, i64s};
@@ -59,7 +59,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
     {
         return element(of, &items, keys);
     }
-    let node = strict(as_node(of, None).map_err(|e| e.or_at(of.span.clone()))?)?;
+    let node = strict_node(of)?;
     if node.ty.is_sparse() {
         return Err(
             Problem::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
@@ -193,7 +193,7 @@ fn element(of: &Item, items: &[Item], keys: &[Item]) -> Bind<ItemKind> {
         return Ok(ItemKind::List(chosen));
     }
     let index = static_int(key).ok_or_else(|| Problem::at(key.span.clone(), format!("expected an integer, found {}", key.describe())))?;
-    crate::expr::call::positive_axis(index, items.len())
+    positive_axis(index, items.len())
         .and_then(|i| items.get(i))
         .map(|item| item.kind.clone())
         .ok_or_else(|| Problem::at(key.span.clone(), format!("index {index} is out of range of {} items", items.len())))
@@ -336,7 +336,7 @@ impl Step {
 ///
 /// # Errors
 /// As `stack`.
-pub fn pack_items(whole: &Item, items: &[Item], _dtype: Option<&DType>) -> Bind<Node> {
+pub fn pack_items(whole: &Item, items: &[Item]) -> Bind<Node> {
     let Some(stack) = super::find("stack") else {
         return Err(Problem::at(whole.span.clone(), "expected a tensor, found a list of tensors"));
     };

@@ -3,10 +3,11 @@
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
 use super::apply::{binary, unary};
-use crate::expr::call::{Call, Function};
+use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::elementwise::{self as kernel, Binary, Compare, Float, Logic, Test, Unary};
+use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Test, Unary};
 use crate::expr::problem::{Bind, Problem};
+use crate::expr::syntax::Compare;
 use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -146,8 +147,22 @@ pub static FUNCTIONS: &[Function] = &[
             unary(c, x, DType::Bool, |a| kernel::unary(Unary::Invert, a))
         }
     ),
+    function!(
+        ["cast", "dtypes.cast"],
+        "x, dtype",
+        "Another dtype: floats are cut towards zero, integers wrap, what is not 0 is true.",
+        [("cast([1.9, -1.9], int32)", "[1, -1]")],
+        |c| {
+            let node = strict_node(c.item(0)?)?;
+            let dtype = c.dtype(1)?.ok_or_else(|| c.problem("cast needs a dtype"))?;
+            if node.ty.dtype().is_none() || node.ty.is_sparse() {
+                return Err(Problem::at(node.span.clone(), "cast works on ragged and dense tensors"));
+            }
+            Ok(ItemKind::Tensor(cast_node(node, &dtype, c.text())?))
+        }
+    ),
     function!(["identity"], "x|input", "The tensor itself; `+x`.", [("+[1, 2]", "[1, 2]")], |c| {
-        let node = crate::expr::call::as_node(c.item(0)?, None)?;
+        let node = as_node(c.item(0)?, None)?;
         Ok(ItemKind::Tensor(node))
     }),
     function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {

@@ -12,13 +12,19 @@ macro_rules! function {
 }
 
 mod apply;
-mod array;
+mod axes;
 mod construct;
 mod convert;
+mod cross;
 mod decompose;
 mod index;
+mod join;
+mod lines;
 mod math;
+mod matrix;
+mod partitions;
 mod reduce;
+mod repeat;
 mod segments;
 mod select;
 mod sort;
@@ -35,12 +41,18 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Arithmetic", functions: math::FUNCTIONS },
     Family { title: "Reductions", functions: reduce::FUNCTIONS },
     Family { title: "Construction", functions: construct::FUNCTIONS },
+    Family { title: "Ragged tensors from partitions", functions: partitions::FUNCTIONS },
     Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
     Family { title: "Dense and sparse", functions: convert::FUNCTIONS },
-    Family { title: "Joining, cutting and reshaping", functions: array::FUNCTIONS },
+    Family { title: "Joining and cutting", functions: join::FUNCTIONS },
+    Family { title: "Axes", functions: axes::FUNCTIONS },
+    Family { title: "Repetition", functions: repeat::FUNCTIONS },
+    Family { title: "Matrices", functions: matrix::FUNCTIONS },
     Family { title: "Selection", functions: select::FUNCTIONS },
     Family { title: "Order and counts", functions: sort::FUNCTIONS },
+    Family { title: "Along an axis", functions: lines::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
+    Family { title: "Combinations", functions: cross::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
 ];
 

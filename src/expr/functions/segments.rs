@@ -1,21 +1,21 @@
-//! Reductions over segments, partitions as segment ids, crosses.
+//! Reductions over segments, partitions as segment ids.
 //!
 //! Source of the meaning: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
-//! `tf.ragged.row_splits_to_segment_ids`, `tf.ragged.cross`.
+//! `tf.ragged.row_splits_to_segment_ids`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, as_node, static_int};
 use crate::expr::item::ItemKind;
-use crate::expr::kernels::cast::{cast, i64s};
+use crate::expr::kernels::cast::{cast, dtype_of, i64s};
 use crate::expr::kernels::elementwise;
-use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, wrap};
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{ArrayRef, Int64Array};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -110,13 +110,6 @@ pub static FUNCTIONS: &[Function] = &[
         [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")],
         to_row_splits
     ),
-    function!(
-        ["ragged.cross"],
-        "inputs",
-        "Every combination of the values of the inputs' rows, joined with _X_.",
-        [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")],
-        cross
-    ),
 ];
 
 #[derive(Clone, Copy)]
@@ -161,7 +154,7 @@ fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
 
 fn unsorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
     let (x, ids) = operands(call, op)?;
-    let known = crate::expr::call::static_int(call.item(2)?);
+    let known = static_int(call.item(2)?);
     let count = call.scalar_integer(2)?;
     let inner = slice_dims(&x, ids.rank());
     let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
@@ -254,7 +247,7 @@ fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], co
                 if let Op::Zeroed(_) = op {
                     let empty: ArrayRef =
                         Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
-                    let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &crate::expr::kernels::cast::dtype_of(array)?)?;
+                    let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &dtype_of(array)?)?;
                     let chosen = elementwise::choose(
                         &empty,
                         elementwise::Operand { array: &zero, scalar: true },
@@ -271,7 +264,7 @@ fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], co
 }
 
 fn to_segment_ids(call: &mut Call) -> Bind<ItemKind> {
-    let own = crate::expr::call::as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let own = as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
     let splits = call.integers(0)?;
     if splits.rank() != 1 {
         return Err(Problem::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
@@ -296,12 +289,12 @@ fn to_segment_ids(call: &mut Call) -> Bind<ItemKind> {
 }
 
 fn to_row_splits(call: &mut Call) -> Bind<ItemKind> {
-    let own = crate::expr::call::as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let own = as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
     let ids = call.integers(0)?;
     if ids.rank() != 1 {
         return Err(Problem::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));
     }
-    let known = call.given(1).and_then(crate::expr::call::static_int);
+    let known = call.given(1).and_then(static_int);
     let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };
     let dtype = call.dtype(2)?.unwrap_or(own);
     let dim = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, |n| Dim::known(n.saturating_add(1)));
@@ -336,75 +329,4 @@ fn to_row_splits(call: &mut Call) -> Bind<ItemKind> {
         let flat: ArrayRef = Arc::new(Int64Array::from(out));
         Tensor::list(from_lengths(lengths)?, Tensor::Leaf(cast(&flat, &dtype)?), None)
     })
-}
-
-fn cross(call: &mut Call) -> Bind<ItemKind> {
-    let items = call.list(0)?;
-    if items.is_empty() {
-        return Err(call.problem("ragged.cross needs one input at least"));
-    }
-    let mut args = Vec::with_capacity(items.len());
-    for item in &items {
-        let node = crate::expr::call::strict(crate::expr::call::as_node(item, None)?)?;
-        let arg = call.push(node);
-        call.plain(&arg)?;
-        call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
-        if arg.rank() != 2 {
-            return Err(Problem::at(arg.span.clone(), format!("ragged.cross works on tensors of two axes; this is {}", arg.ty)));
-        }
-        args.push(arg);
-    }
-    let bytes = args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
-    let dtype = if bytes { DType::Bytes } else { DType::String };
-    let rows = args.iter().find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
-    let dims = vec![rows.map_or(Dim::UNIFORM, Dim::known), Dim::RAGGED];
-    call.one(Type::tensor(dtype.clone(), dims), move |a| {
-        let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
-        for other in &tensors[1..] {
-            check_same(&tensors[0], other, 1, "the inputs")?;
-        }
-        let columns = tensors
-            .iter()
-            .map(|t| {
-                let (partitions, below) = t.levels(2)?;
-                Ok((partitions[1], texts(below.as_leaf()?)?))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let outer = tensors[0].levels(1)?.0[0].clone();
-        let (mut values, mut offsets, mut lengths) = (Vec::new(), vec![0i64], Vec::new());
-        for row in 0..outer.nvals() {
-            let counts: Vec<usize> = columns.iter().map(|(p, _)| p.row_length(row)).collect();
-            let total = counts.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
-            let total = check_count(total.and_then(|t| t.checked_add(offsets.len())), 0)? - offsets.len();
-            for i in 0..total {
-                let mut rest = i;
-                let mut chosen = vec![0; counts.len()];
-                for (k, n) in counts.iter().enumerate().rev() {
-                    chosen[k] = rest % n;
-                    rest /= n;
-                }
-                for (k, (partition, texts)) in columns.iter().enumerate() {
-                    if k > 0 {
-                        values.extend_from_slice(b"_X_");
-                    }
-                    values.extend_from_slice(&texts[partition.start(row) + chosen[k]]);
-                }
-                offsets.push(values.len() as i64);
-            }
-            lengths.push(total);
-        }
-        let flat = Tensor::Leaf(elementwise::text_array(&dtype, offsets, values)?);
-        wrap([outer, from_lengths(lengths)?].into_iter(), flat)
-    })
-}
-
-/// Every value as text: integers in decimal.
-fn texts(array: &ArrayRef) -> Result<Vec<Vec<u8>>> {
-    if let Some(strings) = array.as_string_opt::<i64>() {
-        return Ok((0..strings.len()).map(|i| strings.value(i).as_bytes().to_vec()).collect());
-    }
-    if let Some(bytes) = array.as_binary_opt::<i64>() {
-        return Ok((0..bytes.len()).map(|i| bytes.value(i).to_vec()).collect());
-    }
-    Ok(i64s(&cast(array, &DType::Int64)?)?.iter().map(|n| n.to_string().into_bytes()).collect())
 }

@@ -5,11 +5,11 @@
 
 use super::apply::ternary;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, static_int};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::{Operand, choose};
-use crate::expr::kernels::level::{check_same, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
@@ -337,7 +337,7 @@ fn stack_dynamic_partitions(call: &mut Call) -> Bind<ItemKind> {
     if levels == 0 || levels > x.rank() {
         return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
-    let known = crate::expr::call::static_int(call.item(2)?);
+    let known = static_int(call.item(2)?);
     let n = call.scalar_integer(2)?;
     let mut ty = x.ty.clone();
     let rows = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known);
@@ -350,7 +350,7 @@ fn stack_dynamic_partitions(call: &mut Call) -> Bind<ItemKind> {
             .enumerate()
             .map(|(record, n)| {
                 let n = usize::try_from(*n).map_err(|_| Error::data(format!("num_partitions is {n}")).at_row(record))?;
-                total = crate::expr::kernels::level::check_count(total.checked_add(n), record)?;
+                total = check_count(total.checked_add(n), record)?;
                 Ok(n)
             })
             .collect::<Result<Vec<_>>>()?;

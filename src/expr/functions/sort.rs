@@ -1,22 +1,22 @@
 //! Order, rank and distribution of the values of rows.
 //!
-//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.math.top_k`, `tf.math.bincount`,
-//! `tf.nn.softmax`, `tf.math.cumsum`. Equal values keep their order.
+//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.math.top_k`, `tf.math.argmax`,
+//! `tf.math.bincount`. Equal values keep their order.
 
 use super::apply::with_dtype;
-use super::math::floats;
+use super::lines::axis_of;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Call, Function};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of};
+use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::problem::{Bind, Problem};
-use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -48,20 +48,6 @@ pub static FUNCTIONS: &[Function] = &[
         "How often each number occurs, or the sum of its weights.",
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
-    ),
-    function!(
-        ["nn.softmax"],
-        "logits|x, axis=-1",
-        "Exponentials of each row, scaled to a sum of 1.",
-        [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
-        softmax
-    ),
-    function!(
-        ["math.cumsum", "cumsum"],
-        "x, axis=0, exclusive=False, reverse=False",
-        "Running sums of each row.",
-        [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")],
-        cumsum
     ),
     function!(
         ["argmax", "math.argmax"],
@@ -101,40 +87,6 @@ fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering +
     })
 }
 
-/// The lines of values along an axis: starts, strides and lengths in the flat values.
-struct Lines {
-    lines: Vec<(usize, usize, usize)>,
-}
-
-impl Lines {
-    fn along(tensor: &Tensor, axis: usize, rank: usize) -> Result<Lines> {
-        let (_, below) = tensor.levels(axis)?;
-        let partition = below.as_list()?.partition();
-        let inner = merged(below, 1, rank - axis)?;
-        let mut lines = Vec::with_capacity(partition.nrows());
-        for row in 0..partition.nrows() {
-            let range = partition.range(row);
-            if range.is_empty() {
-                continue;
-            }
-            let width = inner.row_length(range.start);
-            for i in 0..width {
-                lines.push((inner.start(range.start) + i, width, range.len()));
-            }
-        }
-        Ok(Lines { lines })
-    }
-}
-
-fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> Bind<usize> {
-    let axis = call.optional_int(i)?.unwrap_or(default);
-    let axis = call.axis(i, axis, x.rank())?;
-    if axis + 1 < x.rank() && last_ragged(&x.ty.dims).is_some() {
-        return Err(call.problem(format!("{} of a ragged tensor works along its last axis", call.name)).help("axis=-1"));
-    }
-    Ok(axis)
-}
-
 fn ordered(call: &mut Call, indices: bool) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers and strings", |d| *d != DType::Bool)?;
@@ -147,15 +99,15 @@ fn ordered(call: &mut Call, indices: bool) -> Bind<ItemKind> {
     let ty = if indices { with_dtype(&x.ty, DType::Int32) } else { x.ty.clone() };
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
-        let lines = Lines::along(&tensor, axis, x.rank())?;
+        let lines = lines(&tensor, axis, x.rank())?;
         tensor.map_below(x.rank(), &mut |t| {
             let array = t.as_leaf()?;
             let order = comparator(array)?;
             let mut places: Vec<usize> = (0..array.len()).collect();
             let mut numbers = vec![0i32; if indices { array.len() } else { 0 }];
-            for (start, stride, length) in &lines.lines {
-                let mut line: Vec<usize> = (0..*length).collect();
-                let at = |i: usize| start + i * stride;
+            for own in &lines {
+                let mut line: Vec<usize> = (0..own.length).collect();
+                let at = |i: usize| own.at(i);
                 line.sort_by(|a, b| if descending { order(at(*b), at(*a)) } else { order(at(*a), at(*b)) });
                 for (i, from) in line.iter().enumerate() {
                     if indices {
@@ -304,64 +256,6 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
         }
         let rows = (0..outer.nrows()).flat_map(|r| std::iter::repeat_n(widths[r], outer.row_length(r)));
         Tensor::list(outer.clone(), Tensor::list(from_lengths(rows)?, flat, None)?, None)
-    })
-}
-
-fn softmax(call: &mut Call) -> Bind<ItemKind> {
-    let x = floats(call)?;
-    if x.rank() == 0 {
-        return Err(call.problem("softmax works along an axis; a scalar has none"));
-    }
-    let axis = axis_of(call, 1, -1, &x)?;
-    call.one(x.ty.clone(), move |args| {
-        let tensor = x.of(args)?;
-        let lines = Lines::along(&tensor, axis, x.rank())?;
-        tensor.map_below(x.rank(), &mut |t| {
-            let array = t.as_leaf()?;
-            let dtype = dtype_of(array)?;
-            numbers!(&dtype, T => {
-                let values = native::<T>(array)?;
-                let mut out = vec![<T as Number>::ZERO; values.len()];
-                for (start, stride, length) in &lines.lines {
-                    let at = |i: usize| start + i * stride;
-                    let most = (0..*length).fold(f64::NEG_INFINITY, |m, i| m.max(<T as Number>::to_f64(values[at(i)])));
-                    let sum: f64 = (0..*length).map(|i| (<T as Number>::to_f64(values[at(i)]) - most).exp()).sum();
-                    for i in 0..*length {
-                        out[at(i)] = <T as Number>::of_f64((<T as Number>::to_f64(values[at(i)]) - most).exp() / sum);
-                    }
-                }
-                Ok(Tensor::Leaf(Arc::new(PrimitiveArray::<T>::new(out.into(), None))))
-            }, Err(Error::data("internal: a softmax of other values")))
-        })
-    })
-}
-
-fn cumsum(call: &mut Call) -> Bind<ItemKind> {
-    let x = call.tensor(0)?;
-    call.check_dtype(&x, "numbers", DType::is_number)?;
-    let axis = axis_of(call, 1, 0, &x)?;
-    let (exclusive, reverse) = (call.flag(2, false)?, call.flag(3, false)?);
-    call.one(x.ty.clone(), move |args| {
-        let tensor = x.of(args)?;
-        let lines = Lines::along(&tensor, axis, x.rank())?;
-        tensor.map_below(x.rank(), &mut |t| {
-            let array = t.as_leaf()?;
-            let dtype = dtype_of(array)?;
-            numbers!(&dtype, T => {
-                let values = native::<T>(array)?;
-                let mut out = vec![<T as Number>::ZERO; values.len()];
-                for (start, stride, length) in &lines.lines {
-                    let mut sum = <T as Number>::ZERO;
-                    for i in 0..*length {
-                        let at = start + stride * if reverse { length - 1 - i } else { i };
-                        let next = <T as Number>::add(sum, values[at]);
-                        out[at] = if exclusive { sum } else { next };
-                        sum = next;
-                    }
-                }
-                Ok(Tensor::Leaf(Arc::new(PrimitiveArray::<T>::new(out.into(), None))))
-            }, Err(Error::data("internal: sums of other values")))
-        })
     })
 }
 

@@ -4,10 +4,10 @@
 
 use crate::error::{Error, Result};
 use crate::expr::bind::{field_of, unknown_in};
-use crate::expr::call::{Arg, Call, Function, as_node, strict};
+use crate::expr::call::{Arg, Call, Function, as_node, strict, strict_node};
 use crate::expr::eval::Node;
 use crate::expr::item::{Item, ItemKind, describe};
-use crate::expr::kernels::level::{check_same, merged, wrap};
+use crate::expr::kernels::level::{check_same, dense_frame, merged, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::program::{Placed, place, updated};
 use crate::expr::types::outermost_uniform;
@@ -39,7 +39,7 @@ pub static FUNCTIONS: &[Function] = &[
         "st|x|self, row_splits=None, row_lengths=None, row_starts=None, row_limits=None, value_rowids=None, nrows=None, uniform_row_length=None",
         "Axis 0 cut into rows.",
         [("partition_outer_dimension([3, 1, 4], row_lengths=[2, 0, 1])", "[[3, 1], [], [4]]")],
-        super::construct::partition_outer_dimension
+        super::partitions::partition_outer_dimension
     ),
     function!(
         ["StructuredTensor.from_fields"],
@@ -73,7 +73,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn structure(call: &Call) -> Bind<Node> {
     let item = call.item(0)?;
-    let node = as_node(item, None).map_err(|e| e.or_at(item.span.clone()))?;
+    let node = as_node(item, None)?;
     if node.ty.fields().is_none() {
         return Err(Problem::at(item.span.clone(), format!("{} works on structures; this is {}", call.name, describe(&node.ty))));
     }
@@ -132,7 +132,7 @@ fn with_updates(call: &mut Call) -> Bind<ItemKind> {
         let arg = if value.is_none() {
             None
         } else {
-            let node = strict(as_node(value, None).map_err(|e| e.or_at(value.span.clone()))?)?;
+            let node = strict_node(value)?;
             Some(call.push(node))
         };
         let mut placed = Vec::new();
@@ -193,7 +193,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
     let mut args: Vec<Arg> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
         let name = key_name(key)?;
-        let node = strict(as_node(value, None).map_err(|e| e.or_at(value.span.clone()))?)?;
+        let node = strict_node(value)?;
         let arg = call.push(node);
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
             return Err(Problem::at(
@@ -344,13 +344,7 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> Bind<Item
         .ok_or_else(|| call.problem("structures without fields need a shape of known sizes"))?;
     let dims = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
     call.one(Type::structure(Vec::new(), dims), move |args| {
-        let mut count = args.nrows;
-        let mut partitions = Vec::with_capacity(sizes.len());
-        for n in &sizes {
-            let partition = crate::tensor::RowPartition::uniform(*n, count)?;
-            count = partition.nvals();
-            partitions.push(partition);
-        }
+        let (partitions, count) = dense_frame(args.nrows, &sizes)?;
         wrap(partitions.into_iter(), Tensor::structure(count, Vec::new(), None)?)
     })
 }

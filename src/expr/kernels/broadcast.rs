@@ -10,11 +10,13 @@
 //! axis never is; a uniform row of several items does not meet the ragged rows of an axis outside of
 //! which it has been repeated. The record axis is never broadcast.
 
-use super::level::record_below;
+use super::level::{dense_frame, record_below, wrap};
 use crate::error::{Error, Result};
 use crate::expr::types::{at, is_repeated, shapes};
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
+use arrow_array::NullArray;
+use std::sync::Arc;
 
 /// Tensors brought to one shape.
 pub struct Aligned {
@@ -157,6 +159,20 @@ fn descend(place: &mut Option<Vec<usize>>, level: Option<&RowPartition>, partiti
     *place = Some(next);
 }
 
+/// A tensor with these axes repeated up to a dense shape in each of `nrows` records.
+///
+/// # Errors
+/// It does not fit, or the result would have more values than can be counted.
+pub fn to_shape(tensor: &Tensor, dims: &[Dim], sizes: &[usize], nrows: usize) -> Result<Tensor> {
+    let (partitions, count) = dense_frame(nrows, sizes)?;
+    // Its values are not looked at.
+    let frame = wrap(partitions.into_iter(), Tensor::Leaf(Arc::new(NullArray::new(count))))?;
+    let target: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
+    let aligned = align(&[(&frame, &target), (tensor, dims)])?;
+    let flat = aligned.flat(1, tensor, dims.len())?;
+    aligned.wrap(flat)
+}
+
 impl Aligned {
     /// The flat values of operand `i` at the places of the result.
     ///
@@ -180,6 +196,6 @@ impl Aligned {
     /// # Errors
     /// Another number of values.
     pub fn wrap(self, values: Tensor) -> Result<Tensor> {
-        super::level::wrap(self.partitions.into_iter(), values)
+        wrap(self.partitions.into_iter(), values)
     }
 }

@@ -6,6 +6,7 @@
 use super::cast::{bools, dtype_of, native};
 use super::number::{Number, floats, integers, numbers};
 use crate::error::{Error, Result};
+use crate::expr::syntax::Compare;
 use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
@@ -37,17 +38,6 @@ pub enum Binary {
     BitAnd,
     BitOr,
     BitXor,
-}
-
-/// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
 }
 
 /// Operations on bools.

@@ -43,6 +43,34 @@ pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<RowParti
     RowPartition::from_row_lengths(lengths.into_iter().map(|l| i64::try_from(l).unwrap_or(i64::MAX)))
 }
 
+/// The partition of an axis of that type, from row lengths that are known to fit it.
+///
+/// # Errors
+/// As [`from_lengths`].
+pub fn partition_of(dim: &Dim, lengths: Vec<usize>) -> Result<RowPartition> {
+    match dim.size {
+        Size::Known(n) => RowPartition::uniform(n as usize, lengths.len()),
+        _ => from_lengths(lengths),
+    }
+}
+
+/// The partitions of a dense shape in each of `nrows` records, and the number of values below them.
+///
+/// # Errors
+/// More values than can be counted.
+pub fn dense_frame(nrows: usize, sizes: &[usize]) -> Result<(Vec<RowPartition>, usize)> {
+    let mut count = nrows;
+    let partitions = sizes
+        .iter()
+        .map(|n| {
+            let partition = RowPartition::uniform(*n, count)?;
+            count = partition.nvals();
+            Ok(partition)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok((partitions, count))
+}
+
 /// Limits how many values a function may make of one record's numbers: `fill`, `tile`, `range` ...
 ///
 /// # Errors

@@ -4,6 +4,7 @@ pub mod broadcast;
 pub mod cast;
 pub mod elementwise;
 pub mod level;
+pub mod lines;
 pub mod number;
 pub mod ranges;
 pub mod segment;

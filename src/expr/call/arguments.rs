@@ -1,0 +1,295 @@
+//! The arguments of a call in the forms that functions ask for.
+
+use super::coerce::{as_node, cast_node, common, not_null, strict, strict_node};
+use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints};
+use super::{Arg, Call};
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Element, Literal};
+
+impl Call {
+    fn wrong(&self, i: usize, expected: &str) -> Problem {
+        match self.given(i) {
+            Some(item) => {
+                Problem::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe()))
+            }
+            None => self.problem(format!("{}: {} must be {expected}", self.name, self.param(i))),
+        }
+    }
+
+    /// Argument `i` as a tensor of any kind, structures and sparse tensors included; a literal has its own dtype.
+    ///
+    /// # Errors
+    /// It is no tensor.
+    pub fn any(&mut self, i: usize) -> Bind<Arg> {
+        let node = strict_node(self.item(i)?)?;
+        Ok(self.push(node))
+    }
+
+    /// Argument `i` for functions that look at its rows alone: its values may be of any dtype, even of none.
+    ///
+    /// # Errors
+    /// It is no tensor.
+    pub fn sized(&mut self, i: usize) -> Bind<Arg> {
+        let item = self.item(i)?.clone();
+        let node = not_null(as_node(&item, None)?);
+        Ok(self.push(node))
+    }
+
+    /// Argument `i` as a ragged or dense tensor; a literal has its own dtype.
+    ///
+    /// # Errors
+    /// It is a structure, a sparse tensor or no tensor.
+    pub fn tensor(&mut self, i: usize) -> Bind<Arg> {
+        let arg = self.any(i)?;
+        self.plain(&arg)?;
+        Ok(arg)
+    }
+
+    /// Argument `i` as [`Call::tensor`], if it was given.
+    ///
+    /// # Errors
+    /// As [`Call::tensor`].
+    pub fn optional_tensor(&mut self, i: usize) -> Bind<Option<Arg>> {
+        if self.given(i).is_some() { self.tensor(i).map(Some) } else { Ok(None) }
+    }
+
+    /// Argument `i` as a tensor of that dtype: a literal takes it, a tensor of another dtype is refused.
+    ///
+    /// # Errors
+    /// Another dtype.
+    pub fn tensor_of(&mut self, i: usize, dtype: &DType) -> Bind<Arg> {
+        let item = self.item(i)?.clone();
+        let node = strict(as_node(&item, Some(dtype))?)?;
+        if node.ty.dtype() != Some(dtype) {
+            let both_text = |d: &DType| matches!(d, DType::String | DType::Bytes);
+            if node.ty.dtype().is_some_and(both_text) && both_text(dtype) {
+                let node = cast_node(node, dtype, &self.text)?;
+                return Ok(self.push(node));
+            }
+            return Err(Problem::at(
+                item.span.clone(),
+                format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe()),
+            )
+            .help(format!("cast(x, {dtype}) converts")));
+        }
+        let arg = self.push(node);
+        self.plain(&arg)?;
+        Ok(arg)
+    }
+
+    /// Argument `i` as int64 of any rank; other integers are widened.
+    ///
+    /// # Errors
+    /// It holds no integers.
+    pub fn integers(&mut self, i: usize) -> Bind<Arg> {
+        let item = self.item(i)?.clone();
+        let node = strict_node(&item)?;
+        let node = match node.ty.dtype() {
+            // An empty list has no dtype of its own.
+            Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => {
+                cast_node(node, &DType::Int64, &self.text)?
+            }
+            _ => return Err(self.wrong(i, "of an integer dtype")),
+        };
+        let arg = self.push(node);
+        self.plain(&arg)?;
+        Ok(arg)
+    }
+
+    /// An item as int64, as [`Call::integers`] takes an argument.
+    ///
+    /// # Errors
+    /// It holds no integers.
+    pub fn integers_of(&mut self, item: &Item) -> Bind<Arg> {
+        let node = strict_node(item)?;
+        let empty = item.is_literal() && constant_values(&node) == Some(0);
+        if !(empty || node.ty.dtype().is_some_and(DType::is_integer)) {
+            return Err(Problem::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
+        }
+        let node = cast_node(node, &DType::Int64, &self.text)?;
+        let arg = self.push(node);
+        self.plain(&arg)?;
+        Ok(arg)
+    }
+
+    /// Argument `i` as one integer per record, known before the first record or not.
+    ///
+    /// # Errors
+    /// It is none, or has axes.
+    pub fn scalar_integer(&mut self, i: usize) -> Bind<Arg> {
+        let arg = self.integers(i)?;
+        if arg.rank() == 0 { Ok(arg) } else { Err(self.wrong(i, "a single integer")) }
+    }
+
+    /// These arguments with one dtype: literals take the tensors' where that holds them exactly, else all are promoted as NumPy does.
+    ///
+    /// # Errors
+    /// Strings beside numbers, structures.
+    pub fn promoted(&mut self, which: &[usize]) -> Bind<Vec<Arg>> {
+        let items = which.iter().map(|i| self.item(*i).cloned()).collect::<Bind<Vec<_>>>()?;
+        self.promoted_items(&items)
+    }
+
+    /// Items with one dtype, as [`Call::promoted`].
+    ///
+    /// # Errors
+    /// As [`Call::promoted`].
+    pub fn promoted_items(&mut self, items: &[Item]) -> Bind<Vec<Arg>> {
+        let nodes = common(items, &self.name, &self.text)?;
+        nodes
+            .into_iter()
+            .map(|node| {
+                let arg = self.push(node);
+                self.plain(&arg)?;
+                Ok(arg)
+            })
+            .collect()
+    }
+
+    /// The items of argument `i`: a list, a tuple, several results; a tensor is unstacked where its first axis is known.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn list(&self, i: usize) -> Bind<Vec<Item>> {
+        self.item(i)?.elements().ok_or_else(|| self.wrong(i, "a list"))
+    }
+
+    /// Argument `i` as an integer known before the first record.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn int(&self, i: usize) -> Bind<i64> {
+        static_int(self.item(i)?).ok_or_else(|| self.wrong(i, "an integer that is known before the first record"))
+    }
+
+    /// Argument `i` as an integer, `None` if it was not given.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn optional_int(&self, i: usize) -> Bind<Option<i64>> {
+        if self.given(i).is_some() { self.int(i).map(Some) } else { Ok(None) }
+    }
+
+    /// Argument `i` as True or False.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn flag(&self, i: usize, default: bool) -> Bind<bool> {
+        match self.given(i).map(|item| &item.kind) {
+            None => Ok(default),
+            Some(ItemKind::Literal(Literal::Bool(b))) => Ok(*b),
+            Some(_) => Err(self.wrong(i, "True or False")),
+        }
+    }
+
+    /// Argument `i` as a string.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn string(&self, i: usize) -> Bind<Option<String>> {
+        match self.given(i).map(|item| &item.kind) {
+            None => Ok(None),
+            Some(ItemKind::Literal(Literal::String(s))) => Ok(Some(s.clone())),
+            Some(_) => Err(self.wrong(i, "a string")),
+        }
+    }
+
+    /// Argument `i` as integers known before the first record: one, or a list.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn ints(&self, i: usize) -> Bind<Option<Vec<i64>>> {
+        let Some(item) = self.given(i) else {
+            return Ok(None);
+        };
+        static_ints(item).map(Some).ok_or_else(|| self.wrong(i, "an integer or a list of integers, known before the first record"))
+    }
+
+    /// Argument `i` as a shape: sizes, `None` where the size is open.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn shape(&self, i: usize) -> Bind<Option<Vec<Option<i64>>>> {
+        let Some(item) = self.given(i) else {
+            return Ok(None);
+        };
+        if let Some(sizes) = item.elements() {
+            return sizes
+                .iter()
+                .map(|size| if size.is_none() { Some(None) } else { static_int(size).map(Some) })
+                .collect::<Option<Vec<_>>>()
+                .map(Some)
+                .ok_or_else(|| self.wrong(i, "a list of sizes, known before the first record"));
+        }
+        static_ints(item).map(|sizes| Some(sizes.into_iter().map(Some).collect())).ok_or_else(|| self.wrong(i, "a list of sizes"))
+    }
+
+    /// Argument `i` as a dtype: a bare name or a string.
+    ///
+    /// # Errors
+    /// No dtype of tensors.
+    pub fn dtype(&self, i: usize) -> Bind<Option<DType>> {
+        let Some(item) = self.given(i) else {
+            return Ok(None);
+        };
+        let found = match &item.kind {
+            ItemKind::DType(dtype) => Some(dtype.clone()),
+            ItemKind::Literal(Literal::String(name)) => dtype_named(name),
+            _ => None,
+        };
+        found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, as int32 or \"int32\""))
+    }
+
+    /// An axis counted from the front, of a tensor of that rank.
+    ///
+    /// # Errors
+    /// Out of range.
+    pub fn axis(&self, i: usize, axis: i64, rank: usize) -> Bind<usize> {
+        positive_axis(axis, rank).ok_or_else(|| {
+            let place = self.given(i).map_or(self.span.clone(), |item| item.span.clone());
+            let problem = Problem::at(
+                place,
+                format!(
+                    "{}: {} {axis} is out of range for a tensor with {rank} ax{}",
+                    self.name,
+                    self.param(i),
+                    if rank == 1 { "is" } else { "es" }
+                ),
+            );
+            if rank == 0 {
+                problem.help("a scalar has no axes")
+            } else {
+                problem.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1))
+            }
+        })
+    }
+
+    /// Refuses structures and sparse tensors.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn plain(&self, arg: &Arg) -> Bind<()> {
+        match &arg.ty.element {
+            Element::Value(_) => Ok(()),
+            Element::Struct(_) => Err(Problem::at(arg.span.clone(), format!("{} works on tensors; this is a structure", self.name))
+                .help("take one of its fields: st.name, st[\"name\"]")),
+            Element::Sparse(_) => {
+                Err(Problem::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
+                    .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
+            }
+        }
+    }
+
+    /// Refuses dtypes that `fits` is not true of.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_dtype(&self, arg: &Arg, expected: &str, fits: impl Fn(&DType) -> bool) -> Bind<()> {
+        let dtype = arg.dtype()?;
+        if fits(dtype) {
+            return Ok(());
+        }
+        Err(Problem::at(arg.span.clone(), format!("{} works on {expected}; this is {dtype}", self.name)))
+    }
+}

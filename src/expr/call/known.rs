@@ -1,0 +1,61 @@
+//! What an item says before the first record: names of dtypes, integers, axes.
+
+use crate::expr::eval::{Node, NodeKind};
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::cast;
+use crate::schema::{DType, Literal};
+
+/// The dtype of that name; `half`, `double` and the like as TensorFlow and NumPy have them.
+pub fn dtype_named(name: &str) -> Option<DType> {
+    match name {
+        "half" => Some(DType::Float16),
+        "float" => Some(DType::Float32),
+        "double" => Some(DType::Float64),
+        "str" => Some(DType::String),
+        _ => DType::from_name(name).filter(DType::is_tensor),
+    }
+}
+
+/// `axis` counted from the front.
+pub fn positive_axis(axis: i64, rank: usize) -> Option<usize> {
+    let rank_i = i64::try_from(rank).ok()?;
+    usize::try_from(if axis < 0 { axis.checked_add(rank_i)? } else { axis }).ok().filter(|a| *a < rank)
+}
+
+/// An integer known before the first record.
+pub fn static_int(item: &Item) -> Option<i64> {
+    match &item.kind {
+        ItemKind::Literal(Literal::Int(n)) => i64::try_from(*n).ok(),
+        ItemKind::Tensor(node) if node.ty.rank() == 0 => static_values(node)?.first().copied(),
+        _ => None,
+    }
+}
+
+/// Integers known before the first record: one, or a list.
+pub fn static_ints(item: &Item) -> Option<Vec<i64>> {
+    match &item.kind {
+        ItemKind::List(items) | ItemKind::Tuple(items) => items.iter().map(static_int).collect(),
+        ItemKind::Tensor(node) if node.ty.rank() == 1 => static_values(node),
+        _ => static_int(item).map(|n| vec![n]),
+    }
+}
+
+fn static_values(node: &Node) -> Option<Vec<i64>> {
+    let NodeKind::Constant(tensor) = &node.kind else {
+        return None;
+    };
+    if !node.ty.dtype()?.is_integer() {
+        return None;
+    }
+    let (_, below) = tensor.levels(node.ty.rank()).ok()?;
+    let values = cast::cast(below.as_leaf().ok()?, &DType::Int64).ok()?;
+    Some(cast::i64s(&values).ok()?.to_vec())
+}
+
+/// How many values a constant has.
+pub fn constant_values(node: &Node) -> Option<usize> {
+    match &node.kind {
+        NodeKind::Constant(tensor) => tensor.levels(node.ty.rank()).ok().map(|(_, below)| below.nrows()),
+        _ => None,
+    }
+}

@@ -1,0 +1,211 @@
+//! The same values under other axes.
+//!
+//! Source of the meaning: `tf.expand_dims`, `tf.squeeze`, `tf.reshape`, `tf.transpose`, `RaggedTensor.merge_dims`.
+
+use super::decompose::{bounding, merged_dim};
+use crate::error::{Error, Result};
+use crate::expr::call::{Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::level::{merged, partition_of, record_of, wrap};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::{last_ragged, outermost_uniform};
+use crate::schema::{Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(["expand_dims"], "input|x, axis", "A new axis of one item.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
+        let x = c.any(0)?;
+        let axis = c.int(1)?;
+        let axis = c.axis(1, axis, x.rank() + 1)?;
+        let mut ty = x.ty.clone();
+        ty.dims.insert(axis, Dim::known(1));
+        c.one(ty, move |args| expand(&*x.of(args)?, axis))
+    }),
+    function!(["squeeze"], "input|x, axis=None", "Without axes of one item.", [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")], squeeze),
+    function!(
+        ["merge_dims"],
+        "x|value|self, outer_axis, inner_axis",
+        "A range of axes as one.",
+        [("merge_dims([[[3], [1, 2]], []], 0, 1)", "[[3], [1, 2]]"), ("merge_dims([[[3], [1, 2]], []], 1, 2)", "[[3, 1, 2], []]")],
+        merge_dims
+    ),
+    function!(
+        ["reshape"],
+        "tensor|x, shape",
+        "The values in a dense shape; one size may be -1.",
+        [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],
+        reshape
+    ),
+    function!(
+        ["transpose"],
+        "a|x, perm=None",
+        "The axes of a dense tensor in another order.",
+        [("transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
+        transpose
+    ),
+];
+
+/// Each item in a list of its own, as an axis of one item.
+pub fn expand(tensor: &Tensor, axis: usize) -> Result<Tensor> {
+    tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
+}
+
+fn squeeze(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    let mut axes = match call.ints(1)? {
+        Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?,
+        None if last_ragged(&x.ty.dims).is_some() => return Err(call.problem("squeeze of a ragged tensor needs its axis")),
+        None => (0..x.rank()).filter(|i| x.ty.dims[*i].size == Size::Known(1)).collect(),
+    };
+    axes.sort_unstable_by(|a, b| b.cmp(a));
+    axes.dedup();
+    let mut ty = x.ty.clone();
+    for axis in &axes {
+        if let Size::Known(n) = ty.dims[*axis].size
+            && n != 1
+        {
+            return Err(call.problem(format!("axis {axis} has {n} items; squeeze takes away axes of one")));
+        }
+        ty.dims.remove(*axis);
+    }
+    ty.dims = outermost_uniform(ty.dims);
+    call.one(ty, move |args| {
+        axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
+            let whole = tensor.clone();
+            tensor.map_below(*axis, &mut |t| {
+                let list = t.as_list()?;
+                let partition = list.partition();
+                match (0..partition.nrows()).find(|r| partition.row_length(*r) != 1) {
+                    None => Ok(list.values().clone()),
+                    Some(row) => {
+                        Err(Error::data(format!("axis {axis} has {} items; squeeze takes away axes of one", partition.row_length(row)))
+                            .at_row(record_of(&whole, *axis, row)))
+                    }
+                }
+            })
+        })
+    })
+}
+
+fn merge_dims(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    let (outer, inner) = (call.int(1)?, call.int(2)?);
+    let (outer, inner) = (call.axis(1, outer, x.rank())?, call.axis(2, inner, x.rank())?);
+    if outer > inner {
+        return Err(call.problem(format!("outer_axis {outer} lies below inner_axis {inner}")));
+    }
+    let mut ty = x.ty.clone();
+    ty.dims.splice(outer..=inner, [merged_dim(&x.ty.dims[outer..=inner], outer == 0)]);
+    call.one(ty, move |args| {
+        x.of(args)?.map_below(outer, &mut |t| {
+            let levels = inner - outer + 1;
+            let (_, below) = t.levels(levels)?;
+            Tensor::list(merged(t, 0, levels)?, below.clone(), None)
+        })
+    })
+}
+
+fn reshape(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    let shape = call.ints(1)?.ok_or_else(|| call.problem("reshape needs a shape"))?;
+    if shape.iter().filter(|n| **n < 0).count() > 1 || shape.iter().any(|n| *n < -1) {
+        return Err(Problem::at(call.item(1)?.span.clone(), "one size at most may be open, written -1"));
+    }
+    let known = shape.iter().filter(|n| **n >= 0).try_fold(1usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?));
+    let known = known.ok_or_else(|| call.problem("the shape is too large"))?;
+    let total = merged_dim(&x.ty.dims, true);
+    let mut dims = Vec::with_capacity(shape.len());
+    for size in &shape {
+        dims.push(match (u64::try_from(*size), total.size) {
+            (Ok(n), _) => Dim::known(n),
+            (Err(_), Size::Known(all)) if known > 0 && all % known as u64 == 0 => Dim::known(all / known as u64),
+            _ => Dim::UNIFORM,
+        });
+    }
+    if let Size::Known(all) = total.size
+        && !x.ty.dims.is_empty()
+        && (if shape.contains(&-1) { known == 0 || all % known as u64 != 0 } else { all != known as u64 })
+    {
+        return Err(call.problem(format!("{all} values do not fill the shape {shape:?}")));
+    }
+    let ty = Type { dims: dims.clone(), ..x.ty.clone() };
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let whole = merged(&tensor, 0, x.rank())?;
+        let (_, below) = tensor.levels(x.rank())?;
+        let mut open = Vec::with_capacity(whole.nrows());
+        for record in 0..whole.nrows() {
+            let n = whole.row_length(record);
+            let fits = if shape.contains(&-1) { known > 0 && n % known == 0 } else { n == known };
+            if !fits {
+                return Err(Error::data(format!("{n} values do not fill the shape {shape:?}")).at_row(record));
+            }
+            open.push(n.checked_div(known).unwrap_or(0));
+        }
+        let mut partitions = Vec::with_capacity(shape.len());
+        let mut records: Vec<usize> = (0..whole.nrows()).collect();
+        for (size, dim) in shape.iter().zip(&dims) {
+            let lengths: Vec<usize> = records.iter().map(|r| usize::try_from(*size).unwrap_or(open[*r])).collect();
+            records = records.iter().zip(&lengths).flat_map(|(r, n)| std::iter::repeat_n(*r, *n)).collect();
+            partitions.push(partition_of(dim, lengths)?);
+        }
+        wrap(partitions.into_iter(), below.clone())
+    })
+}
+
+fn transpose(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.any(0)?;
+    if x.ty.is_sparse() {
+        return Err(Problem::at(x.span.clone(), "this is a sparse tensor").help("sparse.transpose(x)"));
+    }
+    if let Some(axis) = last_ragged(&x.ty.dims) {
+        return Err(Problem::at(x.span.clone(), format!("transpose works on dense tensors; axis {axis} of this is ragged")));
+    }
+    let rank = x.rank();
+    let perm = match call.ints(1)? {
+        None => (0..rank).rev().collect::<Vec<_>>(),
+        Some(perm) => perm.into_iter().map(|a| call.axis(1, a, rank)).collect::<Bind<Vec<_>>>()?,
+    };
+    let mut sorted = perm.clone();
+    sorted.sort_unstable();
+    if sorted != (0..rank).collect::<Vec<_>>() {
+        return Err(call.problem(format!("{perm:?} does not name each of the {rank} axes once")));
+    }
+    let mut ty = x.ty.clone();
+    ty.dims = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();
+    let dims = ty.dims.clone();
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let sizes = bounding(&tensor, rank)?;
+        let whole = merged(&tensor, 0, rank)?;
+        let (_, below) = tensor.levels(rank)?;
+        let mut places = Vec::with_capacity(whole.nvals());
+        for record in 0..args.nrows {
+            let shape: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
+            let total = whole.row_length(record);
+            let mut strides = vec![1usize; rank];
+            for axis in (0..rank.saturating_sub(1)).rev() {
+                strides[axis] = strides[axis + 1] * shape[axis + 1];
+            }
+            let mut index = vec![0usize; rank];
+            for _ in 0..total {
+                places.push(whole.start(record) + perm.iter().zip(&index).map(|(a, i)| strides[*a] * i).sum::<usize>());
+                for axis in (0..rank).rev() {
+                    index[axis] += 1;
+                    if index[axis] < shape[perm[axis]] {
+                        break;
+                    }
+                    index[axis] = 0;
+                }
+            }
+        }
+        let mut partitions = Vec::with_capacity(rank);
+        let mut records: Vec<usize> = (0..args.nrows).collect();
+        for (a, dim) in perm.iter().zip(&dims) {
+            let lengths: Vec<usize> = records.iter().map(|r| sizes[*a][*r]).collect();
+            records = records.iter().zip(&lengths).flat_map(|(r, n)| std::iter::repeat_n(*r, *n)).collect();
+            partitions.push(partition_of(dim, lengths)?);
+        }
+        wrap(partitions.into_iter(), below.gather(&places)?)
+    })
+}

@@ -1,0 +1,111 @@
+//! Values that depend on the others of their line along an axis.
+//!
+//! Source of the meaning: `tf.nn.softmax`, `tf.nn.log_softmax`, `tf.math.cumsum`, `tf.math.cumprod`.
+
+use super::math::floats;
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::lines::{AlongLine, Line, replaced};
+use crate::expr::kernels::number::Number;
+use crate::expr::problem::Bind;
+use crate::expr::types::last_ragged;
+use crate::schema::DType;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["nn.softmax"],
+        "logits|x, axis=-1",
+        "Exponentials of each row, scaled to a sum of 1.",
+        [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
+        |c| softmax(c, false)
+    ),
+    function!(
+        ["nn.log_softmax"],
+        "logits|x, axis=-1",
+        "Logarithms of the softmax.",
+        [("nn.log_softmax([[5.0], [-3.0]])", "[[0.0], [0.0]]")],
+        |c| softmax(c, true)
+    ),
+    function!(
+        ["math.cumsum", "cumsum"],
+        "x, axis=0, exclusive=False, reverse=False",
+        "Running sums of each row.",
+        [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")],
+        |c| running(c, false)
+    ),
+    function!(
+        ["math.cumprod"],
+        "x, axis=0, exclusive=False, reverse=False",
+        "Running products of each row.",
+        [("math.cumprod([1, 2, 3])", "[1, 2, 6]")],
+        |c| running(c, true)
+    ),
+];
+
+/// The axis that argument `i` names; of a ragged tensor the last one only.
+///
+/// # Errors
+/// Out of range, or another axis of a ragged tensor.
+pub fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> Bind<usize> {
+    let axis = call.optional_int(i)?.unwrap_or(default);
+    let axis = call.axis(i, axis, x.rank())?;
+    if axis + 1 < x.rank() && last_ragged(&x.ty.dims).is_some() {
+        return Err(call.problem(format!("{} of a ragged tensor works along its last axis", call.name)).help("axis=-1"));
+    }
+    Ok(axis)
+}
+
+fn along(call: &mut Call, x: Arg, axis: usize, with: impl AlongLine + 'static) -> Bind<ItemKind> {
+    call.one(x.ty.clone(), move |args| replaced(&*x.of(args)?, axis, x.rank(), &with))
+}
+
+struct Softmax {
+    log: bool,
+}
+
+fn softmax(call: &mut Call, log: bool) -> Bind<ItemKind> {
+    let x = floats(call)?;
+    if x.rank() == 0 {
+        return Err(call.problem("softmax works along an axis; a scalar has none"));
+    }
+    let axis = axis_of(call, 1, -1, &x)?;
+    along(call, x, axis, Softmax { log })
+}
+
+impl AlongLine for Softmax {
+    fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
+        let value = |i: usize| T::to_f64(values[line.at(i)]);
+        let most = (0..line.length).fold(f64::NEG_INFINITY, |most, i| most.max(value(i)));
+        let sum: f64 = (0..line.length).map(|i| (value(i) - most).exp()).sum();
+        for i in 0..line.length {
+            let scaled = value(i) - most;
+            out[line.at(i)] = T::of_f64(if self.log { scaled - sum.ln() } else { scaled.exp() / sum });
+        }
+    }
+}
+
+struct Running {
+    product: bool,
+    exclusive: bool,
+    reverse: bool,
+}
+
+fn running(call: &mut Call, product: bool) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "numbers", DType::is_number)?;
+    let axis = axis_of(call, 1, 0, &x)?;
+    let (exclusive, reverse) = (call.flag(2, false)?, call.flag(3, false)?);
+    along(call, x, axis, Running { product, exclusive, reverse })
+}
+
+impl AlongLine for Running {
+    fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
+        let mut all = if self.product { T::ONE } else { T::ZERO };
+        for i in 0..line.length {
+            let at = line.at(if self.reverse { line.length - 1 - i } else { i });
+            let next = if self.product { T::multiply(all, values[at]) } else { T::add(all, values[at]) };
+            out[at] = if self.exclusive { all } else { next };
+            all = next;
+        }
+    }
+}

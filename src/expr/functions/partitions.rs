@@ -1,0 +1,247 @@
+//! Ragged tensors from values and partitions in every encoding.
+//!
+//! Source of the meaning: `tf.RaggedTensor.from_*`. Partitions are always checked, `validate=False`
+//! or not.
+
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function, static_int};
+use crate::expr::eval::Args;
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::level::from_lengths;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["RaggedTensor.from_row_splits"],
+        "values, row_splits, validate=True",
+        "Rows that start and end at these offsets.",
+        [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
+        |c| compose(c, Encoding::RowSplits)
+    ),
+    function!(
+        ["RaggedTensor.from_row_lengths"],
+        "values, row_lengths, validate=True",
+        "Rows of these lengths.",
+        [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
+        |c| compose(c, Encoding::RowLengths)
+    ),
+    function!(
+        ["RaggedTensor.from_row_starts"],
+        "values, row_starts, validate=True",
+        "Rows that start at these offsets.",
+        [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
+        |c| compose(c, Encoding::RowStarts)
+    ),
+    function!(
+        ["RaggedTensor.from_row_limits"],
+        "values, row_limits, validate=True",
+        "Rows that end at these offsets.",
+        [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
+        |c| compose(c, Encoding::RowLimits)
+    ),
+    function!(
+        ["RaggedTensor.from_value_rowids"],
+        "values, value_rowids, nrows=None, validate=True",
+        "Rows by the number of the row of each value.",
+        [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
+        |c| compose(c, Encoding::ValueRowids)
+    ),
+    function!(
+        ["RaggedTensor.from_uniform_row_length"],
+        "values, uniform_row_length, nrows=None, validate=True",
+        "Rows of one length.",
+        [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
+        |c| compose(c, Encoding::Uniform)
+    ),
+    function!(
+        ["RaggedTensor.from_nested_row_splits"],
+        "flat_values, nested_row_splits, validate=True",
+        "Several partitions, the outermost first.",
+        [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
+        |c| nested(c, Encoding::RowSplits)
+    ),
+    function!(
+        ["RaggedTensor.from_nested_row_lengths"],
+        "flat_values, nested_row_lengths, validate=True",
+        "Several partitions, the outermost first.",
+        [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
+        |c| nested(c, Encoding::RowLengths)
+    ),
+    function!(
+        ["RaggedTensor.from_nested_value_rowids"],
+        "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
+        "Several partitions, the outermost first.",
+        [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
+        |c| nested(c, Encoding::ValueRowids)
+    ),
+];
+
+/// How a partition is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    RowSplits,
+    RowLengths,
+    RowStarts,
+    RowLimits,
+    ValueRowids,
+    Uniform,
+}
+
+impl Encoding {
+    /// The partition of `nvals` values that the numbers of one record say.
+    ///
+    /// # Errors
+    /// They are no partition of so many values.
+    pub fn partition(self, numbers: &[i64], nvals: usize, nrows: Option<i64>) -> Result<RowPartition> {
+        let nrows = nrows.map(|n| usize::try_from(n).map_err(|_| Error::data(format!("nrows is {n}")))).transpose()?;
+        let partition = match self {
+            Encoding::RowSplits => RowPartition::from_row_splits(numbers.to_vec())?,
+            Encoding::RowLengths => RowPartition::from_row_lengths(numbers.iter().copied())?,
+            Encoding::RowStarts => RowPartition::from_row_starts(numbers, nvals)?,
+            Encoding::RowLimits => RowPartition::from_row_limits(numbers, nvals)?,
+            Encoding::ValueRowids => RowPartition::from_value_rowids(numbers, nrows)?,
+            Encoding::Uniform => {
+                let length = numbers.first().copied().unwrap_or(0);
+                let length =
+                    usize::try_from(length).map_err(|_| Error::data(format!("uniform_row_length is {length}; it can't be negative")))?;
+                let rows = nrows.unwrap_or(nvals.checked_div(length).unwrap_or(0));
+                RowPartition::uniform(length, rows)?
+            }
+        };
+        if partition.nvals() != nvals {
+            return Err(Error::data(format!("the partition ends at {}, but there are {nvals} values", partition.nvals())));
+        }
+        Ok(partition)
+    }
+}
+
+/// One more axis in front: the rows that the encoding cuts axis 0 into.
+fn compose(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+    compose_from(call, encoding, 1, 2)
+}
+
+/// `partition_outer_dimension`: by the one encoding that is given.
+pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
+    const ENCODINGS: [(usize, Encoding); 6] = [
+        (1, Encoding::RowSplits),
+        (2, Encoding::RowLengths),
+        (3, Encoding::RowStarts),
+        (4, Encoding::RowLimits),
+        (5, Encoding::ValueRowids),
+        (7, Encoding::Uniform),
+    ];
+    let mut given = ENCODINGS.iter().filter(|(i, _)| call.given(*i).is_some());
+    match (given.next(), given.next()) {
+        (Some((i, encoding)), None) => {
+            let (i, encoding) = (*i, *encoding);
+            compose_from(call, encoding, i, 6)
+        }
+        (None, _) => Err(call.problem("give the rows: row_lengths=, row_splits=, ...")),
+        _ => Err(call.problem("give the rows in one encoding")),
+    }
+}
+
+fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> Bind<ItemKind> {
+    let values = call.any(0)?;
+    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
+    check_vector(&numbers, encoding)?;
+    let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
+    let static_nrows = if with_nrows { static_int(call.item(nrows_at)?) } else { None };
+    let static_length = if encoding == Encoding::Uniform { static_int(call.item(at)?) } else { None };
+    let nrows = if with_nrows { Some(call.scalar_integer(nrows_at)?) } else { None };
+    let mut ty = composed(&values, &numbers, encoding, call)?;
+    if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
+        ty.dims[0] = Dim::known(n);
+    }
+    if let Some(length) = static_length {
+        let length = u64::try_from(length).map_err(|_| call.problem(format!("uniform_row_length is {length}; it can't be negative")))?;
+        ty.dims[1] = Dim::known(length);
+        if let (Size::Known(n), None) = (values.ty.dims[0].size, static_nrows)
+            && length > 0
+        {
+            ty.dims[0] = Dim::known(n / length);
+        }
+    } else if encoding == Encoding::Uniform {
+        ty.dims[1] = Dim::UNIFORM;
+    }
+    call.one(ty, move |args| cut(&*values.of(args)?, args, &numbers, nrows.as_ref(), encoding))
+}
+
+fn check_vector(numbers: &Arg, encoding: Encoding) -> Bind<()> {
+    if encoding != Encoding::Uniform && numbers.rank() != 1 {
+        return Err(Problem::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
+    }
+    Ok(())
+}
+
+fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Bind<Type> {
+    if values.rank() == 0 {
+        return Err(Problem::at(values.span.clone(), format!("{} needs values with an axis; this is a scalar", call.name)));
+    }
+    let rows = match (encoding, numbers.ty.dims.first().map(|d| d.size)) {
+        (Encoding::RowSplits, Some(Size::Known(n))) => Dim::known(n.saturating_sub(1)),
+        (Encoding::RowLengths | Encoding::RowStarts | Encoding::RowLimits, Some(Size::Known(n))) => Dim::known(n),
+        _ => Dim::UNIFORM,
+    };
+    let mut ty = values.ty.clone();
+    ty.dims.splice(0..1, [rows, Dim::RAGGED]);
+    Ok(ty)
+}
+
+fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Arg>, encoding: Encoding) -> Result<Tensor> {
+    let list = values.as_list()?;
+    let (outer, below) = (list.partition(), list.values());
+    let numbers = numbers.of(args)?;
+    let (owners, numbers) = match &*numbers {
+        Tensor::List(n) => (n.partition().clone(), n.values().as_leaf()?.clone()),
+        other => (RowPartition::uniform(1, other.nrows())?, other.as_leaf()?.clone()),
+    };
+    let numbers = i64s(&numbers)?;
+    let nrows_tensor = nrows.map(|a| a.of(args)).transpose()?;
+    let nrows = nrows_tensor.as_ref().map(|t| t.as_leaf().and_then(i64s)).transpose()?;
+    let mut lengths = Vec::with_capacity(numbers.len());
+    let mut rows = Vec::with_capacity(outer.nrows());
+    for record in 0..outer.nrows() {
+        let own = &numbers[owners.range(record)];
+        let partition = encoding.partition(own, outer.row_length(record), nrows.map(|n| n[record])).map_err(|e| e.at_row(record))?;
+        rows.push(partition.nrows());
+        lengths.extend(partition.row_lengths());
+    }
+    let inner = match (encoding, lengths.first()) {
+        (Encoding::Uniform, Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, lengths.len())?,
+        _ => from_lengths(lengths)?,
+    };
+    Tensor::list(from_lengths(rows)?, Tensor::list(inner, below.clone(), None)?, None)
+}
+
+fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+    let mut values = call.any(0)?;
+    let first = values.clone();
+    let partitions: Vec<Item> = call.list(1)?;
+    let nrows: Option<Vec<Item>> = if encoding == Encoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
+    if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
+        return Err(call.problem(format!("{} partitions need as many nrows", partitions.len())));
+    }
+    let mut steps = Vec::new();
+    for (i, item) in partitions.iter().enumerate().rev() {
+        let numbers = call.integers_of(item)?;
+        check_vector(&numbers, encoding)?;
+        let rows = match &nrows {
+            Some(all) => Some(call.integers_of(&all[i])?),
+            None => None,
+        };
+        values.ty = composed(&values, &numbers, encoding, call)?;
+        if let Some(n) = nrows.as_ref().and_then(|all| static_int(&all[i])).and_then(|n| u64::try_from(n).ok()) {
+            values.ty.dims[0] = Dim::known(n);
+        }
+        steps.push((numbers, rows));
+    }
+    call.one(values.ty, move |args| {
+        steps
+            .iter()
+            .try_fold(first.of(args)?.into_owned(), |tensor, (numbers, nrows)| cut(&tensor, args, numbers, nrows.as_ref(), encoding))
+    })
+}

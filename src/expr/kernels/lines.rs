@@ -1,0 +1,74 @@
+//! The lines of values along an axis.
+//!
+//! ```text
+//! x  [[1 2 3] [4 5 6]]     along axis 0  1 4, 2 5, 3 6     along axis 1  1 2 3, 4 5 6
+//! ```
+
+use super::cast::{dtype_of, native};
+use super::level::merged;
+use super::number::{Number, numbers};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use arrow_array::{ArrayRef, PrimitiveArray};
+use std::sync::Arc;
+
+/// One line in the flat values; it has one value at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    start: usize,
+    stride: usize,
+    pub length: usize,
+}
+
+impl Line {
+    /// Where its value `i` lies.
+    #[inline]
+    pub fn at(&self, i: usize) -> usize {
+        self.start + i * self.stride
+    }
+}
+
+/// The lines along an axis of a tensor of that rank, which is dense below the axis.
+///
+/// # Errors
+/// There is no such axis: a fault of ours.
+pub fn lines(tensor: &Tensor, axis: usize, rank: usize) -> Result<Vec<Line>> {
+    let (_, below) = tensor.levels(axis)?;
+    let partition = below.as_list()?.partition();
+    let inner = merged(below, 1, rank - axis)?;
+    let mut lines = Vec::with_capacity(partition.nrows());
+    for row in 0..partition.nrows() {
+        let range = partition.range(row);
+        if range.is_empty() {
+            continue;
+        }
+        let stride = inner.row_length(range.start);
+        lines.extend((0..stride).map(|i| Line { start: inner.start(range.start) + i, stride, length: range.len() }));
+    }
+    Ok(lines)
+}
+
+/// New values of numbers line by line.
+pub trait AlongLine: Send + Sync {
+    /// Writes the new values of a line to the places of the old ones.
+    fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]);
+}
+
+/// The numbers of a tensor replaced line by line along an axis.
+///
+/// # Errors
+/// Other values than numbers: a fault of ours.
+pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine) -> Result<Tensor> {
+    let lines = lines(tensor, axis, rank)?;
+    tensor.map_below(rank, &mut |t| {
+        let array = t.as_leaf()?;
+        let dtype = dtype_of(array)?;
+        let out = numbers!(&dtype, T => {
+            let values = native::<T>(array)?;
+            let mut out = vec![<T as Number>::ZERO; values.len()];
+            lines.iter().for_each(|line| with.line::<T>(*line, values, &mut out));
+            Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
+        }, return Err(Error::data(format!("internal: lines of {dtype}"))));
+        Ok(Tensor::Leaf(out))
+    })
+}
