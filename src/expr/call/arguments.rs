@@ -1,7 +1,7 @@
 //! The arguments of a call in the forms that functions ask for.
 
 use super::coerce::{as_node, cast_node, common, not_null, strict, strict_node};
-use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints};
+use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
 use super::{Arg, Call};
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::problem::{Bind, Problem};
@@ -191,8 +191,24 @@ impl Call {
         match self.given(i).map(|item| &item.kind) {
             None => Ok(None),
             Some(ItemKind::Literal(Literal::String(s))) => Ok(Some(s.clone())),
-            Some(_) => Err(self.wrong(i, "a string")),
+            Some(_) => Err(self.no_text(i)),
         }
+    }
+
+    /// Argument `i` as a string or bytes known before the first record.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn bytes(&self, i: usize) -> Bind<Option<Vec<u8>>> {
+        let Some(item) = self.given(i) else {
+            return Ok(None);
+        };
+        text_literal(item).map(Some).ok_or_else(|| self.no_text(i))
+    }
+
+    fn no_text(&self, i: usize) -> Problem {
+        let tensor = self.given(i).is_some_and(|item| item.node().is_some());
+        self.wrong(i, if tensor { "a string that is known before the first record" } else { "a string" })
     }
 
     /// Argument `i` as integers known before the first record: one, or a list.

@@ -59,3 +59,12 @@ pub fn constant_values(node: &Node) -> Option<usize> {
         _ => None,
     }
 }
+
+/// The bytes of a string literal.
+pub fn text_literal(item: &Item) -> Option<Vec<u8>> {
+    match &item.kind {
+        ItemKind::Literal(Literal::String(text)) => Some(text.clone().into_bytes()),
+        ItemKind::Literal(Literal::Bytes(bytes)) => Some(bytes.clone()),
+        _ => None,
+    }
+}

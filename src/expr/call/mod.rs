@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use coerce::{as_node, cast_node, fold, strict, strict_node};
 pub use function::{Function, Param};
-pub use known::{dtype_named, positive_axis, static_int, static_ints};
+pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
 
 /// A call that is being bound.
 pub struct Call {

@@ -78,7 +78,7 @@ pub fn ternary(
     call: &mut Call,
     of: [Arg; 3],
     dtype: DType,
-    f: impl Fn(&ArrayRef, &ArrayRef, &ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
+    f: impl Fn(&ArrayRef, &ArrayRef, &ArrayRef) -> Result<ArrayRef, Flaw> + Send + Sync + 'static,
 ) -> Bind<ItemKind> {
     let all: Vec<&[Dim]> = of.iter().map(|a| a.ty.dims.as_slice()).collect();
     let dims = types::broadcast(&all)?;
@@ -87,7 +87,7 @@ pub fn ternary(
         let operands: Vec<(&Tensor, &[Dim])> = tensors.iter().zip(&of).map(|(t, a)| (t.as_ref(), a.ty.dims.as_slice())).collect();
         let aligned = align(&operands)?;
         let flat = (0..3).map(|i| aligned.flat(i, &tensors[i], of[i].rank())).collect::<Result<Vec<_>>>()?;
-        let out = f(flat[0].as_leaf()?, flat[1].as_leaf()?, flat[2].as_leaf()?)?;
+        let out = f(flat[0].as_leaf()?, flat[1].as_leaf()?, flat[2].as_leaf()?).map_err(|(i, e)| e.at_row(aligned.record_of(i)))?;
         aligned.wrap(Tensor::Leaf(out))
     })
 }

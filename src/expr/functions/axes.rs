@@ -142,13 +142,7 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
             }
             open.push(n.checked_div(known).unwrap_or(0));
         }
-        let mut partitions = Vec::with_capacity(shape.len());
-        let mut records: Vec<usize> = (0..whole.nrows()).collect();
-        for (size, dim) in shape.iter().zip(&dims) {
-            let lengths: Vec<usize> = records.iter().map(|r| usize::try_from(*size).unwrap_or(open[*r])).collect();
-            records = records.iter().zip(&lengths).flat_map(|(r, n)| std::iter::repeat_n(*r, *n)).collect();
-            partitions.push(partition_of(dim, lengths)?);
-        }
+        let partitions = dense_partitions(&dims, whole.nrows(), |axis, record| usize::try_from(shape[axis]).unwrap_or(open[record]))?;
         wrap(partitions.into_iter(), below.clone())
     })
 }
@@ -174,38 +168,48 @@ fn transpose(call: &mut Call) -> Bind<ItemKind> {
     let mut ty = x.ty.clone();
     ty.dims = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();
     let dims = ty.dims.clone();
-    call.one(ty, move |args| {
-        let tensor = x.of(args)?;
-        let sizes = bounding(&tensor, rank)?;
-        let whole = merged(&tensor, 0, rank)?;
-        let (_, below) = tensor.levels(rank)?;
-        let mut places = Vec::with_capacity(whole.nvals());
-        for record in 0..args.nrows {
-            let shape: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
-            let total = whole.row_length(record);
-            let mut strides = vec![1usize; rank];
-            for axis in (0..rank.saturating_sub(1)).rev() {
-                strides[axis] = strides[axis + 1] * shape[axis + 1];
-            }
-            let mut index = vec![0usize; rank];
-            for _ in 0..total {
-                places.push(whole.start(record) + perm.iter().zip(&index).map(|(a, i)| strides[*a] * i).sum::<usize>());
-                for axis in (0..rank).rev() {
-                    index[axis] += 1;
-                    if index[axis] < shape[perm[axis]] {
-                        break;
-                    }
-                    index[axis] = 0;
+    call.one(ty, move |args| transposed(&*x.of(args)?, &perm, &dims))
+}
+
+/// The axes of a dense tensor in the order of `perm`; `dims` are those of the result.
+///
+/// # Errors
+/// A failure of memory only.
+pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tensor> {
+    let rank = perm.len();
+    let sizes = bounding(tensor, rank)?;
+    let whole = merged(tensor, 0, rank)?;
+    let (_, below) = tensor.levels(rank)?;
+    let mut places = Vec::with_capacity(whole.nvals());
+    for record in 0..whole.nrows() {
+        let shape: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
+        let mut strides = vec![1usize; rank];
+        for axis in (0..rank.saturating_sub(1)).rev() {
+            strides[axis] = strides[axis + 1] * shape[axis + 1];
+        }
+        let mut index = vec![0usize; rank];
+        for _ in 0..whole.row_length(record) {
+            places.push(whole.start(record) + perm.iter().zip(&index).map(|(a, i)| strides[*a] * i).sum::<usize>());
+            for axis in (0..rank).rev() {
+                index[axis] += 1;
+                if index[axis] < shape[perm[axis]] {
+                    break;
                 }
+                index[axis] = 0;
             }
         }
-        let mut partitions = Vec::with_capacity(rank);
-        let mut records: Vec<usize> = (0..args.nrows).collect();
-        for (a, dim) in perm.iter().zip(&dims) {
-            let lengths: Vec<usize> = records.iter().map(|r| sizes[*a][*r]).collect();
-            records = records.iter().zip(&lengths).flat_map(|(r, n)| std::iter::repeat_n(*r, *n)).collect();
-            partitions.push(partition_of(dim, lengths)?);
-        }
-        wrap(partitions.into_iter(), below.gather(&places)?)
-    })
+    }
+    wrap(dense_partitions(dims, whole.nrows(), |axis, record| sizes[perm[axis]][record])?.into_iter(), below.gather(&places)?)
+}
+
+/// The partitions of these axes; `size` gives the size of each in a record.
+fn dense_partitions(dims: &[Dim], nrecords: usize, size: impl Fn(usize, usize) -> usize) -> Result<Vec<RowPartition>> {
+    let mut records: Vec<usize> = (0..nrecords).collect();
+    let mut partitions = Vec::with_capacity(dims.len());
+    for (axis, dim) in dims.iter().enumerate() {
+        let lengths: Vec<usize> = records.iter().map(|record| size(axis, *record)).collect();
+        records = records.iter().zip(&lengths).flat_map(|(record, n)| std::iter::repeat_n(*record, *n)).collect();
+        partitions.push(partition_of(dim, lengths)?);
+    }
+    Ok(partitions)
 }

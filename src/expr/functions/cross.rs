@@ -1,49 +1,122 @@
 //! Combinations of the values of several tensors.
 //!
+//! ```text
+//! a        [[1] [2 3]]
+//! b        [[x] [y]]
+//! crossed  [[1_X_x] [2_X_y 3_X_y]]     the last input varies fastest
+//! ```
+//!
 //! Source of the meaning: `tf.ragged.cross`, `tf.ragged.cross_hashed`.
 
 use crate::error::Result;
-use crate::expr::call::{Call, Function, strict_node};
+use crate::expr::call::{Arg, Call, Function, strict_node};
+use crate::expr::eval::Args;
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{cast, i64s};
-use crate::expr::kernels::elementwise;
+use crate::expr::kernels::hash::{fingerprint_cat, fingerprint64};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, wrap};
+use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::problem::{Bind, Problem};
 use crate::schema::{DType, Dim, Size, Type};
-use crate::tensor::Tensor;
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{Array, ArrayRef, Int64Array};
+use std::sync::Arc;
 
-pub static FUNCTIONS: &[Function] = &[function!(
-    ["ragged.cross"],
-    "inputs",
-    "Every combination of the values of the inputs' rows, joined with _X_.",
-    [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")],
-    cross
-)];
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["ragged.cross"],
+        "inputs",
+        "Every combination of the values of the inputs' rows, joined with _X_.",
+        [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")],
+        cross
+    ),
+    function!(
+        ["ragged.cross_hashed"],
+        "inputs, num_buckets=0, hash_key=None",
+        "Every combination of the values of the inputs' rows, as a number from 0 to before num_buckets (0: 2^63 - 1).",
+        [("ragged.cross_hashed([[[\"a\"]], [[\"d\"]], [[\"f\"]]], num_buckets=100)", "[[78]]")],
+        cross_hashed
+    ),
+];
 
 fn cross(call: &mut Call) -> Bind<ItemKind> {
-    let items = call.list(0)?;
-    if items.is_empty() {
-        return Err(call.problem("ragged.cross needs one input at least"));
-    }
-    let mut args = Vec::with_capacity(items.len());
-    for item in &items {
-        let node = strict_node(item)?;
-        let arg = call.push(node);
-        call.plain(&arg)?;
-        call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
-        if arg.rank() != 2 {
-            return Err(Problem::at(arg.span.clone(), format!("ragged.cross works on tensors of two axes; this is {}", arg.ty)));
-        }
-        args.push(arg);
-    }
-    let bytes = args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
+    let inputs = Inputs::new(call)?;
+    let bytes = inputs.args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
     let dtype = if bytes { DType::Bytes } else { DType::String };
-    let rows = args.iter().find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
-    let dims = vec![rows.map_or(Dim::UNIFORM, Dim::known), Dim::RAGGED];
-    call.one(Type::tensor(dtype.clone(), dims), move |a| {
-        let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
+    call.one(Type::tensor(dtype.clone(), inputs.dims.clone()), move |args| {
+        inputs.combined(args, |columns| {
+            let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
+            let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
+            let mut out = TextBuilder::with_capacity(0, 0);
+            let rows = combine(columns, |chosen| {
+                for (k, (place, texts)) in chosen.iter().zip(&texts).enumerate() {
+                    if k > 0 {
+                        out.bytes.extend_from_slice(b"_X_");
+                    }
+                    out.bytes.extend_from_slice(texts.get(*place));
+                }
+                out.end();
+            })?;
+            Ok((rows, out.finish(&dtype)?))
+        })
+    })
+}
+
+fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
+    const DEFAULT_KEY: i64 = 0xdeca_fcaf_fe;
+    let inputs = Inputs::new(call)?;
+    let buckets = call.optional_int(1)?.unwrap_or(0);
+    let buckets = u64::try_from(buckets)
+        .or_else(|_| Err(Problem::at(call.item(1)?.span.clone(), format!("num_buckets is {buckets}; it can't be negative"))))?;
+    let buckets = if buckets == 0 { i64::MAX as u64 } else { buckets };
+    let key = call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64;
+    call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| {
+        inputs.combined(args, |columns| {
+            let hashes = columns.iter().map(|c| fingerprints(&c.values)).collect::<Result<Vec<_>>>()?;
+            let mut out = Vec::new();
+            let rows = combine(columns, |chosen| {
+                let hash = chosen.iter().zip(&hashes).fold(key, |hash, (place, own)| fingerprint_cat(hash, own[*place]));
+                out.push((hash % buckets) as i64);
+            })?;
+            Ok((rows, Arc::new(Int64Array::from(out)) as ArrayRef))
+        })
+    })
+}
+
+/// The tensors that are combined: integers and strings in rows.
+struct Inputs {
+    args: Vec<Arg>,
+    dims: Vec<Dim>,
+}
+
+/// The rows of an input below its first axis, and its values.
+struct Column {
+    rows: RowPartition,
+    values: ArrayRef,
+}
+
+impl Inputs {
+    fn new(call: &mut Call) -> Bind<Inputs> {
+        let items = call.list(0)?;
+        if items.is_empty() {
+            return Err(call.problem(format!("{} needs one input at least", call.name)));
+        }
+        let mut args = Vec::with_capacity(items.len());
+        for item in &items {
+            let arg = call.push(strict_node(item)?);
+            call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
+            if arg.rank() != 2 {
+                return Err(Problem::at(arg.span.clone(), format!("{} works on tensors of two axes; this is {}", call.name, arg.ty)));
+            }
+            args.push(arg);
+        }
+        let rows = args.iter().find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
+        Ok(Inputs { args, dims: vec![rows.map_or(Dim::UNIFORM, Dim::known), Dim::RAGGED] })
+    }
+
+    /// The result: `combine` gives its rows and values from the columns, which have the same number of rows.
+    fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
+        let tensors = self.args.iter().map(|arg| rows_of(&*arg.of(args)?)).collect::<Result<Vec<_>>>()?;
         for other in &tensors[1..] {
             check_same(&tensors[0], other, 1, "the inputs")?;
         }
@@ -51,44 +124,76 @@ fn cross(call: &mut Call) -> Bind<ItemKind> {
             .iter()
             .map(|t| {
                 let (partitions, below) = t.levels(2)?;
-                Ok((partitions[1], texts(below.as_leaf()?)?))
+                Ok(Column { rows: partitions[1].clone(), values: below.as_leaf()?.clone() })
             })
             .collect::<Result<Vec<_>>>()?;
-        let outer = tensors[0].levels(1)?.0[0].clone();
-        let (mut values, mut offsets, mut lengths) = (Vec::new(), vec![0i64], Vec::new());
-        for row in 0..outer.nvals() {
-            let counts: Vec<usize> = columns.iter().map(|(p, _)| p.row_length(row)).collect();
-            let total = counts.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
-            let total = check_count(total.and_then(|t| t.checked_add(offsets.len())), 0)? - offsets.len();
-            for i in 0..total {
-                let mut rest = i;
-                let mut chosen = vec![0; counts.len()];
-                for (k, n) in counts.iter().enumerate().rev() {
-                    chosen[k] = rest % n;
-                    rest /= n;
+        let (rows, values) = combine(&columns)?;
+        wrap([tensors[0].levels(1)?.0[0].clone(), rows].into_iter(), Tensor::Leaf(values))
+    }
+}
+
+/// Calls `visit` with the places of the values of each combination, row by row; the rows of the result.
+fn combine(columns: &[Column], mut visit: impl FnMut(&[usize])) -> Result<RowPartition> {
+    let nrows = columns.first().map_or(0, |c| c.rows.nrows());
+    let (mut all, mut lengths) = (0usize, Vec::with_capacity(nrows));
+    for row in 0..nrows {
+        let counts: Vec<usize> = columns.iter().map(|c| c.rows.row_length(row)).collect();
+        let total = counts.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+        let total = check_count(total.and_then(|t| t.checked_add(all)), 0)? - all;
+        let mut chosen: Vec<usize> = columns.iter().map(|c| c.rows.start(row)).collect();
+        for _ in 0..total {
+            visit(&chosen);
+            for (place, column) in chosen.iter_mut().zip(columns).rev() {
+                *place += 1;
+                if *place < column.rows.start(row + 1) {
+                    break;
                 }
-                for (k, (partition, texts)) in columns.iter().enumerate() {
-                    if k > 0 {
-                        values.extend_from_slice(b"_X_");
-                    }
-                    values.extend_from_slice(&texts[partition.start(row) + chosen[k]]);
-                }
-                offsets.push(values.len() as i64);
+                *place = column.rows.start(row);
             }
-            lengths.push(total);
         }
-        let flat = Tensor::Leaf(elementwise::text_array(&dtype, offsets, values)?);
-        wrap([outer, from_lengths(lengths)?].into_iter(), flat)
-    })
+        all += total;
+        lengths.push(total);
+    }
+    from_lengths(lengths)
+}
+
+/// A sparse matrix as the rows of its values; other tensors as they are.
+fn rows_of(tensor: &Tensor) -> Result<Tensor> {
+    let Tensor::Sparse(sparse) = tensor else {
+        return Ok(tensor.clone());
+    };
+    let (mut rows, mut lengths, mut places) = (Vec::with_capacity(sparse.nrows()), Vec::new(), Vec::new());
+    for record in 0..sparse.nrows() {
+        let nrows = sparse.shape_of(record)[0] as usize;
+        check_count(lengths.len().checked_add(nrows), record)?;
+        let row_of = |entry: &usize| sparse.index_of(*entry)[0];
+        let mut entries: Vec<usize> = sparse.entries().range(record).collect();
+        entries.sort_by_key(row_of);
+        let first = lengths.len();
+        lengths.resize(first + nrows, 0usize);
+        entries.iter().for_each(|e| lengths[first + row_of(e) as usize] += 1);
+        places.extend(entries);
+        rows.push(nrows);
+    }
+    wrap([from_lengths(rows)?, from_lengths(lengths)?].into_iter(), Tensor::Leaf(crate::tensor::gather::take(sparse.values(), &places)?))
 }
 
 /// Every value as text: integers in decimal.
-fn texts(array: &ArrayRef) -> Result<Vec<Vec<u8>>> {
-    if let Some(strings) = array.as_string_opt::<i64>() {
-        return Ok((0..strings.len()).map(|i| strings.value(i).as_bytes().to_vec()).collect());
+fn texts(array: &ArrayRef) -> Result<ArrayRef> {
+    if Texts::of(array).is_ok() {
+        return Ok(array.clone());
     }
-    if let Some(bytes) = array.as_binary_opt::<i64>() {
-        return Ok((0..bytes.len()).map(|i| bytes.value(i).to_vec()).collect());
+    let numbers = cast(array, &DType::Int64)?;
+    let mut out = TextBuilder::with_capacity(numbers.len(), 0);
+    let mut digits = itoa::Buffer::new();
+    i64s(&numbers)?.iter().for_each(|n| out.push(digits.format(*n).as_bytes()));
+    out.finish(&DType::String)
+}
+
+/// Every value as 64 bits: strings by their fingerprint, integers as they are.
+fn fingerprints(array: &ArrayRef) -> Result<Vec<u64>> {
+    if let Ok(texts) = Texts::of(array) {
+        return Ok(texts.iter().map(fingerprint64).collect());
     }
-    Ok(i64s(&cast(array, &DType::Int64)?)?.iter().map(|n| n.to_string().into_bytes()).collect())
+    Ok(i64s(&cast(array, &DType::Int64)?)?.iter().map(|n| *n as u64).collect())
 }

@@ -410,7 +410,7 @@ fn clip(call: &mut Call) -> Bind<ItemKind> {
     };
     super::apply::ternary(call, [x.clone(), low.clone(), high.clone()], dtype, |x, low, high| {
         let plain = |array| kernel::Operand { array, scalar: false };
-        let below = kernel::binary(Binary::Minimum, plain(x), plain(high)).map_err(|(_, e)| e)?;
-        kernel::binary(Binary::Maximum, plain(&below), plain(low)).map_err(|(_, e)| e)
+        let below = kernel::binary(Binary::Minimum, plain(x), plain(high))?;
+        kernel::binary(Binary::Maximum, plain(&below), plain(low))
     })
 }

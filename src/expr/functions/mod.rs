@@ -28,6 +28,7 @@ mod repeat;
 mod segments;
 mod select;
 mod sort;
+mod strings;
 mod structured;
 
 use super::call::Function;
@@ -53,6 +54,13 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Along an axis", functions: lines::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
     Family { title: "Combinations", functions: cross::FUNCTIONS },
+    Family { title: "Strings", functions: strings::letters::FUNCTIONS },
+    Family { title: "Strings joined and split", functions: strings::join::FUNCTIONS },
+    Family { title: "N-grams", functions: strings::ngrams::FUNCTIONS },
+    Family { title: "Strings and patterns", functions: strings::regex::FUNCTIONS },
+    Family { title: "Strings and numbers", functions: strings::number::FUNCTIONS },
+    Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
+    Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
 ];
 

@@ -92,7 +92,11 @@ pub struct Plan {
     keepdims: bool,
 }
 
-fn plan(call: &Call, x: &Arg) -> Bind<Plan> {
+/// The axes that arguments 1 (axis) and 2 (keepdims) of a call name.
+///
+/// # Errors
+/// An axis out of range.
+pub fn plan(call: &Call, x: &Arg) -> Bind<Plan> {
     let keepdims = call.flag(2, false)?;
     let axes = match call.ints(1)? {
         None => None,
@@ -106,6 +110,11 @@ fn plan(call: &Call, x: &Arg) -> Bind<Plan> {
 }
 
 impl Plan {
+    /// All axes at once.
+    pub fn all(keepdims: bool) -> Plan {
+        Plan { axes: None, keepdims }
+    }
+
     /// The axes of the result.
     ///
     /// # Errors
@@ -131,7 +140,7 @@ impl Plan {
     ///
     /// # Errors
     /// A fault of ours.
-    pub fn run(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(bool) -> Reduce) -> Result<Tensor> {
+    pub fn run<'o>(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(bool) -> Reduce<'o>) -> Result<Tensor> {
         let Some(axes) = &self.axes else {
             let partition = merged(tensor, 0, dims.len())?;
             let (_, below) = tensor.levels(dims.len())?;
@@ -204,7 +213,7 @@ pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
     out
 }
 
-fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce) -> Bind<ItemKind> {
+fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce<'static>) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, expected, fits)?;
     let plan = plan(call, &x)?;
@@ -212,7 +221,7 @@ fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool
     call.one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &op))
 }
 
-fn truth(call: &mut Call, op: Reduce) -> Bind<ItemKind> {
+fn truth(call: &mut Call, op: Reduce<'static>) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "bools and numbers", |d| d.is_number() || *d == DType::Bool)?;
     let plan = plan(call, &x)?;

@@ -114,9 +114,9 @@ pub static FUNCTIONS: &[Function] = &[
 
 #[derive(Clone, Copy)]
 enum Op {
-    Plain(Reduce),
+    Plain(Reduce<'static>),
     /// What has no value is 0.
-    Zeroed(Reduce),
+    Zeroed(Reduce<'static>),
     Mean,
     SqrtN,
 }

@@ -242,7 +242,7 @@ fn choice(call: &mut Call) -> Bind<ItemKind> {
             let [x, y] = args.as_slice() else { return Err(call.problem("internal: two operands")) };
             let dtype = x.dtype()?.clone();
             ternary(call, [condition, x.clone(), y.clone()], dtype, |condition, x, y| {
-                choose(condition, Operand { array: x, scalar: false }, Operand { array: y, scalar: false })
+                choose(condition, Operand { array: x, scalar: false }, Operand { array: y, scalar: false }).map_err(|e| (0, e))
             })
         }
         (false, false) => coordinates(call, condition),

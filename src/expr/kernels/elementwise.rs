@@ -5,13 +5,13 @@
 
 use super::cast::{bools, dtype_of, native};
 use super::number::{Number, floats, integers, numbers};
+use super::text::{TextBuilder, Texts};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
-use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
-use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_buffer::BooleanBuffer;
 use half::f16;
 use std::sync::Arc;
 
@@ -157,40 +157,19 @@ fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, F
     if op != Binary::Add {
         return Err(whole(Error::data(format!("internal: {op:?} of {dtype}"))));
     }
+    let (x, y) = (texts(a).map_err(whole)?, texts(b).map_err(whole)?);
     let len = if a.scalar { b.array.len() } else { a.array.len() };
-    let mut values = Vec::new();
-    let mut offsets = Vec::with_capacity(len + 1);
-    offsets.push(0i64);
+    let mut out = TextBuilder::with_capacity(len, 0);
     for i in 0..len {
-        values.extend_from_slice(text_at(a, i));
-        values.extend_from_slice(text_at(b, i));
-        offsets.push(values.len() as i64);
+        out.bytes.extend_from_slice(x(i));
+        out.push(y(i));
     }
-    text_array(dtype, offsets, values).map_err(whole)
+    out.finish(dtype).map_err(whole)
 }
 
-fn text_at<'a>(operand: Operand<'a>, i: usize) -> &'a [u8] {
-    let i = if operand.scalar { 0 } else { i };
-    match operand.array.as_string_opt::<i64>() {
-        Some(strings) => strings.value(i).as_bytes(),
-        None => operand.array.as_binary_opt::<i64>().map_or(&[], |b| b.value(i)),
-    }
-}
-
-/// Strings or bytes of these offsets.
-///
-/// # Errors
-/// Strings that are no UTF-8.
-pub fn text_array(dtype: &DType, offsets: Vec<i64>, values: Vec<u8>) -> Result<ArrayRef> {
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    let values = Buffer::from_vec(values);
-    if *dtype == DType::Bytes {
-        return Ok(Arc::new(LargeBinaryArray::try_new(offsets, values, None).map_err(|e| Error::data(e.to_string()))?));
-    }
-    Ok(Arc::new(
-        LargeStringArray::try_new(offsets, values, None)
-            .map_err(|_| Error::data("the result is no UTF-8; cast the strings to bytes first"))?,
-    ))
+fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
+    let texts = Texts::of(operand.array)?;
+    Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
 }
 
 /// `a op b`, value by value.
@@ -210,14 +189,17 @@ pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
                 _ => return Err(Error::data("internal: bools have no order")),
             }
         }
-        DType::String | DType::Bytes => match op {
-            Compare::Equal => BooleanBuffer::collect_bool(len, |i| text_at(a, i) == text_at(b, i)),
-            Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) != text_at(b, i)),
-            Compare::Less => BooleanBuffer::collect_bool(len, |i| text_at(a, i) < text_at(b, i)),
-            Compare::LessEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) <= text_at(b, i)),
-            Compare::Greater => BooleanBuffer::collect_bool(len, |i| text_at(a, i) > text_at(b, i)),
-            Compare::GreaterEqual => BooleanBuffer::collect_bool(len, |i| text_at(a, i) >= text_at(b, i)),
-        },
+        DType::String | DType::Bytes => {
+            let (x, y) = (texts(a)?, texts(b)?);
+            match op {
+                Compare::Equal => BooleanBuffer::collect_bool(len, |i| x(i) == y(i)),
+                Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| x(i) != y(i)),
+                Compare::Less => BooleanBuffer::collect_bool(len, |i| x(i) < y(i)),
+                Compare::LessEqual => BooleanBuffer::collect_bool(len, |i| x(i) <= y(i)),
+                Compare::Greater => BooleanBuffer::collect_bool(len, |i| x(i) > y(i)),
+                Compare::GreaterEqual => BooleanBuffer::collect_bool(len, |i| x(i) >= y(i)),
+            }
+        }
         _ => {
             numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}"))))
         }
@@ -470,13 +452,10 @@ pub fn choose(condition: &ArrayRef, a: Operand, b: Operand) -> Result<ArrayRef> 
             )))
         }
         DType::String | DType::Bytes => {
-            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(len + 1));
-            offsets.push(0i64);
-            for k in 0..len {
-                values.extend_from_slice(if bits.value(k) { text_at(a, k) } else { text_at(b, k) });
-                offsets.push(values.len() as i64);
-            }
-            text_array(&dtype, offsets, values)
+            let (x, y) = (texts(a)?, texts(b)?);
+            let mut out = TextBuilder::with_capacity(len, 0);
+            (0..len).for_each(|k| out.push(if bits.value(k) { x(k) } else { y(k) }));
+            out.finish(&dtype)
         }
         _ => numbers!(&dtype, T => {
             let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);

@@ -3,9 +3,15 @@
 pub mod broadcast;
 pub mod cast;
 pub mod elementwise;
+pub mod hash;
 pub mod level;
 pub mod lines;
 pub mod number;
+pub mod printf;
 pub mod ranges;
+pub mod re2;
+pub mod script;
 pub mod segment;
 pub mod slice;
+pub mod text;
+pub mod unicode;

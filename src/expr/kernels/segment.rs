@@ -11,6 +11,7 @@
 use super::cast::{bools, dtype_of, native};
 use super::level::from_lengths;
 use super::number::{Number, numbers};
+use super::text::{TextBuilder, Texts};
 use crate::error::{Error, Result};
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 /// How values are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduce {
+pub enum Reduce<'a> {
     Sum,
     Product,
     /// Nothing gives the greatest finite value, with `infinite` infinity.
@@ -33,6 +34,11 @@ pub enum Reduce {
     },
     Any,
     All,
+    /// Strings, with a separator between them; `lazy`: not behind nothing but empty strings, as TensorFlow joins segments.
+    Join {
+        separator: &'a [u8],
+        lazy: bool,
+    },
 }
 
 /// The values of each row put together: `[nvals]` to `[nrows]`.
@@ -40,6 +46,9 @@ pub enum Reduce {
 /// # Errors
 /// A dtype that it has no meaning for: a fault of ours.
 pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
+    if let Reduce::Join { separator, lazy } = op {
+        return joined(separator, lazy, array, (0..partition.nrows()).map(|row| partition.range(row)));
+    }
     let dtype = dtype_of(array)?;
     if matches!(op, Reduce::Any | Reduce::All) {
         let bits = bools(array)?;
@@ -75,7 +84,7 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
 
 fn first<T: Number>(op: Reduce) -> T::Native {
     match op {
-        Reduce::Sum | Reduce::Any | Reduce::All => T::ZERO,
+        Reduce::Sum | Reduce::Any | Reduce::All | Reduce::Join { .. } => T::ZERO,
         Reduce::Product => T::ONE,
         Reduce::Minimum { infinite: true } => T::TOP,
         Reduce::Minimum { infinite: false } => T::HIGHEST,
@@ -84,11 +93,38 @@ fn first<T: Number>(op: Reduce) -> T::Native {
     }
 }
 
+/// The strings of each group as one, with a separator between them: see [`Reduce::Join`].
+fn joined<G: IntoIterator<Item = usize>>(
+    separator: &[u8],
+    lazy: bool,
+    array: &ArrayRef,
+    groups: impl ExactSizeIterator<Item = G>,
+) -> Result<ArrayRef> {
+    let texts = Texts::of(array)?;
+    let mut out = TextBuilder::with_capacity(groups.len(), texts.nbytes());
+    for group in groups {
+        let start = out.bytes.len();
+        for (k, i) in group.into_iter().enumerate() {
+            if if lazy { out.bytes.len() > start } else { k > 0 } {
+                out.bytes.extend_from_slice(separator);
+            }
+            out.bytes.extend_from_slice(texts.get(i));
+        }
+        out.end();
+    }
+    out.finish(&dtype_of(array)?)
+}
+
 /// The values of each segment put together: value i belongs to segment `ids[i]`, below `nsegments`.
 ///
 /// # Errors
 /// As [`rows`].
 pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -> Result<ArrayRef> {
+    if let Reduce::Join { separator, lazy } = op {
+        let mut members = vec![Vec::new(); nsegments];
+        ids.iter().enumerate().for_each(|(i, id)| members[*id].push(i));
+        return joined(separator, lazy, array, members.into_iter());
+    }
     let dtype = dtype_of(array)?;
     if matches!(op, Reduce::Any | Reduce::All) {
         let bits = bools(array)?;

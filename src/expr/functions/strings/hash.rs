@@ -1,0 +1,53 @@
+//! Strings as numbers of buckets.
+//!
+//! Source of the meaning: `tf.strings.to_hash_bucket_fast`, `tf.strings.to_hash_bucket_strong`, `tf.strings.to_hash_bucket`.
+
+use super::{flat, text};
+use crate::expr::call::{Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::hash::{fingerprint64, legacy, sip};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::DType;
+use arrow_array::Int64Array;
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["strings.to_hash_bucket_fast"],
+        "input|x, num_buckets",
+        "The bucket that a string falls in, by its Fingerprint64.",
+        [("strings.to_hash_bucket_fast([\"Hello\", \"TensorFlow\", \"2.x\"], 3)", "[0, 2, 2]")],
+        |c| buckets(c, fingerprint64)
+    ),
+    function!(
+        ["strings.to_hash_bucket"],
+        "input|x, num_buckets",
+        "The bucket that a string falls in, by TensorFlow's older hash.",
+        [],
+        |c| buckets(c, legacy)
+    ),
+    function!(
+        ["strings.to_hash_bucket_strong"],
+        "input|x, num_buckets, key",
+        "The bucket that a string falls in, by a hash under a key of two integers.",
+        [("strings.to_hash_bucket_strong([\"Hello\", \"TF\"], 3, [1, 2])", "[2, 0]")],
+        |c| {
+            let key = c.ints(2)?.unwrap_or_default();
+            let [first, second] = key.as_slice() else {
+                return Err(Problem::at(c.item(2)?.span.clone(), format!("{}: the key is two integers", c.name)));
+            };
+            let key = (*first as u64, *second as u64);
+            buckets(c, move |bytes| sip(key, bytes))
+        }
+    ),
+];
+
+fn buckets(call: &mut Call, hash: impl Fn(&[u8]) -> u64 + Send + Sync + 'static) -> Bind<ItemKind> {
+    let x = text(call, 0)?;
+    let n = call.int(1)?;
+    let n = u64::try_from(n)
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or_else(|| call.problem(format!("{}: num_buckets is {n}; there must be one at least", call.name)))?;
+    flat(call, x, DType::Int64, move |texts| Ok(Arc::new(Int64Array::from_iter_values(texts.iter().map(|t| (hash(t) % n) as i64)))))
+}

@@ -1,0 +1,182 @@
+//! Lengths, parts and letters of strings.
+//!
+//! Source of the meaning: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`.
+//! TensorFlow's `lower` and `upper` drop what follows a NUL; these do not.
+
+use super::{each, flat, rows, text};
+use crate::error::Error;
+use crate::expr::call::{Call, Function};
+use crate::expr::functions::apply::ternary;
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::elementwise::Flaw;
+use crate::expr::kernels::printf::trimmed;
+use crate::expr::kernels::text::{TextBuilder, Texts};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::last_ragged;
+use crate::schema::DType;
+use arrow_array::Int32Array;
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["strings.length"],
+        "input|x, unit=\"BYTE\"",
+        "The number of bytes, or with unit=\"UTF8_CHAR\" of characters.",
+        [("strings.length([\"é!\", \"\"])", "[3, 0]"), ("strings.length(\"é!\", unit=\"UTF8_CHAR\")", "2")],
+        length
+    ),
+    function!(
+        ["strings.substr"],
+        "input|x, pos, len, unit=\"BYTE\"",
+        "A part of each string, as bytes; with unit=\"UTF8_CHAR\" counted in characters. A negative pos counts from the end.",
+        [("strings.substr([\"Hello\", \"World\"], -3, 2, unit=\"UTF8_CHAR\")", "[\"ll\", \"rl\"]")],
+        substr
+    ),
+    function!(
+        ["strings.lower"],
+        "input|x, encoding=\"\"",
+        "Small letters: ASCII, or with encoding=\"utf-8\" all.",
+        [("strings.lower(\"CamelCase Ä\")", "\"camelcase Ä\""), ("strings.lower(\"Ä\", encoding=\"utf-8\")", "\"ä\"")],
+        |c| case(c, |b| b.make_ascii_lowercase(), str::to_lowercase)
+    ),
+    function!(
+        ["strings.upper"],
+        "input|x, encoding=\"\"",
+        "Capital letters: ASCII, or with encoding=\"utf-8\" all.",
+        [("strings.upper([\"a\", \"ß\"])", "[\"A\", \"ß\"]"), ("strings.upper(\"ß\", encoding=\"utf-8\")", "\"SS\"")],
+        |c| case(c, |b| b.make_ascii_uppercase(), str::to_uppercase)
+    ),
+    function!(
+        ["strings.strip"],
+        "input|x",
+        "Without white space at both ends.",
+        [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],
+        |c| {
+            let x = text(c, 0)?;
+            let dtype = x.dtype()?.clone();
+            each(c, x, dtype, |text, out| {
+                out.extend_from_slice(trimmed(text));
+                Ok(())
+            })
+        }
+    ),
+    function!(
+        ["strings.bytes_split"],
+        "input|x",
+        "The bytes of each string.",
+        [("strings.bytes_split([\"abc\", \"\"])", "[[[97], [98], [99]], []]")],
+        |c| {
+            let x = text(c, 0)?;
+            rows(c, x, &[DType::Bytes], |texts, lengths| {
+                let mut out = TextBuilder::with_capacity(0, 0);
+                for text in texts.iter() {
+                    text.iter().for_each(|byte| out.push(&[*byte]));
+                    lengths.push(text.len());
+                }
+                Ok(vec![out.finish(&DType::Bytes).map_err(|e| (0, e))?])
+            })
+        }
+    ),
+];
+
+/// Whether the unit is a character rather than a byte.
+fn characters(call: &Call, i: usize) -> Bind<bool> {
+    match call.string(i)?.as_deref() {
+        None | Some("BYTE") => Ok(false),
+        Some("UTF8_CHAR") => Ok(true),
+        Some(other) => {
+            Err(Problem::at(call.item(i)?.span.clone(), format!("{}: unit is \"BYTE\" or \"UTF8_CHAR\", not {other:?}", call.name)))
+        }
+    }
+}
+
+/// Whether a byte goes on with a character that has begun before.
+fn continues(byte: &u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+fn length(call: &mut Call) -> Bind<ItemKind> {
+    let x = text(call, 0)?;
+    let characters = characters(call, 1)?;
+    flat(call, x, DType::Int32, move |texts| {
+        let count = |text: &[u8]| if characters { text.iter().filter(|b| !continues(b)).count() } else { text.len() };
+        Ok(Arc::new(Int32Array::from_iter_values(texts.iter().map(|t| i32::try_from(count(t)).unwrap_or(i32::MAX)))))
+    })
+}
+
+fn case(call: &mut Call, ascii: fn(&mut [u8]), unicode: fn(&str) -> String) -> Bind<ItemKind> {
+    let x = text(call, 0)?;
+    match call.string(1)?.as_deref() {
+        None | Some("") => {
+            let dtype = x.dtype()?.clone();
+            each(call, x, dtype, move |text, out| {
+                let start = out.len();
+                out.extend_from_slice(text);
+                ascii(&mut out[start..]);
+                Ok(())
+            })
+        }
+        Some("utf-8") => each(call, x, DType::String, move |text, out| {
+            out.extend_from_slice(unicode(&String::from_utf8_lossy(text)).as_bytes());
+            Ok(())
+        }),
+        Some(other) => {
+            Err(Problem::at(call.item(1)?.span.clone(), format!("{}: encoding is \"\" (ASCII) or \"utf-8\", not {other:?}", call.name)))
+        }
+    }
+}
+
+fn substr(call: &mut Call) -> Bind<ItemKind> {
+    let (x, pos, len) = (text(call, 0)?, call.integers(1)?, call.integers(2)?);
+    let characters = characters(call, 3)?;
+    if pos.rank() != len.rank() {
+        return Err(call.problem(format!("{}: pos and len have the same shape; these are {} and {}", call.name, pos.ty, len.ty)));
+    }
+    if last_ragged(&x.ty.dims).is_some() && pos.rank() > 0 {
+        return Err(Problem::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor are single integers", call.name)));
+    }
+    // A part of bytes may cut a character.
+    let dtype = if characters { x.dtype()?.clone() } else { DType::Bytes };
+    let to = dtype.clone();
+    ternary(call, [x, pos, len], dtype, move |x, pos, len| {
+        let whole = |e| (0, e);
+        let (texts, pos, len) = (Texts::of(x).map_err(whole)?, i64s(pos).map_err(whole)?, i64s(len).map_err(whole)?);
+        let mut out = TextBuilder::with_capacity(texts.len(), 0);
+        for (i, text) in texts.iter().enumerate() {
+            let part = if characters { character_part(text, pos[i], len[i]) } else { byte_part(text, pos[i], len[i]) };
+            out.push(part.ok_or_else(|| outside(i, text, pos[i]))?);
+        }
+        out.finish(&to).map_err(whole)
+    })
+}
+
+fn outside(i: usize, text: &[u8], pos: i64) -> Flaw {
+    let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+    (i, Error::data(format!("position {pos} is outside of the string {shown:?}")))
+}
+
+/// Bytes from `pos`, counted from the end if it is negative; as many as there are, up to `len` if that is not negative.
+fn byte_part(text: &[u8], pos: i64, len: i64) -> Option<&[u8]> {
+    let start = if pos < 0 { text.len().checked_sub(usize::try_from(pos.unsigned_abs()).ok()?)? } else { usize::try_from(pos).ok()? };
+    let rest = text.get(start..)?;
+    Some(&rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())])
+}
+
+/// The same in characters: a byte and those that go on with it. A negative length takes nothing, and none at all from the end.
+fn character_part(text: &[u8], pos: i64, len: i64) -> Option<&[u8]> {
+    // A string that starts with bytes that go on with nothing has a first character all the same.
+    let starts = || (0..text.len()).filter(|i| *i == 0 || !continues(&text[*i]));
+    let (start, len) = if pos < 0 {
+        let len = usize::try_from(len).ok()?;
+        let back = usize::try_from(pos.unsigned_abs()).ok()?;
+        (starts().rev().nth(back - 1)?, len.min(back))
+    } else {
+        let pos = usize::try_from(pos).ok()?;
+        let start = if pos == 0 { Some(0) } else { starts().chain([text.len()]).nth(pos) };
+        (start?, usize::try_from(len).unwrap_or(0))
+    };
+    let rest = &text[start..];
+    let end = (1..rest.len()).filter(|i| !continues(&rest[*i])).chain([rest.len()]);
+    Some(&rest[..if len == 0 { 0 } else { end.take(len).last().unwrap_or(0) }])
+}

@@ -1,0 +1,179 @@
+//! Neighbouring strings of each row as one.
+//!
+//! Source of the meaning: `tf.strings.ngrams`.
+
+use super::text;
+use crate::expr::call::{Call, Function, text_literal};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::level::{check_count, from_lengths, merged, record_of};
+use crate::expr::kernels::text::{TextBuilder, Texts};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{Dim, Size};
+use crate::tensor::{RowPartition, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[function!(
+    ["strings.ngrams"],
+    "data|x, ngram_width, separator=\" \", pad_values=None, padding_width=None, preserve_short_sequences=False",
+    "Every run of so many neighbours of a row as one string.",
+    [
+        ("strings.ngrams([[\"to\", \"be\", \"or\"], [\"not\"]], 2)", "[[\"to be\", \"be or\"], []]"),
+        ("strings.ngrams([\"a\", \"b\"], 2, pad_values=\"#\")", "[\"# a\", \"a b\", \"b #\"]")
+    ],
+    ngrams
+)];
+
+struct Ngrams {
+    widths: Vec<usize>,
+    separator: Vec<u8>,
+    left: Vec<u8>,
+    right: Vec<u8>,
+    /// The most that is padded on each side; `None`: a width less one.
+    padding: Option<usize>,
+    keep_short: bool,
+}
+
+fn ngrams(call: &mut Call) -> Bind<ItemKind> {
+    let x = text(call, 0)?;
+    let Some((last, outer)) = x.ty.dims.split_last() else {
+        return Err(Problem::at(x.span.clone(), format!("{} works on rows of strings; this is a scalar", call.name)));
+    };
+    let dtype = x.dtype()?.clone();
+    let options = options(call)?;
+    let size = match last.size {
+        Size::Known(0) => Size::Known(0),
+        Size::Known(n) if outer.iter().all(|d| d.size != Size::Ragged) => {
+            options.count(usize::try_from(n).unwrap_or(usize::MAX)).map_or(Size::Uniform, |n| Size::Known(n as u64))
+        }
+        Size::Uniform => Size::Uniform,
+        _ => Size::Ragged,
+    };
+    let mut ty = x.ty.clone();
+    let axis = outer.len();
+    ty.dims[axis] = Dim::of(size);
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        // A record without any string has no n-grams, not even of padding.
+        let owners = merged(&tensor, 0, axis)?;
+        let whole = merged(&tensor, 0, axis + 1)?;
+        let mut bare = Vec::with_capacity(owners.nvals());
+        (0..owners.nrows()).for_each(|r| bare.resize(owners.start(r + 1), whole.row_length(r) == 0));
+        tensor.map_below(axis, &mut |t| {
+            let list = t.as_list()?;
+            let texts = Texts::of(list.values().as_leaf()?)?;
+            let rows = list.partition();
+            let mut out = TextBuilder::with_capacity(0, 0);
+            let mut lengths = Vec::with_capacity(rows.nrows());
+            let mut all = 0;
+            for row in 0..rows.nrows() {
+                if bare[row] {
+                    lengths.push(0);
+                    continue;
+                }
+                let range = rows.range(row);
+                let count = options.count(range.len()).and_then(|n| n.checked_add(all));
+                all = check_count(count, record_of(&tensor, axis, row))?;
+                lengths.push(options.row(range.len(), |i| texts.get(range.start + i), &mut out));
+            }
+            let partition = match size {
+                Size::Known(n) => RowPartition::uniform(n as usize, lengths.len())?,
+                _ => from_lengths(lengths)?,
+            };
+            Tensor::list(partition, Tensor::Leaf(out.finish(&dtype)?), None)
+        })
+    })
+}
+
+fn options(call: &Call) -> Bind<Ngrams> {
+    let widths = call.ints(1)?.unwrap_or_default();
+    let widths = widths
+        .into_iter()
+        .map(|n| {
+            usize::try_from(n)
+                .ok()
+                .filter(|n| *n > 0)
+                .ok_or_else(|| call.problem(format!("{}: ngram_width is {n}; it is 1 at least", call.name)))
+        })
+        .collect::<Bind<Vec<_>>>()?;
+    let pads = match call.given(3) {
+        None => None,
+        Some(item) => {
+            let items = item.elements().unwrap_or_else(|| vec![item.clone(), item.clone()]);
+            let pads: Option<Vec<Vec<u8>>> = items.iter().map(text_literal).collect();
+            let [left, right] = pads
+                .unwrap_or_default()
+                .try_into()
+                .map_err(|_| Problem::at(item.span.clone(), format!("{}: pad_values is a string or a tuple of two", call.name)))?;
+            Some((left, right))
+        }
+    };
+    let padding = match (call.optional_int(4)?, pads.is_some()) {
+        (None, true) => None,
+        (None, false) => Some(0),
+        (Some(_), false) => return Err(call.problem(format!("{}: padding_width needs pad_values", call.name))),
+        (Some(n), true) => {
+            let width = usize::try_from(n).ok().filter(|n| *n > 0);
+            Some(width.ok_or_else(|| call.problem(format!("{}: padding_width is {n}; it is 1 at least", call.name)))?)
+        }
+    };
+    let (left, right) = pads.unwrap_or_default();
+    let separator = call.bytes(2)?.unwrap_or_else(|| b" ".to_vec());
+    Ok(Ngrams { widths, separator, left, right, padding, keep_short: call.flag(5, false)? })
+}
+
+impl Ngrams {
+    /// How far a width is padded on each side.
+    fn padding(&self, width: usize) -> usize {
+        self.padding.unwrap_or(width - 1).min(width - 1)
+    }
+
+    /// How many n-grams of a width a row of that length has.
+    fn of_width(&self, width: usize, length: usize) -> Option<usize> {
+        Some(length.checked_add(2 * self.padding(width))?.saturating_add(1).saturating_sub(width))
+    }
+
+    /// How many n-grams a row of that length has; `None`: more than can be counted.
+    fn count(&self, length: usize) -> Option<usize> {
+        let all = self.widths.iter().try_fold(0usize, |all, width| all.checked_add(self.of_width(*width, length)?))?;
+        Some(if all == 0 && self.is_kept(length) { 1 } else { all })
+    }
+
+    fn is_kept(&self, length: usize) -> bool {
+        self.keep_short && length > 0 && !self.widths.is_empty()
+    }
+
+    /// The n-grams of a row, width by width; their number.
+    fn row<'a>(&'a self, length: usize, get: impl Fn(usize) -> &'a [u8], out: &mut TextBuilder) -> usize {
+        let mut all = 0;
+        for width in &self.widths {
+            let count = self.of_width(*width, length).unwrap_or(0);
+            self.ngrams(count, *width, self.padding(*width), &get, out);
+            all += count;
+        }
+        if all == 0 && self.is_kept(length) {
+            // A row too short for any is one n-gram, its padding included.
+            let padding = self.padding.unwrap_or(0);
+            self.ngrams(1, length + 2 * padding, padding, &get, out);
+            return 1;
+        }
+        all
+    }
+
+    fn ngrams<'a>(&'a self, count: usize, width: usize, padding: usize, get: &impl Fn(usize) -> &'a [u8], out: &mut TextBuilder) {
+        for i in 0..count {
+            let left = padding.saturating_sub(i);
+            let right = padding.saturating_sub(count - 1 - i);
+            let first = i.saturating_sub(padding);
+            let middle = width.saturating_sub(left + right);
+            let pieces = std::iter::repeat_n(self.left.as_slice(), left)
+                .chain((first..first + middle).map(get))
+                .chain(std::iter::repeat_n(self.right.as_slice(), right));
+            for (k, piece) in pieces.enumerate() {
+                if k > 0 {
+                    out.bytes.extend_from_slice(&self.separator);
+                }
+                out.bytes.extend_from_slice(piece);
+            }
+            out.end();
+        }
+    }
+}

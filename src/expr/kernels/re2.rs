@@ -1,0 +1,545 @@
+//! Regular expressions as RE2 has them, on the crate `regex`.
+//!
+//! Both find the leftmost match and prefer the first alternative. They differ in the syntax, so a
+//! pattern is translated first: `\d \s \w \b` are ASCII, `[` and `&&` inside a class are letters
+//! like others, `{` is one where no count follows, `\Q...\E`, `\C` and octal numbers exist, and
+//! groups know the flags `i m s U` alone.
+//!
+//! In ill-formed text a surrogate written as UTF-8 is a character in RE2, and none here.
+//!
+//! Source of the meaning: <https://github.com/google/re2/wiki/Syntax>.
+
+use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
+
+/// A pattern, ready to be searched for.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    regex: Regex,
+    /// Whether it may match a part of a character: `\C`, `\B`.
+    pub cuts: bool,
+}
+
+/// What stands in the place of a match: text, and what the groups have matched.
+#[derive(Clone, Debug)]
+pub struct Rewrite(Vec<Piece>);
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(Vec<u8>),
+    Group(usize),
+}
+
+impl Pattern {
+    /// Reads a pattern; with `whole` it matches whole texts only.
+    ///
+    /// # Errors
+    /// What RE2 does not read.
+    pub fn new(pattern: &str, whole: bool) -> Result<Pattern, String> {
+        let mut translation = Translation { rest: pattern, out: String::new(), cuts: false };
+        translation.run()?;
+        let text = if whole { format!(r"\A(?:{})\z", translation.out) } else { translation.out };
+        let regex = RegexBuilder::new(&text).build().map_err(|e| match e {
+            regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
+            other => {
+                let text = other.to_string();
+                text.lines().rev().find_map(|l| l.strip_prefix("error: ")).unwrap_or("it can't be read").to_owned()
+            }
+        })?;
+        Ok(Pattern { regex, cuts: translation.cuts })
+    }
+
+    /// Whether it matches somewhere.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// Appends the text with its matches (or the first one) rewritten.
+    pub fn replace(&self, text: &[u8], rewrite: &Rewrite, global: bool, out: &mut Vec<u8>) {
+        let mut groups = self.regex.capture_locations();
+        let (mut at, mut last) = (0, None);
+        while at <= text.len() {
+            let Some((start, end)) = self.find(text, at, rewrite, &mut groups) else { break };
+            out.extend_from_slice(&text[at..start]);
+            if start == end && last == Some(start) {
+                // No empty match where the one before has ended: one character on.
+                let next = start + first_character(&text[start..]);
+                out.extend_from_slice(&text[start..next.min(text.len())]);
+                at = next;
+                continue;
+            }
+            rewrite.append(text, (start, end), &groups, out);
+            at = end;
+            last = Some(end);
+            if !global {
+                break;
+            }
+        }
+        out.extend_from_slice(text.get(at..).unwrap_or_default());
+    }
+
+    fn find(&self, text: &[u8], at: usize, rewrite: &Rewrite, groups: &mut CaptureLocations) -> Option<(usize, usize)> {
+        let found = if rewrite.has_groups() { self.regex.captures_read_at(groups, text, at)? } else { self.regex.find_at(text, at)? };
+        Some((found.start(), found.end()))
+    }
+}
+
+/// The length of the first character; of 1 where there is none, or no UTF-8.
+fn first_character(text: &[u8]) -> usize {
+    let most = &text[..text.len().min(4)];
+    most.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
+}
+
+impl Rewrite {
+    /// Reads `\0` to `\9` and `\\`; the pattern must have the groups.
+    ///
+    /// # Errors
+    /// Another escape, or a group that the pattern does not have.
+    pub fn new(text: &[u8], pattern: &Pattern) -> Result<Rewrite, String> {
+        let mut pieces = Vec::new();
+        let mut plain = Vec::new();
+        let mut bytes = text.iter();
+        while let Some(byte) = bytes.next() {
+            if *byte != b'\\' {
+                plain.push(*byte);
+                continue;
+            }
+            match bytes.next() {
+                Some(b'\\') => plain.push(b'\\'),
+                Some(digit @ b'0'..=b'9') => {
+                    let group = usize::from(digit - b'0');
+                    let most = pattern.regex.captures_len() - 1;
+                    if group > most {
+                        return Err(format!("it names \\{group}, but the pattern has {most} group{}", if most == 1 { "" } else { "s" }));
+                    }
+                    if !plain.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                    }
+                    pieces.push(Piece::Group(group));
+                }
+                _ => return Err(r"\0 to \9 and \\ are known behind a backslash".to_owned()),
+            }
+        }
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Rewrite(pieces))
+    }
+
+    fn has_groups(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Group(1..)))
+    }
+
+    fn append(&self, text: &[u8], whole: (usize, usize), groups: &CaptureLocations, out: &mut Vec<u8>) {
+        for piece in &self.0 {
+            let (start, end) = match piece {
+                Piece::Text(text) => {
+                    out.extend_from_slice(text);
+                    continue;
+                }
+                Piece::Group(0) => whole,
+                // A group that took no part is empty.
+                Piece::Group(n) => groups.get(*n).unwrap_or((0, 0)),
+            };
+            out.extend_from_slice(&text[start..end]);
+        }
+    }
+}
+
+/// What stands before the place where a repetition may follow.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Nothing,
+    Item,
+    Repetition,
+}
+
+struct Translation<'a> {
+    rest: &'a str,
+    out: String,
+    cuts: bool,
+}
+
+impl<'a> Translation<'a> {
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    fn skip(&mut self, prefix: &str) -> bool {
+        match self.rest.strip_prefix(prefix) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let mut before = Before::Nothing;
+        while let Some(c) = self.next() {
+            before = match c {
+                '*' | '+' | '?' => self.repetition(before, &c.to_string())?,
+                '{' => match self.count()? {
+                    Some(count) => self.repetition(before, &count)?,
+                    None => self.literal('{'),
+                },
+                '(' => self.group()?,
+                '|' => {
+                    self.out.push('|');
+                    Before::Nothing
+                }
+                ')' | '^' | '$' | '.' => {
+                    self.out.push(c);
+                    Before::Item
+                }
+                '[' => self.class()?,
+                '\\' => self.escape()?,
+                c => self.literal(c),
+            };
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, c: char) -> Before {
+        if c.is_ascii_punctuation() && c != '<' && c != '>' {
+            self.out.push('\\');
+        }
+        self.out.push(c);
+        Before::Item
+    }
+
+    fn repetition(&mut self, before: Before, operator: &str) -> Result<Before, String> {
+        match before {
+            Before::Nothing => return Err(format!("there is nothing that {operator} could repeat")),
+            Before::Repetition => return Err(format!("{operator} behind another repetition")),
+            Before::Item => self.out.push_str(operator),
+        }
+        if self.skip("?") {
+            self.out.push('?');
+        }
+        Ok(Before::Repetition)
+    }
+
+    /// `{2}`, `{2,}`, `{2,5}`, whose `{` has been read; `None` where it is no count.
+    fn count(&mut self) -> Result<Option<String>, String> {
+        let Some((inside, rest)) = self.rest.split_once('}') else { return Ok(None) };
+        let (low, high) = inside.split_once(',').map_or((inside, None), |(low, high)| (low, Some(high)));
+        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        if !digits(low) || high.is_some_and(|h| !h.is_empty() && !digits(h)) {
+            return Ok(None);
+        }
+        const MOST: u32 = 1000;
+        let number = |s: &str| s.parse::<u32>().ok().filter(|n| *n <= MOST);
+        let (Some(least), Some(most)) = (number(low), high.filter(|h| !h.is_empty()).map_or(Some(MOST), number)) else {
+            return Err(format!("{{{inside}}} repeats more than {MOST} times"));
+        };
+        if least > most {
+            return Err(format!("{{{inside}}} goes backwards"));
+        }
+        self.rest = rest;
+        Ok(Some(format!("{{{inside}}}")))
+    }
+
+    /// What follows `(`: a group, or flags.
+    fn group(&mut self) -> Result<Before, String> {
+        if !self.rest.starts_with('?') {
+            self.out.push('(');
+            return Ok(Before::Nothing);
+        }
+        let head = if self.rest.starts_with("?P<") {
+            self.rest.find('>').map(|end| &self.rest[..=end])
+        } else {
+            self.rest.find([':', ')']).map(|end| &self.rest[..=end]).filter(|head| {
+                let flags = &head[1..head.len() - 1];
+                flags.bytes().all(|b| b"imsU-".contains(&b)) && (head.ends_with(':') || !flags.trim_matches('-').is_empty())
+            })
+        };
+        let Some(head) = head else {
+            return Err(format!("({} starts no group", self.rest.chars().take(2).collect::<String>()));
+        };
+        self.out.push('(');
+        self.out.push_str(head);
+        self.rest = &self.rest[head.len()..];
+        Ok(Before::Nothing)
+    }
+
+    /// What follows a backslash outside of a class.
+    fn escape(&mut self) -> Result<Before, String> {
+        let Some(c) = self.rest.chars().next() else {
+            return Err("a backslash at the end".to_owned());
+        };
+        if let Some(class) = perl_class(c) {
+            self.out.push_str(class);
+            self.next();
+            return Ok(Before::Item);
+        }
+        let text = match c {
+            'A' => r"\A",
+            'z' => r"\z",
+            'b' => r"(?-u:\b)",
+            'B' => r"(?-u:\B)",
+            'C' => r"(?s-u:.)",
+            'Q' => {
+                self.next();
+                let (inside, rest) = self.rest.split_once(r"\E").unwrap_or((self.rest, ""));
+                self.rest = rest;
+                inside.chars().for_each(|c| {
+                    self.literal(c);
+                });
+                return Ok(if inside.is_empty() { Before::Nothing } else { Before::Item });
+            }
+            'p' | 'P' => return self.unicode_class(),
+            _ => {
+                let c = self.character()?;
+                return Ok(self.literal(c));
+            }
+        };
+        self.cuts |= matches!(c, 'B' | 'C');
+        self.out.push_str(text);
+        self.next();
+        Ok(Before::Item)
+    }
+
+    /// `pL`, `p{Greek}`, `P{^Lu}`, behind a backslash.
+    fn unicode_class(&mut self) -> Result<Before, String> {
+        let mut negated = self.next() == Some('P');
+        let name = if self.skip("{") {
+            let Some((name, rest)) = self.rest.split_once('}') else {
+                return Err(r"\p{ without an end".to_owned());
+            };
+            self.rest = rest;
+            name
+        } else {
+            let length = self.rest.chars().next().map_or(0, char::len_utf8);
+            let (name, rest) = self.rest.split_at(length);
+            self.rest = rest;
+            name
+        };
+        let name = match name.strip_prefix('^') {
+            Some(name) => {
+                negated = !negated;
+                name
+            }
+            None => name,
+        };
+        if !name.starts_with(|c: char| c.is_ascii_uppercase()) || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return Err(format!("there is no class \\p{{{name}}}"));
+        }
+        self.out.push_str(if negated { r"\P{" } else { r"\p{" });
+        if name.len() > 2 && name != "Any" {
+            self.out.push_str("Script=");
+        }
+        self.out.push_str(name);
+        self.out.push('}');
+        Ok(Before::Item)
+    }
+
+    /// A character behind a backslash, outside of a class or in it.
+    fn character(&mut self) -> Result<char, String> {
+        let c = self.next().ok_or("a backslash at the end")?;
+        let wrong = || format!("\\{c} is unknown");
+        let octal = |rest: &str, most: usize| rest.bytes().take(most).take_while(|b| (b'0'..=b'7').contains(b)).count();
+        let code = match c {
+            'a' => 7,
+            'f' => 12,
+            't' => 9,
+            'n' => 10,
+            'r' => 13,
+            'v' => 11,
+            '0'..='7' => {
+                let more = octal(self.rest, 2);
+                if c != '0' && more == 0 {
+                    return Err(format!("\\{c} refers back to a group; there are no such references"));
+                }
+                let (digits, rest) = self.rest.split_at(more);
+                self.rest = rest;
+                digits.bytes().fold(c as u32 - '0' as u32, |all, b| all * 8 + u32::from(b - b'0'))
+            }
+            'x' => {
+                let digits = if self.skip("{") {
+                    let (digits, rest) = self.rest.split_once('}').ok_or_else(wrong)?;
+                    self.rest = rest;
+                    digits
+                } else {
+                    let (digits, rest) = self.rest.split_at_checked(2).ok_or_else(wrong)?;
+                    self.rest = rest;
+                    digits
+                };
+                Some(digits)
+                    .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
+                    .and_then(|d| u32::from_str_radix(d, 16).ok())
+                    .ok_or_else(wrong)?
+            }
+            c if c.is_ascii() && !c.is_ascii_alphanumeric() => c as u32,
+            _ => return Err(wrong()),
+        };
+        char::from_u32(code).ok_or_else(wrong)
+    }
+
+    /// A class, whose `[` has been read.
+    fn class(&mut self) -> Result<Before, String> {
+        self.out.push('[');
+        if self.skip("^") {
+            self.out.push('^');
+        }
+        let mut first = true;
+        loop {
+            if !first && self.skip("]") {
+                self.out.push(']');
+                return Ok(Before::Item);
+            }
+            first = false;
+            if let Some(rest) = self.rest.strip_prefix("[:")
+                && let Some((name, rest)) = rest.split_once(":]")
+            {
+                const NAMES: &str = " alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit ";
+                if !NAMES.contains(&format!(" {} ", name.trim_start_matches('^'))) {
+                    return Err(format!("there is no class [:{name}:]"));
+                }
+                self.out.push_str(&format!("[:{name}:]"));
+                self.rest = rest;
+                continue;
+            }
+            if let Some(rest) = self.rest.strip_prefix('\\')
+                && let Some(c) = rest.chars().next()
+            {
+                if let Some(class) = perl_class(c) {
+                    self.out.push_str(class);
+                    self.rest = &rest[1..];
+                    continue;
+                }
+                if matches!(c, 'p' | 'P') {
+                    self.rest = rest;
+                    self.unicode_class()?;
+                    continue;
+                }
+            }
+            let low = self.class_character()?;
+            let high = match self.rest.strip_prefix('-') {
+                Some(rest) if !rest.starts_with(']') => {
+                    self.rest = rest;
+                    self.class_character()?
+                }
+                _ => low,
+            };
+            if high < low {
+                return Err(format!("the range {low}-{high} goes backwards"));
+            }
+            self.out.push_str(&format!(r"\x{{{:X}}}-\x{{{:X}}}", low as u32, high as u32));
+        }
+    }
+
+    fn class_character(&mut self) -> Result<char, String> {
+        match self.next() {
+            None => Err("[ without ]".to_owned()),
+            Some('\\') => self.character(),
+            Some(c) => Ok(c),
+        }
+    }
+}
+
+/// `\d` and its like, which mean ASCII.
+fn perl_class(c: char) -> Option<&'static str> {
+    Some(match c {
+        'd' => "[0-9]",
+        'D' => "[^0-9]",
+        's' => r"[\t\n\f\r ]",
+        'S' => r"[^\t\n\f\r ]",
+        'w' => "[0-9A-Za-z_]",
+        'W' => "[^0-9A-Za-z_]",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(pattern: &str, rewrite: &str, text: &str) -> String {
+        let pattern = Pattern::new(pattern, false).unwrap();
+        let rewrite = Rewrite::new(rewrite.as_bytes(), &pattern).unwrap();
+        let mut out = Vec::new();
+        pattern.replace(text.as_bytes(), &rewrite, true, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// Results of TensorFlow 2.21.
+    #[test]
+    fn patterns_mean_what_they_mean_in_re2() {
+        for (pattern, rewrite, text, expected) in [
+            ("a*", "-", "abcb ab", "-b-c-b- -b-"),
+            ("", "-", "aé ", "-a-é- -"),
+            ("(a)(b)?", r"[\2\1]", "abcb a", "[ba]cb [a]"),
+            ("a|ab", r"<\0>", "ab", "<a>b"),
+            (".", r"\\", "aé\n", "\\\\\n"),
+            (r"\w", "W", "aé_7", "WéWW"),
+            (r"\D", "N", "7é", "7N"),
+            (r"\s", "S", "a b\x0b", "aSb\x0b"),
+            (r"\b", "|", "abé b", "|ab|é |b|"),
+            (r"\pL", "L", "aé7", "LL7"),
+            (r"\p{^Greek}", "G", "aα", "Gα"),
+            (r"\Qa.\E", "Q", "a.ab", "Qab"),
+            ("[a[]", "X", "a[&", "XX&"),
+            ("[a&&b]", "X", "a&b~", "XXX~"),
+            ("[]a]", "x", "a]b", "xxb"),
+            ("[^]a]", "x", "a]b", "a]x"),
+            (r"[\D]", "N", "7a", "7N"),
+            ("[[:^digit:]]", "w", "7a", "7w"),
+            (r"\101|\x41|\x{e9}|\07", "X", "Aé\x07", "XXX"),
+            ("{|}|]", "y", "a{}]", "ayyy"),
+            ("x{2", "y", "xx{2x{2", "xx{2x{2".replace("x{2", "y").as_str()),
+            ("(?i)k", "K", "\u{212a}kK", "KKK"),
+            ("(?m)^", "^", "a\n", "^a\n^"),
+            ("^", "^", "a\nb", "^a\nb"),
+            ("$", "$", "a\n", "a\n$"),
+            ("(?s).", ".", "a\n", ".."),
+            (r"\<a", "x", "<a a", "x a"),
+            ("#| ", "_", "a #", "a__"),
+        ] {
+            assert_eq!(replaced(pattern, rewrite, text), expected, "{pattern:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_re2_does_not_read_is_refused() {
+        for pattern in [
+            "(",
+            ")",
+            "*a",
+            "a**",
+            "a++",
+            "a?+",
+            "a{2}{3}",
+            "a{1001}",
+            "a{3,2}",
+            "(?=a)",
+            "(?#c)a",
+            "(?<n>a)",
+            "(?x) a",
+            "(?-u)a",
+            r"\Z",
+            r"\8",
+            r"\1",
+            r"\e",
+            r"\u00e9",
+            r"\é",
+            r"[\b]",
+            r"[a-\d]",
+            "[z-a]",
+            "[a--b]",
+            "[[:foo:]]",
+            r"\p{greek}",
+            "[a",
+            r"a\",
+            r"\x{}",
+        ] {
+            assert!(Pattern::new(pattern, false).is_err(), "{pattern:?} is read");
+        }
+        let pattern = Pattern::new("(a)", false).unwrap();
+        assert!(
+            Rewrite::new(br"\2", &pattern).is_err() && Rewrite::new(br"\x", &pattern).is_err() && Rewrite::new(br"\", &pattern).is_err()
+        );
+    }
+}

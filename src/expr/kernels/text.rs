@@ -1,0 +1,98 @@
+//! Strings and bytes as slices of bytes, and the arrays made of them.
+
+use crate::error::{Error, Result};
+use crate::schema::DType;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, LargeBinaryArray, LargeStringArray};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use std::sync::Arc;
+
+/// The values of a string or bytes array.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    offsets: &'a [i64],
+    values: &'a [u8],
+}
+
+impl<'a> Texts<'a> {
+    /// The values of `array`.
+    ///
+    /// # Errors
+    /// It holds no strings: a fault of ours.
+    pub fn of(array: &'a ArrayRef) -> Result<Texts<'a>> {
+        if let Some(strings) = array.as_string_opt::<i64>() {
+            return Ok(Texts { offsets: strings.value_offsets(), values: strings.value_data() });
+        }
+        match array.as_binary_opt::<i64>() {
+            Some(bytes) => Ok(Texts { offsets: bytes.value_offsets(), values: bytes.value_data() }),
+            None => Err(Error::data(format!("internal: expected strings, found {}", array.data_type()))),
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Value `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        &self.values[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Bytes of all values together.
+    pub fn nbytes(&self) -> usize {
+        (self.offsets[self.len()] - self.offsets[0]) as usize
+    }
+
+    /// All values in order.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        (0..self.len()).map(move |i| self.get(i))
+    }
+}
+
+/// Strings or bytes while they are put together, one after the other.
+#[derive(Debug)]
+pub struct TextBuilder {
+    offsets: Vec<i64>,
+    /// The bytes so far; what is appended belongs to the value that [`TextBuilder::end`] ends.
+    pub bytes: Vec<u8>,
+}
+
+impl TextBuilder {
+    /// Room for so many values and bytes.
+    pub fn with_capacity(values: usize, nbytes: usize) -> TextBuilder {
+        let mut offsets = Vec::with_capacity(values + 1);
+        offsets.push(0);
+        TextBuilder { offsets, bytes: Vec::with_capacity(nbytes) }
+    }
+
+    /// The value ends here.
+    #[inline]
+    pub fn end(&mut self) {
+        self.offsets.push(self.bytes.len() as i64);
+    }
+
+    /// One whole value.
+    #[inline]
+    pub fn push(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.end();
+    }
+
+    /// The array, of dtype string or bytes.
+    ///
+    /// # Errors
+    /// Strings that are no UTF-8.
+    pub fn finish(self, dtype: &DType) -> Result<ArrayRef> {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
+        let values = Buffer::from_vec(self.bytes);
+        if *dtype == DType::Bytes {
+            return Ok(Arc::new(LargeBinaryArray::try_new(offsets, values, None).map_err(|e| Error::data(e.to_string()))?));
+        }
+        Ok(Arc::new(
+            LargeStringArray::try_new(offsets, values, None)
+                .map_err(|_| Error::data("the result is no UTF-8").help("cast(x, bytes) takes strings as they are"))?,
+        ))
+    }
+}
