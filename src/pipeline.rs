@@ -64,6 +64,17 @@ impl Work {
     fn take_load(&mut self) -> Load {
         std::mem::take(&mut self.load)
     }
+
+    /// Adds what another piece counts; its load, faults and error stay behind.
+    fn count(&mut self, other: &Work) {
+        self.records_in += other.records_in;
+        self.nbytes_in += other.nbytes_in;
+    }
+
+    /// Whether there is nothing in it.
+    fn is_empty(&self) -> bool {
+        matches!(self.load, Load::Nothing) && self.faults.is_empty() && self.error.is_none() && self.records_in == 0 && self.nbytes_in == 0
+    }
 }
 
 /// Decodes a block, if the work is one, and applies fused map steps. A stateless node.
@@ -188,16 +199,24 @@ impl Serial<Work> for FoldNode {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
         let load = work.take_load();
         let error = work.error.take();
-        out.push(work);
+        let mut more = true;
+        let mut given = Vec::new();
         if let Load::Chunk(chunk) = load
             && chunk.nrows > 0
         {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
             let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
-            if !self.checked(result, chunks, out) {
-                return false;
-            }
+            more = self.checked(result, chunks, &mut given);
+        }
+        // The engine bounds what is in flight by pieces: one without records would take the place of one with.
+        match given.first_mut() {
+            Some(first) if work.faults.is_empty() => first.count(&work),
+            _ => out.push(work),
+        }
+        out.append(&mut given);
+        if !more {
+            return false;
         }
         match error {
             Some(error) => {
@@ -229,6 +248,9 @@ pub struct Router {
     seen: u64,
     /// One for each output; one alone where outputs are one record each.
     groups: Vec<Group>,
+    /// Counts that travel with the next group. The engine bounds what is in flight by pieces: if each chunk of a
+    /// group to come gave an empty one, no chunk would be read while an earlier group is encoded.
+    held: Work,
 }
 
 /// The rows of a group that is not full yet.
@@ -247,7 +269,7 @@ impl Router {
             Layout::Shards(n) => n,
             Layout::Single | Layout::PerRecord => 1,
         };
-        Some(Router { layout, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect() })
+        Some(Router { layout, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect(), held: Work::default() })
     }
 
     fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
@@ -255,7 +277,7 @@ impl Router {
         self.seen += chunk.nrows as u64;
         match self.layout {
             Layout::PerRecord => {
-                out.push(Work { load: Load::Group { target: first, chunks: vec![chunk] }, ..Work::default() });
+                self.give(first, vec![chunk], out);
                 Ok(())
             }
             Layout::Single => self.fill(0, chunk, out),
@@ -275,7 +297,7 @@ impl Router {
     /// Adds rows to the group of an output; gives every group that is full.
     fn fill(&mut self, target: usize, mut chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
         let Some(limit) = self.grouping else {
-            out.push(group(target, vec![chunk]));
+            self.give(target as u64, vec![chunk], out);
             return Ok(());
         };
         while chunk.nrows > 0 {
@@ -292,15 +314,11 @@ impl Router {
             }
             if chunk.nrows > 0 || state.nrows >= limit.rows {
                 let full = std::mem::take(state);
-                out.push(group(target, full.chunks.into()));
+                self.give(target as u64, full.chunks.into(), out);
             }
         }
         Ok(())
     }
-}
-
-fn group(target: usize, chunks: Vec<Chunk>) -> Work {
-    Work { load: Load::Group { target: target as u64, chunks }, ..Work::default() }
 }
 
 /// How many first rows have at most so many bytes. Sizes add up over rows, so halving finds it.
@@ -321,16 +339,18 @@ impl Serial<Work> for Router {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
         let load = work.take_load();
         let error = work.error.take();
-        out.push(work);
+        if work.faults.is_empty() {
+            self.held.count(&work);
+        } else {
+            out.push(work);
+        }
         let routed = match load {
             Load::Chunk(chunk) if chunk.nrows > 0 => self.route(chunk, out),
             _ => Ok(()),
         };
         match routed.err().or(error) {
             Some(error) => {
-                for target in 0..self.groups.len() {
-                    self.flush(target, out);
-                }
+                self.flush(out);
                 out.push(Work::failed(error));
                 false
             }
@@ -339,18 +359,27 @@ impl Serial<Work> for Router {
     }
 
     fn finish(&mut self, out: &mut Vec<Work>) -> bool {
-        for target in 0..self.groups.len() {
-            self.flush(target, out);
-        }
+        self.flush(out);
         false
     }
 }
 
 impl Router {
-    fn flush(&mut self, target: usize, out: &mut Vec<Work>) {
-        let rest = std::mem::take(&mut self.groups[target]);
-        if rest.nrows > 0 {
-            out.push(group(target, rest.chunks.into()));
+    fn give(&mut self, target: u64, chunks: Vec<Chunk>, out: &mut Vec<Work>) {
+        let held = std::mem::take(&mut self.held);
+        out.push(Work { load: Load::Group { target, chunks }, ..held });
+    }
+
+    /// Gives the groups that are not full, too.
+    fn flush(&mut self, out: &mut Vec<Work>) {
+        for target in 0..self.groups.len() {
+            let rest = std::mem::take(&mut self.groups[target]);
+            if rest.nrows > 0 {
+                self.give(target as u64, rest.chunks.into(), out);
+            }
+        }
+        if !self.held.is_empty() {
+            out.push(std::mem::take(&mut self.held));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::entries::Entries;
 use super::partition::partition;
 use super::plan::{Absent, Cut, Leaf, Shape};
 use super::steps;
-use super::values::{Append, Doubles, Floats, Ints, Nothing, Texts};
+use super::values::{Append, Doubles, Floats, Ints, Nothing, Store, Texts};
 use super::wire::{self, Flaw, Kind, Parse, flaw};
 use crate::error::{Error, Result};
 use crate::schema::{DType, Dim, Size};
@@ -104,9 +104,10 @@ fn run<A: Arrange, V: Append>(mut shape: A, mut values: V, leaf: &Leaf, features
     let beside = shape.beside();
     let mut valid = BooleanBufferBuilder::new(features.nrows);
     let mut nulls = false;
+    values.reserve(features.bytes, features.spans.get(leaf.values).map_or(&[], Vec::as_slice));
     for row in 0..features.nrows {
         let span = features.span(leaf.values, row);
-        let start = values.len();
+        let start = values.store().len();
         let missing = span.is_empty() && beside.iter().all(|f| features.span(*f, row).is_empty());
         let outcome = if missing {
             absent(&mut shape, &mut values, leaf, features, row)
@@ -120,9 +121,9 @@ fn run<A: Arrange, V: Append>(mut shape: A, mut values: V, leaf: &Leaf, features
             }
             Err(flaw) => {
                 bad.push(Bad { row, field: leaf.path.clone(), flaw });
-                values.truncate(start);
+                values.store().truncate(start);
                 let n = shape.empty(leaf);
-                values.fill(n);
+                values.store().fill(n);
                 valid.append(true);
             }
         }
@@ -136,18 +137,18 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
     match &leaf.absent {
         Absent::Null => {
             let n = shape.empty(leaf);
-            values.fill(n);
+            values.store().fill(n);
             Ok(false)
         }
         Absent::Empty => {
             let n = shape.empty(leaf);
-            values.fill(n);
+            values.store().fill(n);
             Ok(true)
         }
         Absent::Default(default) => {
-            let start = values.len();
+            let start = values.store().len();
             values.default(default);
-            shape.accept(leaf, features, row, values.len() - start)?;
+            shape.accept(leaf, features, row, values.store().len() - start)?;
             Ok(true)
         }
         Absent::Error => {
@@ -163,18 +164,18 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
 }
 
 fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, features: &Features, row: usize, span: Span) -> Parse<bool> {
-    let (start, at) = (values.len(), span.start);
+    let (start, at) = (values.store().len(), span.start);
     if let Some((kind, list)) = wire::list(features.bytes, span)? {
         values.append(kind, list)?;
     }
-    let n = values.len() - start;
+    let n = values.store().len() - start;
     // --scalar: an empty list is no value.
     if n == 0 && leaf.inferred && matches!(leaf.shape, Shape::Scalar) {
         if !matches!(leaf.absent, Absent::Null) {
             return Err(Flaw { at, what: "an empty list, where all earlier records hold one value".into(), widens: true });
         }
         shape.empty(leaf);
-        values.fill(1);
+        values.store().fill(1);
         return Ok(false);
     }
     shape.accept(leaf, features, row, n).map_err(|flaw| Flaw { at: if flaw.at == 0 { at } else { flaw.at }, ..flaw })?;

@@ -1,5 +1,6 @@
 //! The flat values of one column, appended list by list.
 
+use super::column::Span;
 use super::plan::Values;
 use super::wire::{self, Cursor, Flaw, Kind, Parse, flaw};
 use crate::error::{Error, Result};
@@ -15,16 +16,47 @@ use std::sync::Arc;
 
 /// The growing values of a column.
 pub trait Append {
+    type Store: Store;
+    /// What holds the values.
+    fn store(&mut self) -> &mut Self::Store;
+    /// Makes room for the values of the features that stand at `spans` of `bytes`, about as many as there are:
+    /// growing by doubling would copy them all and keep up to as much memory again.
+    fn reserve(&mut self, bytes: &[u8], spans: &[Span]);
     /// Appends the values of a list.
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
-    fn len(&self) -> usize;
-    fn truncate(&mut self, len: usize);
-    /// Appends `n` values that nobody sees.
-    fn fill(&mut self, n: usize);
     /// Appends the values of a default.
     fn default(&mut self, values: &Values);
     /// The array of all values.
     fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
+}
+
+/// Flat values of one type.
+pub trait Store {
+    fn len(&self) -> usize;
+    fn truncate(&mut self, len: usize);
+    /// Appends `n` values that nobody sees.
+    fn fill(&mut self, n: usize);
+}
+
+impl<T: Clone + Default> Store for Vec<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+    fn fill(&mut self, n: usize) {
+        self.resize(self.len() + n, T::default());
+    }
+}
+
+/// How many bytes of the spans are `counted`.
+fn count(bytes: &[u8], spans: &[Span], counted: fn(&u8) -> bool) -> usize {
+    spans.iter().filter_map(|s| bytes.get(s.clone())).map(|s| s.iter().filter(|b| counted(b)).count()).sum()
+}
+
+fn nbytes(spans: &[Span]) -> usize {
+    spans.iter().map(ExactSizeIterator::len).sum()
 }
 
 fn wrong_kind<T>(expected: &str, found: Kind, list: Cursor, widens: bool) -> Parse<T> {
@@ -67,6 +99,15 @@ fn internal(error: arrow_schema::ArrowError) -> Error {
 }
 
 impl Append for Ints {
+    type Store = Vec<i64>;
+
+    fn store(&mut self) -> &mut Vec<i64> {
+        &mut self.values
+    }
+    fn reserve(&mut self, bytes: &[u8], spans: &[Span]) {
+        // The last byte of a varint is below 0x80; a few bytes in front of the values are, too.
+        self.values.reserve(count(bytes, spans, |b| *b < 0x80));
+    }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         if kind != Kind::Int64 {
             return wrong_kind("an int64_list", kind, list, self.inferred && kind == Kind::Float);
@@ -79,15 +120,6 @@ impl Append for Ints {
             return flaw(at, format!("{value} is no {}", self.dtype));
         }
         Ok(())
-    }
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-    fn truncate(&mut self, len: usize) {
-        self.values.truncate(len);
-    }
-    fn fill(&mut self, n: usize) {
-        self.values.resize(self.values.len() + n, 0);
     }
     fn default(&mut self, values: &Values) {
         if let Values::Int64(values) = values {
@@ -124,6 +156,14 @@ impl Floats {
 }
 
 impl Append for Floats {
+    type Store = Vec<f32>;
+
+    fn store(&mut self) -> &mut Vec<f32> {
+        &mut self.values
+    }
+    fn reserve(&mut self, _: &[u8], spans: &[Span]) {
+        self.values.reserve(nbytes(spans) / 4);
+    }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         if kind != Kind::Float {
             return wrong_kind("a float_list", kind, list, self.inferred && kind == Kind::Int64);
@@ -136,15 +176,6 @@ impl Append for Floats {
             return flaw(at, format!("{value} is no float16"));
         }
         Ok(())
-    }
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-    fn truncate(&mut self, len: usize) {
-        self.values.truncate(len);
-    }
-    fn fill(&mut self, n: usize) {
-        self.values.resize(self.values.len() + n, 0.0);
     }
     fn default(&mut self, values: &Values) {
         if let Values::Float(values) = values {
@@ -175,6 +206,14 @@ impl Doubles {
 }
 
 impl Append for Doubles {
+    type Store = Vec<f64>;
+
+    fn store(&mut self) -> &mut Vec<f64> {
+        &mut self.values
+    }
+    fn reserve(&mut self, _: &[u8], spans: &[Span]) {
+        self.values.reserve(nbytes(spans) / 4);
+    }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         match kind {
             Kind::Float => {
@@ -194,15 +233,6 @@ impl Append for Doubles {
         }
         Ok(())
     }
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-    fn truncate(&mut self, len: usize) {
-        self.values.truncate(len);
-    }
-    fn fill(&mut self, n: usize) {
-        self.values.resize(self.values.len() + n, 0.0);
-    }
     fn default(&mut self, values: &Values) {
         if let Values::Float(values) = values {
             self.values.extend(values.iter().map(|v| f64::from(*v)));
@@ -215,21 +245,47 @@ impl Append for Doubles {
 
 /// bytes, string and json.
 pub struct Texts {
-    offsets: Vec<i64>,
-    data: Vec<u8>,
+    strings: Strings,
     dtype: DType,
     inferred: bool,
 }
 
+/// The bytes of all values, one after the other, and where they are cut.
+pub struct Strings {
+    offsets: Vec<i64>,
+    data: Vec<u8>,
+}
+
+impl Strings {
+    fn push(&mut self, value: &[u8]) {
+        self.data.extend_from_slice(value);
+        self.offsets.push(self.data.len() as i64);
+    }
+}
+
+impl Store for Strings {
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+    fn truncate(&mut self, len: usize) {
+        self.offsets.truncate(len + 1);
+        self.data.truncate(self.offsets.last().map_or(0, |end| *end as usize));
+    }
+    fn fill(&mut self, n: usize) {
+        self.offsets.resize(self.offsets.len() + n, self.data.len() as i64);
+    }
+}
+
 impl Texts {
     pub fn new(dtype: &DType, inferred: bool) -> Texts {
-        Texts { offsets: vec![0], data: Vec::new(), dtype: dtype.clone(), inferred }
+        Texts { strings: Strings { offsets: vec![0], data: Vec::new() }, dtype: dtype.clone(), inferred }
     }
 
     fn check(&self, first: usize, at: usize) -> Parse<()> {
-        let start = self.offsets[first];
-        let whole = &self.data[start as usize..];
-        let cuts = &self.offsets[first..];
+        let Strings { offsets, data } = &self.strings;
+        let start = offsets[first];
+        let whole = &data[start as usize..];
+        let cuts = &offsets[first..];
         let text = simdutf8::basic::from_utf8(whole).ok().filter(|t| cuts.iter().all(|c| t.is_char_boundary((c - start) as usize)));
         if text.is_none() {
             let what = match self.inferred {
@@ -251,72 +307,64 @@ impl Texts {
 }
 
 impl Append for Texts {
+    type Store = Strings;
+
+    fn store(&mut self) -> &mut Strings {
+        &mut self.strings
+    }
+    fn reserve(&mut self, bytes: &[u8], spans: &[Span]) {
+        const TAG: u8 = 0x0a;
+        let items = count(bytes, spans, |b| *b == TAG);
+        self.strings.offsets.reserve(items);
+        self.strings.data.reserve(nbytes(spans).saturating_sub(2 * items));
+    }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         if kind != Kind::Bytes {
             return wrong_kind("a bytes_list", kind, list, false);
         }
-        let first = self.offsets.len() - 1;
-        let (data, offsets) = (&mut self.data, &mut self.offsets);
-        wire::each_bytes(list, &mut |value| {
-            data.extend_from_slice(value);
-            offsets.push(data.len() as i64);
-        })?;
+        let first = self.strings.len();
+        wire::each_bytes(list, &mut |value| self.strings.push(value))?;
         if self.dtype == DType::Bytes { Ok(()) } else { self.check(first, list.at()) }
-    }
-    fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-    fn truncate(&mut self, len: usize) {
-        self.offsets.truncate(len + 1);
-        self.data.truncate(self.offsets.last().map_or(0, |end| *end as usize));
-    }
-    fn fill(&mut self, n: usize) {
-        self.offsets.resize(self.offsets.len() + n, self.data.len() as i64);
     }
     fn default(&mut self, values: &Values) {
         if let Values::Bytes(values) = values {
-            for value in values {
-                self.data.extend_from_slice(value);
-                self.offsets.push(self.data.len() as i64);
-            }
+            values.iter().for_each(|value| self.strings.push(value));
         }
     }
     fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        let offsets = OffsetBuffer::new(self.offsets.into());
+        let Strings { offsets, data } = self.strings;
+        let offsets = OffsetBuffer::new(offsets.into());
         Ok(match self.dtype {
-            DType::Bytes => Arc::new(LargeBinaryArray::try_new(offsets, self.data.into(), nulls).map_err(internal)?),
-            _ => Arc::new(LargeStringArray::try_new(offsets, self.data.into(), nulls).map_err(internal)?),
+            DType::Bytes => Arc::new(LargeBinaryArray::try_new(offsets, data.into(), nulls).map_err(internal)?),
+            _ => Arc::new(LargeStringArray::try_new(offsets, data.into(), nulls).map_err(internal)?),
         })
     }
 }
 
 /// No values at all: what is found widens the type.
 pub struct Nothing {
-    len: usize,
+    values: Vec<()>,
     inferred: bool,
 }
 
 impl Nothing {
     pub fn new(inferred: bool) -> Nothing {
-        Nothing { len: 0, inferred }
+        Nothing { values: Vec::new(), inferred }
     }
 }
 
 impl Append for Nothing {
+    type Store = Vec<()>;
+
+    fn store(&mut self) -> &mut Vec<()> {
+        &mut self.values
+    }
+    fn reserve(&mut self, _: &[u8], _: &[Span]) {}
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         wrong_kind("no values, as in earlier records", kind, list, self.inferred)
     }
-    fn len(&self) -> usize {
-        self.len
-    }
-    fn truncate(&mut self, len: usize) {
-        self.len = len;
-    }
-    fn fill(&mut self, n: usize) {
-        self.len += n;
-    }
     fn default(&mut self, _: &Values) {}
     fn finish(self, _: Option<NullBuffer>) -> Result<ArrayRef> {
-        Ok(Arc::new(NullArray::new(self.len)))
+        Ok(Arc::new(NullArray::new(self.values.len())))
     }
 }
