@@ -6,6 +6,7 @@
 //! - [`read`]: row groups, or ranges of their rows, as tasks;
 //! - [`write`]: a group of rows encoded on any thread.
 
+mod dictionary;
 mod footer;
 mod pages;
 mod read;

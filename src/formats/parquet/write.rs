@@ -1,5 +1,6 @@
 //! A group of rows encoded on any thread, appended in order.
 
+use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
 use super::lifted;
 use super::schema::Layout;
 use crate::chunk::Chunk;
@@ -10,7 +11,7 @@ use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::Schema;
 use crate::tensor::arrow::to_arrow;
-use arrow_array::Array;
+use arrow_array::{Array, ArrayRef};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{Field, SchemaRef};
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
@@ -18,6 +19,7 @@ use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRow
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 const ROWS: usize = 1 << 20;
 /// Bytes in memory of a row group, at most. Every row group has dictionaries of its own, so that small ones
 /// make large files; every thread holds one, so that large ones take memory.
-const NBYTES: usize = 72 << 20;
+const NBYTES: usize = 48 << 20;
 /// Rows that are encoded at a time. Where pages end depends on it, therefore on nothing else.
 const WINDOW_ROWS: usize = 2048;
 
@@ -42,7 +44,8 @@ pub struct ParquetWriter {
 struct GroupEncoder {
     memory: Vec<Field>,
     schema: SchemaRef,
-    columns: ArrowRowGroupWriterFactory,
+    parquet: SchemaDescriptor,
+    properties: Arc<WriterProperties>,
 }
 
 /// One encoded row group.
@@ -69,10 +72,12 @@ impl ParquetWriter {
             .build();
         add_encoded_arrow_schema_to_metadata(&layout.standard, &mut properties);
         let properties = Arc::new(properties);
-        // The factory takes what it needs from a writer; this one writes to nowhere.
-        let nowhere = SerializedFileWriter::new(std::io::sink(), layout.parquet.root_schema_ptr(), properties.clone()).map_err(lifted)?;
-        let columns = ArrowRowGroupWriterFactory::new(&nowhere, layout.wide.clone());
-        let encoder = Arc::new(GroupEncoder { memory: layout.memory.clone(), schema: layout.wide.clone(), columns });
+        let encoder = Arc::new(GroupEncoder {
+            memory: layout.memory.clone(),
+            schema: layout.wide.clone(),
+            parquet: layout.parquet.clone(),
+            properties: properties.clone(),
+        });
         Ok(ParquetWriter { encoder, properties, layout, rows: options.row_group_rows.unwrap_or(ROWS).max(1), file: None })
     }
 
@@ -94,10 +99,19 @@ impl Encode for GroupEncoder {
         if chunks.is_empty() {
             return Ok(Box::new(Group(Vec::new())));
         }
-        let mut writers = self.columns.create_column_writers(0).map_err(lifted)?;
+        let nrows: usize = chunks.iter().map(|c| c.nrows).sum();
+        let mut first = Vec::new();
+        while first.len() * WINDOW_ROWS < SAMPLE_ROWS
+            && let Some(window) = next_window(&mut chunks)?
+        {
+            first.push(self.arrays(window)?);
+        }
+        let mut writers = self.column_writers(&first, nrows)?;
+        for arrays in first {
+            self.write(arrays, &mut writers)?;
+        }
         while let Some(window) = next_window(&mut chunks)? {
-            let (origin, nrows) = (window.origin.clone(), window.nrows);
-            self.write(window, &mut writers).map_err(|e| origin.resolve(e, nrows))?;
+            self.write(self.arrays(window)?, &mut writers)?;
         }
         let columns = writers.into_iter().map(|w| w.close().map_err(lifted)).collect::<Result<_>>()?;
         Ok(Box::new(Group(columns)))
@@ -120,16 +134,48 @@ fn next_window(chunks: &mut VecDeque<Chunk>) -> Result<Option<Chunk>> {
 }
 
 impl GroupEncoder {
-    fn write(&self, window: Chunk, writers: &mut [ArrowColumnWriter]) -> Result<()> {
-        let mut writers = writers.iter_mut();
+    /// The window as Arrow has it, column by column.
+    fn arrays(&self, window: Chunk) -> Result<Vec<ArrayRef>> {
+        let (origin, nrows) = (window.origin, window.nrows);
+        let mut arrays = Vec::with_capacity(window.columns.len());
         for ((column, memory), field) in window.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
-            let in_field = |e: Error| e.in_field(quoted(field.name()));
+            let in_field = |e: Error| origin.resolve(e.in_field(quoted(field.name())), nrows);
             let mut array = to_arrow(&column, memory).map_err(in_field)?;
             if array.data_type() != field.data_type() {
                 let strict = CastOptions { safe: false, ..Default::default() };
                 array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
             }
-            for leaf in compute_leaves(field, &array).map_err(lifted).map_err(in_field)? {
+            arrays.push(array);
+        }
+        Ok(arrays)
+    }
+
+    /// A writer for each column of a group, whose first windows are given; without dictionaries where they do not pay.
+    fn column_writers(&self, first: &[Vec<ArrayRef>], nrows: usize) -> Result<Vec<ArrowColumnWriter>> {
+        let mut samples: Vec<Sample> = self.parquet.columns().iter().map(|_| Sample::default()).collect();
+        for arrays in first {
+            let mut columns = Vec::new();
+            arrays.iter().for_each(|array| leaves(array, &mut columns));
+            samples.iter_mut().zip(&columns).for_each(|(sample, column)| sample.look(column));
+        }
+        let seen: usize = first.iter().filter_map(|arrays| arrays.first()).map(|a| a.len()).sum();
+        let mut properties = self.properties.as_ref().clone().into_builder();
+        for (sample, column) in samples.into_iter().zip(self.parquet.columns()) {
+            if !sample.pays(seen as f64 / nrows as f64) {
+                properties = properties.set_column_dictionary_enabled(column.path().clone(), false);
+            }
+        }
+        // The factory takes what it needs from a writer; this one writes to nowhere.
+        let nowhere =
+            SerializedFileWriter::new(std::io::sink(), self.parquet.root_schema_ptr(), Arc::new(properties.build())).map_err(lifted)?;
+        ArrowRowGroupWriterFactory::new(&nowhere, self.schema.clone()).create_column_writers(0).map_err(lifted)
+    }
+
+    fn write(&self, arrays: Vec<ArrayRef>, writers: &mut [ArrowColumnWriter]) -> Result<()> {
+        let mut writers = writers.iter_mut();
+        for (array, field) in arrays.iter().zip(self.schema.fields()) {
+            let in_field = |e: Error| e.in_field(quoted(field.name()));
+            for leaf in compute_leaves(field, array).map_err(lifted).map_err(in_field)? {
                 let writer = writers.next().ok_or_else(|| Error::data("internal: more leaves than columns"))?;
                 writer.write(&leaf).map_err(lifted).map_err(in_field)?;
             }

@@ -1,0 +1,162 @@
+//! Whether the values of a column in a row group are worth a dictionary.
+//!
+//! A writer that always starts with one pays twice for values that hardly repeat (ids, times, weights): each goes
+//! through a hash table, and the dictionary comes on top of numbers that are as long as the values. The first rows
+//! of the group tell: from how many of their values differ follows about how many will in the whole group.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, ByteArrayType};
+use arrow_array::{Array, ArrayRef, GenericByteArray, PrimitiveArray, downcast_primitive_array};
+use arrow_schema::DataType;
+use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
+use std::hash::{DefaultHasher, Hasher};
+
+/// Rows of a group that are looked at.
+pub const SAMPLE_ROWS: usize = 16_384;
+/// Values of a column that are looked at.
+const SAMPLE_VALUES: usize = 16_384;
+/// Fewer values say nothing, and their group is small.
+const FEW_VALUES: usize = 1024;
+
+/// What the first rows say of one column.
+#[derive(Default)]
+pub struct Sample {
+    /// A hash of each of the first values, or its bits.
+    seen: Vec<u64>,
+    /// Values in all the rows looked at.
+    nvalues: usize,
+    /// Bytes of the values seen.
+    nbytes: usize,
+    /// Of a type that has no dictionary, or that nothing is known of.
+    strange: bool,
+}
+
+impl Sample {
+    /// Looks at the values of some more rows.
+    pub fn look(&mut self, values: &ArrayRef) {
+        self.nvalues += values.len();
+        let room = SAMPLE_VALUES.saturating_sub(self.seen.len());
+        let values = values.slice(0, room.min(values.len()));
+        let values = values.as_ref();
+        downcast_primitive_array!(
+            values => self.numbers(values),
+            DataType::Utf8 => self.texts(values.as_string::<i32>()),
+            DataType::LargeUtf8 => self.texts(values.as_string::<i64>()),
+            DataType::Binary => self.texts(values.as_binary::<i32>()),
+            DataType::LargeBinary => self.texts(values.as_binary::<i64>()),
+            _ => self.strange = true,
+        );
+    }
+
+    fn numbers<T: ArrowPrimitiveType>(&mut self, values: &PrimitiveArray<T>) {
+        let width = size_of::<T::Native>();
+        if width > 8 {
+            self.strange = true;
+            return;
+        }
+        let bytes = values.values().inner().as_slice();
+        let bits = bytes.chunks_exact(width).map(|b| b.iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b)));
+        self.seen.extend(bits);
+        // Smaller integers are stored in four bytes.
+        self.nbytes += values.len() * width.max(4);
+    }
+
+    fn texts<T: ByteArrayType>(&mut self, values: &GenericByteArray<T>) {
+        for i in 0..values.len() {
+            let value: &[u8] = values.value(i).as_ref();
+            let mut hasher = DefaultHasher::new();
+            hasher.write(value);
+            self.seen.push(hasher.finish());
+            self.nbytes += value.len() + 4;
+        }
+    }
+
+    /// Whether a dictionary makes the column smaller, in a group that has `part` of its rows in the sample.
+    pub fn pays(mut self, part: f64) -> bool {
+        let nseen = self.seen.len();
+        if self.strange || nseen < FEW_VALUES {
+            return true;
+        }
+        self.seen.sort_unstable();
+        self.seen.dedup();
+        let width = self.nbytes as f64 / nseen as f64;
+        let total = self.nvalues as f64 / part;
+        let distinct = distinct_of(total, nseen as f64, self.seen.len() as f64);
+        let dictionary = distinct * width;
+        let indices = total * distinct.max(2.0).log2().ceil() / 8.0;
+        dictionary <= DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT as f64 && dictionary + indices < total * width
+    }
+}
+
+/// How many of `total` values differ, where `distinct` of the first `seen` do: as if each were drawn from so
+/// many equally likely ones, of which `n` draws meet `m * (1 - exp(-n / m))`.
+fn distinct_of(total: f64, seen: f64, distinct: f64) -> f64 {
+    let met = |m: f64, n: f64| m * (1.0 - (-n / m).exp());
+    let (mut low, mut high) = (distinct.max(1.0), distinct.max(1.0));
+    while met(high, seen) < distinct && high < total * 16.0 {
+        high *= 2.0;
+    }
+    for _ in 0..40 {
+        let middle = low.midpoint(high);
+        if met(middle, seen) < distinct { low = middle } else { high = middle }
+    }
+    met(high, total)
+}
+
+/// The arrays without children inside an array, in the order of Parquet's columns; only what its rows refer to.
+pub fn leaves(array: &ArrayRef, out: &mut Vec<ArrayRef>) {
+    match array.data_type() {
+        DataType::Struct(_) => array.as_struct().columns().iter().for_each(|column| leaves(column, out)),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let (start, end) = (list.offsets()[0] as usize, list.offsets()[list.len()] as usize);
+            leaves(&list.values().slice(start, end - start), out);
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            let (start, end) = (list.offsets()[0] as usize, list.offsets()[list.len()] as usize);
+            leaves(&list.values().slice(start, end - start), out);
+        }
+        DataType::FixedSizeList(..) => leaves(array.as_fixed_size_list().values(), out),
+        DataType::Map(..) => {
+            let map = array.as_map();
+            let (start, end) = (map.offsets()[0] as usize, map.offsets()[map.len()] as usize);
+            map.entries().columns().iter().for_each(|column| leaves(&column.slice(start, end - start), out));
+        }
+        _ => out.push(array.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Int64Array, StringArray};
+    use std::sync::Arc;
+
+    fn pays(values: ArrayRef, part: f64) -> bool {
+        let mut sample = Sample::default();
+        sample.look(&values);
+        sample.pays(part)
+    }
+
+    #[test]
+    fn values_that_repeat_pay() {
+        let every = |n: i64, of: i64| Arc::new(Int64Array::from_iter_values((0..n).map(|i| i * 7919 % of))) as ArrayRef;
+        assert!(pays(every(16_384, 100), 0.1));
+        assert!(pays(every(16_384, 5000), 0.1));
+        assert!(!pays(every(16_384, 1 << 40), 0.1), "all differ");
+        assert!(!pays(every(16_384, 1 << 40), 1.0), "all differ, and there are no more");
+        assert!(pays(every(1000, 1 << 40), 1.0), "too few to tell");
+        let words = |of: usize| Arc::new(StringArray::from_iter_values((0..16_384).map(|i| format!("word{}", i % of)))) as ArrayRef;
+        assert!(pays(words(3000), 0.01));
+        assert!(!pays(words(1 << 20), 0.01));
+    }
+
+    #[test]
+    fn distinct_values_are_foreseen() {
+        assert!((distinct_of(1e6, 16_384.0, 100.0) - 100.0).abs() < 1.0);
+        assert!(distinct_of(1e6, 16_384.0, 16_384.0) > 9e5);
+        let half = distinct_of(1e6, 16_384.0, 16_384.0 * 0.63);
+        assert!((16_000.0..18_000.0).contains(&half), "{half}");
+    }
+}
