@@ -1,0 +1,57 @@
+//! What the targets share: bytes read through a format's door as the program reads a file.
+
+use std::sync::Arc;
+use tatter::chunk::Chunk;
+use tatter::demand::Wanted;
+use tatter::error::Result;
+use tatter::formats::{self, Format, Inference, Request};
+use tatter::io::Input;
+use tatter::options::Options;
+use tatter::schema::Schema;
+
+/// A request for everything; bad records fail the run, or are left out.
+pub fn request(skip: bool, mixed: bool) -> Request {
+    let options = Options {
+        on_error: if skip { "skip" } else { "fail" }.into(),
+        mixed: mixed.then(|| "json".to_owned()),
+        max_record_bytes: 1 << 20,
+        ..Options::default()
+    };
+    Request { wanted: Wanted::All, records: None, sample_bytes: None, declared: Arc::default(), options: Arc::new(options) }
+}
+
+pub fn format(name: &str) -> &'static dyn Format {
+    formats::find(name).expect("a format")
+}
+
+/// The schema that the input has, or that all of it gives.
+pub fn infer(name: &str, bytes: &[u8], request: &Request) -> Result<Arc<Schema>> {
+    let input = Arc::new(Input::memory("fuzz", bytes));
+    let mut reader = format(name).reader(input, &request.options).expect("a reader")?;
+    let tasks = match reader.infer(request)? {
+        Inference::Known(schema) => return Ok(Arc::new(schema)),
+        Inference::Scan(tasks) => tasks,
+    };
+    let mut all: Option<Box<dyn formats::Observed>> = None;
+    for task in tasks {
+        let seen = task?()?;
+        match &mut all {
+            Some(all) => all.merge(seen),
+            None => all = Some(seen),
+        }
+    }
+    all.map_or_else(|| Ok(Arc::default()), |all| all.schema(request).map(Arc::new))
+}
+
+/// The chunks of the input, each of that schema.
+pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -> Result<Vec<Chunk>> {
+    let input = Arc::new(Input::memory("fuzz", bytes));
+    let mut reader = format(name).reader(input, &request.options).expect("a reader")?;
+    let mut chunks = Vec::new();
+    for task in reader.read(schema, request)? {
+        let decoded = task?()?;
+        decoded.chunk.check(&schema.plain()).expect("a chunk of its schema");
+        chunks.push(decoded.chunk);
+    }
+    Ok(chunks)
+}
