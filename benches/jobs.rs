@@ -35,6 +35,9 @@ const JOBS: &[(&str, &str, &str, &str, &str)] = &[
     ("parquet -> tfrecord", "tokens", "parquet", "convert {in} -o {out}", "tfrecord"),
     ("parquet -> tfrecord", "recsys", "parquet", "convert {in} -o {out}", "tfrecord"),
     ("map", "tokens", "jsonl", "map {expr} {in} -o {out}", "arrow"),
+    ("pack", "tokens", "parquet", "pack -f tokens --length 2048 --overflow split {in} -o {out}", "arrow"),
+    ("stats", "tokens", "parquet", "stats {in} -o {out}", "txt"),
+    ("stats", "recsys", "parquet", "stats {in} -o {out}", "txt"),
 ];
 
 /// The expression of the `map` job.

@@ -137,11 +137,21 @@ impl Sparse {
 
 /// Whether every index lies inside the shape, whose sizes are not negative.
 fn all_inside(indices: &[i64], shape: &[i64]) -> bool {
-    // Without a branch for each number, so that it takes a fraction of what writing them did.
+    // Without a branch for each number, so that it takes a fraction of what writing them did: the sign of i, or of
+    // n - 1 - i, tells.
     fn of_rank<const N: usize>(indices: &[i64], shape: &[i64]) -> bool {
-        let sizes: [u64; N] = std::array::from_fn(|axis| shape[axis] as u64);
         let (indices, _) = indices.as_chunks::<N>();
-        !indices.iter().fold(false, |outside, index| (0..N).fold(outside, |outside, axis| outside | (index[axis] as u64 >= sizes[axis])))
+        let mut last = [0; N];
+        for axis in 0..N {
+            last[axis] = shape[axis] - 1;
+        }
+        let mut signs = 0;
+        for index in indices {
+            for axis in 0..N {
+                signs |= index[axis] | last[axis].wrapping_sub(index[axis]);
+            }
+        }
+        signs >= 0
     }
     match shape.len() {
         0 => true,
@@ -149,5 +159,30 @@ fn all_inside(indices: &[i64], shape: &[i64]) -> bool {
         2 => of_rank::<2>(indices, shape),
         3 => of_rank::<3>(indices, shape),
         ndims => indices.chunks_exact(ndims).all(|index| index.iter().zip(shape).all(|(i, n)| *i >= 0 && i < n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_every_rank() {
+        for (indices, shape, inside) in [
+            (vec![0, 3], vec![4], true),
+            (vec![4], vec![4], false),
+            (vec![-1], vec![4], false),
+            (vec![i64::MIN], vec![4], false),
+            (vec![i64::MAX], vec![i64::MAX], false),
+            (vec![i64::MAX - 1], vec![i64::MAX], true),
+            (vec![], vec![0, 0], true),
+            (vec![0, 0, 1, 2], vec![2, 3], true),
+            (vec![0, 0, 1, 3], vec![2, 3], false),
+            (vec![1, 1, 1, 0, 0, -1], vec![2, 2, 2], false),
+            (vec![0, 0, 0, 0], vec![1, 1, 1, 0], false),
+            (vec![0, 0, 0, 0], vec![1, 1, 1, 1], true),
+        ] {
+            assert_eq!(all_inside(&indices, &shape), inside, "{indices:?} in {shape:?}");
+        }
     }
 }

@@ -17,7 +17,6 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
     let values = below.as_leaf()?;
     let entries = partitions.iter().skip(1).fold(partitions[0].clone(), |rows, inner| rows.merge(inner));
     let nindices = values.len().checked_mul(ndims).ok_or_else(|| Error::data("too many indices"))?;
-    let mut indices = vec![0; nindices];
     let mut shapes = Vec::with_capacity(tensor.nrows() * ndims);
     for row in 0..tensor.nrows() {
         let mut rows = row..row + 1;
@@ -29,40 +28,37 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
         }
     }
     let (outer, innermost) = (&partitions[..ndims - 1], partitions[ndims - 1]);
-    match ndims {
-        1 => index_rows::<1>(outer, innermost, &mut indices),
-        2 => index_rows::<2>(outer, innermost, &mut indices),
-        3 => index_rows::<3>(outer, innermost, &mut indices),
-        _ => index_any(outer, innermost, ndims, &mut indices),
-    }
+    let prefixes = Prefixes::new(outer);
+    let indices = match ndims {
+        1 => index_rows(innermost, prefixes, |_, position| [position]),
+        2 => index_rows(innermost, prefixes, |prefix, position| [prefix[0], position]),
+        3 => index_rows(innermost, prefixes, |prefix, position| [prefix[0], prefix[1], position]),
+        _ => index_any(innermost, prefixes, nindices),
+    };
     Sparse::try_new(ndims, entries, indices.into(), values.clone(), shapes.into(), None)
 }
 
-/// Writes the index of each value: those of a row of the innermost axis differ in their last number only.
-fn index_rows<const N: usize>(outer: &[&RowPartition], innermost: &RowPartition, out: &mut [i64]) {
-    let (out, _) = out.as_chunks_mut::<N>();
-    let mut prefixes = Prefixes::new(outer);
-    for row in 0..innermost.nrows() {
-        let mut index = [0; N];
-        index[..N - 1].copy_from_slice(prefixes.of_next_row());
-        for (position, place) in out[innermost.range(row)].iter_mut().enumerate() {
-            index[N - 1] = position as i64;
-            *place = index;
-        }
+/// The index of each value, which `index` makes of the positions along the outer axes and the last one.
+fn index_rows<const N: usize>(innermost: &RowPartition, mut prefixes: Prefixes, index: impl Fn(&[i64], i64) -> [i64; N]) -> Vec<i64> {
+    let mut indices: Vec<[i64; N]> = Vec::with_capacity(innermost.nvals());
+    for length in innermost.row_lengths() {
+        let prefix = prefixes.of_next_row();
+        indices.extend((0..length as i64).map(|position| index(prefix, position)));
     }
+    indices.into_flattened()
 }
 
 /// The same for any rank.
-fn index_any(outer: &[&RowPartition], innermost: &RowPartition, ndims: usize, out: &mut [i64]) {
-    let mut prefixes = Prefixes::new(outer);
-    for row in 0..innermost.nrows() {
+fn index_any(innermost: &RowPartition, mut prefixes: Prefixes, nindices: usize) -> Vec<i64> {
+    let mut indices = Vec::with_capacity(nindices);
+    for length in innermost.row_lengths() {
         let prefix = prefixes.of_next_row();
-        let values = innermost.range(row);
-        for (position, place) in out[values.start * ndims..values.end * ndims].chunks_exact_mut(ndims).enumerate() {
-            place[..ndims - 1].copy_from_slice(prefix);
-            place[ndims - 1] = position as i64;
+        for position in 0..length as i64 {
+            indices.extend_from_slice(prefix);
+            indices.push(position);
         }
     }
+    indices
 }
 
 /// The positions of the rows of the innermost axis along the axes outside, row after row.
