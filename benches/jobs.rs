@@ -25,6 +25,15 @@ const JOBS: &[(&str, &str, &str, &str, &str)] = &[
     ("jsonl -> jsonl", "recsys", "jsonl", "convert {in} -o {out}", "jsonl"),
     ("jsonl -> jsonl", "docs", "jsonl", "convert {in} -o {out}", "jsonl"),
     ("batch, to-dense", "tokens", "jsonl", "batch 256 then to-dense --shape tokens=[?,<=512] --default tokens=0 {in} -o {out}", "arrow"),
+    (
+        "padded npz batches",
+        "tokens",
+        "jsonl",
+        "cast tokens=int32 then batch 256 then to-dense --shape tokens=[?,<=512] --default tokens=0 --lengths {in} -o {out}",
+        "d/batch-#####.npz",
+    ),
+    ("arrow -> npz", "docs", "arrow", "convert {in} -o {out}", "npz"),
+    ("npz -> arrow", "docs", "npz", "convert {in} -o {out}", "arrow"),
     ("promote, batch", "docs", "jsonl", "promote sections.sentences --as s then batch 32 {in} -o {out}", "arrow"),
     ("jsonl -> parquet", "tokens", "jsonl", "convert {in} -o {out}", "parquet"),
     ("jsonl -> parquet", "recsys", "jsonl", "convert {in} -o {out}", "parquet"),
@@ -63,6 +72,7 @@ fn main() {
         for run in 0..=runs {
             for threads in [1, 2] {
                 let out = data.join(format!("out.{output}"));
+                fs::create_dir_all(out.parent().unwrap()).unwrap();
                 let (time, memory) = measure(args, &input, &out, threads);
                 if run > 0 {
                     times[threads - 1].push(time);

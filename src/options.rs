@@ -1,8 +1,13 @@
 //! The global options: defined once for the parser, the help, the man page and everyone who reads them.
 
+use crate::error::Error;
 use crate::notice::Notices;
+use crate::schema::Type;
+use crate::tensor::Tensor;
 use clap::Args;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Options that stand before the first verb or after the last.
 #[derive(Args, Clone, Debug, Default)]
@@ -40,7 +45,7 @@ pub struct Options {
     /// A value for expressions
     #[arg(long = "arg", value_name = "NAME=VALUE", help_heading = "Running")]
     pub args: Vec<String>,
-    /// An array as a constant for expressions
+    /// An array as a constant for expressions: an npy, or an npz or safetensors file that holds one
     #[arg(long = "with", value_name = "NAME=FILE", help_heading = "Running")]
     pub with: Vec<String>,
     /// Bad records: fail, skip, or quarantine=FILE
@@ -100,9 +105,23 @@ pub struct Options {
     /// What the run has to tell besides: `options.notices.add(text, options.strict)?`.
     #[arg(skip)]
     pub notices: Notices,
+    /// The arrays of `--with`, once they are read: each with all its axes in one row.
+    #[arg(skip)]
+    pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
     /// What inference has to tell about the types, for `schema` alone to show.
     #[arg(skip)]
     pub hints: Notices,
+}
+
+/// Cuts `NAME=VALUE`.
+///
+/// # Errors
+/// No name.
+pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'a str), Error> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name, value)),
+        _ => Err(Error::usage(format!("{option} takes NAME={what}, not {text:?}"))),
+    }
 }
 
 /// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.

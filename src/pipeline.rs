@@ -97,6 +97,7 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
             Err(error) => return Work { error: Some(error), ..work },
         },
         Load::Chunk(chunk) => chunk,
+        Load::Group { target, chunks } if !maps.is_empty() => return map_group(work, target, chunks, maps, skip),
         other => return Work { load: other, ..work },
     };
     let faults_before = work.faults.len();
@@ -107,6 +108,23 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
     if work.faults.len() > faults_before {
         work.faults.sort_by_key(|fault| fault.error.location().records);
     }
+    work
+}
+
+/// Applies the steps to records that have their places in the output already. On an error the records in front of it still pass.
+fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool) -> Work {
+    let mut mapped = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        match map_chunk(chunk, maps, skip, &mut work) {
+            Ok(chunk) => mapped.push(chunk),
+            Err(error) => work.error = Some(error),
+        }
+        if work.error.is_some() {
+            break;
+        }
+    }
+    mapped.retain(|chunk| chunk.nrows > 0);
+    work.load = if mapped.is_empty() { Load::Nothing } else { Load::Group { target, chunks: mapped } };
     work
 }
 
@@ -253,6 +271,9 @@ pub struct Router {
     held: Work,
 }
 
+/// Bytes of the records that one task writes into files of their own.
+const PER_RECORD_NBYTES: usize = 64 << 10;
+
 /// The rows of a group that is not full yet.
 #[derive(Default)]
 struct Group {
@@ -277,7 +298,14 @@ impl Router {
         self.seen += chunk.nrows as u64;
         match self.layout {
             Layout::PerRecord => {
-                self.give(first, vec![chunk], out);
+                // Few at a time: what padding makes of them is written while it is still near.
+                let mut rest = chunk;
+                while rest.nrows > 0 {
+                    let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, rest.nrows).max(1);
+                    let target = self.seen - rest.nrows as u64;
+                    self.give(target, vec![rest.slice(0, taken)], out);
+                    rest = rest.slice(taken, rest.nrows - taken);
+                }
                 Ok(())
             }
             Layout::Single => self.fill(0, chunk, out),
@@ -445,7 +473,7 @@ impl Encoder {
         let chunk = Chunk::concat(&chunks)?;
         let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
         for row in 0..nrows {
-            let mut writer = new_writer(whole.format, &whole.schema, &whole.options)?;
+            let mut writer = new_writer(whole.format, &whole.schema, &whole.options, Layout::PerRecord)?;
             writer.begin(whole.outputs.create(target + row as u64)?)?;
             let encoded = writer.encoder().encode(chunk.slice(row, 1)).map_err(|e| origin.slice(row, 1).resolve(e, 1))?;
             writer.write(encoded)?;
@@ -459,8 +487,9 @@ impl Encoder {
 ///
 /// # Errors
 /// The format is not written, or cannot hold the schema.
-pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
-    format.writer(schema, options).unwrap_or_else(|| {
+pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options, layout: Layout) -> Result<Box<dyn Writer>> {
+    let writer = if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) };
+    writer.unwrap_or_else(|| {
         Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
     })
 }

@@ -7,12 +7,14 @@ use crate::engine::{self, Node, Serial, Source};
 use crate::error::{Error, Kind, Result};
 use crate::formats::{self, Format, Inference, Observed, Reader, Request, Task, Tasks};
 use crate::io::{self, Input, Layout, Outputs};
-use crate::options::Options;
+use crate::options::{Options, named};
 use crate::pipeline::{Encoder, FoldNode, Last, Load, PerRecord, Router, Work, decode_and_map, new_writer};
 use crate::progress::Progress;
-use crate::schema::{Schema, notation, unify};
+use crate::schema::{Schema, Type, notation, unify};
 use crate::sink::{Counts, End, FaultPolicy, Sink};
+use crate::tensor::Tensor;
 use crate::verbs::{Map, Parsed, Report, Step, Verdict};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,6 +45,7 @@ fn prepare(invocation: Invocation) -> Result<Run> {
     if options.on_error == "fail" && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = "skip".to_owned();
     }
+    options.arrays = Arc::new(constant_arrays(&options)?);
     let options = Arc::new(options);
     let threads = match options.threads {
         Some(0) => return Err(Error::usage("--threads 0: expected at least 1")),
@@ -94,6 +97,16 @@ impl Records {
             }
         })
     }
+}
+
+/// The arrays of `--with NAME=FILE`.
+fn constant_arrays(options: &Options) -> Result<BTreeMap<String, (Type, Tensor)>> {
+    let read = |text: &String| {
+        let (name, file) = named(text, "--with", "FILE")?;
+        let array = formats::constant(file).map_err(|e| if e.kind() == Kind::Data { e.with_kind(Kind::Usage) } else { e });
+        Ok((name.to_owned(), array.map_err(|e| e.help("as --with asks"))?))
+    };
+    options.with.iter().map(read).collect()
 }
 
 /// `--from none` reads nothing: the one record it gives comes from no file.
@@ -341,7 +354,7 @@ impl Run {
                 }
                 self.report_end(report)?
             }
-            (None, Some(format)) => self.writers_end(format, &output_schema, &mut segments)?,
+            (None, Some(format)) => self.writers_end(format, &output_schema, &mut segments, skip)?,
             (None, None) => return Err(Error::usage("there is nothing to write")),
         };
         let mut sink = Sink {
@@ -370,14 +383,20 @@ impl Run {
         Ok(End::Report { report, out: self.outputs.create(0)?, verdict: Verdict::Good })
     }
 
-    fn writers_end(&self, format: &'static dyn Format, schema: &Arc<Schema>, segments: &mut Segments) -> Result<End> {
+    /// `skip`: map steps may leave records out.
+    fn writers_end(&self, format: &'static dyn Format, schema: &Arc<Schema>, segments: &mut Segments, skip: bool) -> Result<End> {
+        if format.needs_file() && self.outputs.is_stdout() {
+            let name = format.name();
+            return Err(Error::usage(format!("{name} is not written to standard output: its arrays are only put together at the end"))
+                .help(format!("name a file: -o out.{name}")));
+        }
         if !format.is_text() {
             self.outputs.refuse_terminal(format.name())?;
         }
-        let mut writers = vec![new_writer(format, schema, &self.options)?];
         let layout = self.outputs.layout();
+        let mut writers = vec![new_writer(format, schema, &self.options, layout)?];
         if let Some(router) = Router::new(layout, writers[0].grouping()) {
-            segments.serial(Box::new(router));
+            segments.router(router, layout == Layout::PerRecord && !skip);
         }
         let per_record = (layout == Layout::PerRecord).then(|| PerRecord {
             format,
@@ -391,7 +410,7 @@ impl Run {
             Layout::Single => {}
             Layout::Shards(n) => {
                 while writers.len() < n {
-                    writers.push(new_writer(format, schema, &self.options)?);
+                    writers.push(new_writer(format, schema, &self.options, layout)?);
                 }
             }
         }
@@ -501,8 +520,13 @@ impl Segments {
         self.parts.push(Segment::Serial(Box::new(fold), Some(schema)));
     }
 
-    fn serial(&mut self, node: Box<dyn Serial<Work>>) {
-        self.parts.push(Segment::Serial(node, None));
+    /// Records of files of their own are told apart in front of the last map steps, where those keep all of them,
+    /// so that mapping and writing are one task. What is in front must have been decoded.
+    fn router(&mut self, router: Router, early: bool) {
+        let node = Segment::Serial(Box::new(router), None);
+        let keep = matches!(self.parts.last(), Some(Segment::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let at = if early && keep && self.parts.len() > 1 { self.parts.len() - 1 } else { self.parts.len() };
+        self.parts.insert(at, node);
     }
 
     fn last(&mut self, last: Last) {

@@ -88,7 +88,7 @@ pub fn long() -> String {
     }
     let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
     text.push_str(&format_list());
-    let _ = write!(text, "{SUFFIXES}\n{NOTATION}\n{EXIT_CODES}");
+    let _ = write!(text, "{SUFFIXES}\n{ARRAYS}\n{NOTATION}\n{EXIT_CODES}");
     text
 }
 
@@ -98,6 +98,21 @@ tensor, runs a chain of verbs over the stream, and writes records back out. `the
 a chain gives exactly what the pipe of its verbs gives. FILEs stand after the last verb, global options before
 the first verb or after the last; behind `--` everything is a FILE. No FILE, or `-`: standard input. No -o, or
 `-o -`: standard output, as JSON lines.
+";
+
+/// How records stand in npz, npy and safetensors; also in the man page.
+pub const ARRAYS: &str = "\
+npz, npy, safetensors: all records stacked, the record axis first.
+  a dense field x     x
+  a ragged one        x/values, x/row_splits_0 (records), x/row_splits_1, ..
+  a string            the same: uint8 x/values, one more row_splits
+  a sparse one        x/indices, x/values, x/dense_shape; x/dense_shapes where those of the records may differ
+  inside structures   by path: docs.tokens/values
+A file of its own for each record (`-o 'batch-#####.npz'`) holds that record's own arrays, without an axis for
+records: axis 0 of a batch is the first axis of the array, and rows of one size are dense. Either reads back as
+the records that were written. Arrays of other programs: axis 0 is the records; where --schema gives an array all
+its axes, the file is one record. An npy is one array without a name: its rows are records of the field `value`.
+`tatter schema --as numpy` prints the lines that load what is written. Nulls and standard output are refused.
 ";
 
 const SUFFIXES: &str = "\

@@ -59,7 +59,7 @@ fn main_page() -> Result<Vec<u8>> {
     }
     page.options(Options::augment_args(Command::new("tatter")))?;
     page.section("FORMATS");
-    page.verbatim(&help::format_list());
+    page.verbatim(&format!("{}\n{}", help::format_list(), help::ARRAYS));
     page.section("TYPES");
     page.verbatim(help::NOTATION);
     page.section("EXIT STATUS");

@@ -4,10 +4,14 @@
 //! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
 //! no threads, locks or channels and never see verbs.
 
+mod arrays;
 mod arrow;
 mod jsonl;
 mod none;
+mod npy;
+mod npz;
 mod parquet;
+mod safetensors;
 mod text;
 mod tfrecord;
 
@@ -15,10 +19,11 @@ pub use jsonl::value_text;
 
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Input;
 use crate::options::Options;
-use crate::schema::Schema;
+use crate::schema::{Schema, Type};
+use crate::tensor::Tensor;
 
 use std::any::Any;
 use std::io::Write;
@@ -31,6 +36,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,
+    &npz::Npz,
+    &npy::Npy,
+    &safetensors::Safetensors,
     &jsonl::Jsonl,
     &jsonl::Json,
     &text::Text,
@@ -61,6 +69,14 @@ pub trait Format: Sync {
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         let _ = (schema, options);
         None
+    }
+    /// A writer of an output that holds a single record, where that makes a difference.
+    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        self.writer(schema, options)
+    }
+    /// Whether it is not written to standard output, because it is only put together at the end.
+    fn needs_file(&self) -> bool {
+        false
     }
     /// Whether the output is text that a terminal can show.
     fn is_text(&self) -> bool {
@@ -179,6 +195,23 @@ pub trait Writer: Send {
     /// # Errors
     /// Writing fails.
     fn finish(&mut self) -> Result<()>;
+}
+
+/// The array of a file, with all its axes, as a constant: one row that stands for all records.
+///
+/// # Errors
+/// The file is no npy, npz or safetensors, cannot be read, or holds several arrays.
+pub fn constant(path: &str) -> Result<(Type, Tensor)> {
+    let input = Input::regular(std::path::Path::new(path))?;
+    let readers: [(&dyn Format, arrays::found::Open); 3] =
+        [(&npy::Npy, npy::open), (&npz::Npz, npz::open), (&safetensors::Safetensors, safetensors::open)];
+    match readers.iter().find(|(format, _)| format.sniff(input.head())) {
+        Some((_, open)) => arrays::read::constant(&input, *open).map_err(|e| e.in_input(path)),
+        None => {
+            let error = Error::usage("this is no array: expected an npy, an npz of one array, or a safetensors file of one tensor");
+            Err(error.in_input(path).help("numpy.save(\"x.npy\", array) writes one"))
+        }
+    }
 }
 
 /// The format of that name.

@@ -55,6 +55,14 @@ impl Input {
         input
     }
 
+    /// A file that is no input of the run's records.
+    ///
+    /// # Errors
+    /// It is missing, a directory, or cannot be read.
+    pub fn regular(path: &Path) -> Result<Input> {
+        Input::from_path(path, &Options::default(), SMALL_HEAD_BYTES)
+    }
+
     /// No input at all: for `--from none`.
     pub fn none() -> Input {
         Input::memory("nothing", Vec::new())

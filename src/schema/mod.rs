@@ -5,7 +5,9 @@
 //!
 //! Axes are counted inside the record; the stream of records is no axis.
 
+pub mod arrays;
 mod cursor;
+pub mod leaves;
 pub mod literal;
 pub mod notation;
 pub mod unify;

@@ -62,4 +62,8 @@ impl Map for Keeps {
         let rows = self.condition.rows_where_true(&chunk)?;
         if rows.len() == chunk.nrows { Ok(chunk) } else { chunk.gather(&rows) }
     }
+
+    fn keeps_count(&self) -> bool {
+        false
+    }
 }

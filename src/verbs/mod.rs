@@ -179,6 +179,11 @@ pub trait Map: Send + Sync {
     fn keeps_rows(&self) -> bool {
         true
     }
+
+    /// Whether there are as many rows behind the step as in front of it, so that it does not matter which is numbered first.
+    fn keeps_count(&self) -> bool {
+        self.keeps_rows()
+    }
 }
 
 /// Whether a fold wants more.

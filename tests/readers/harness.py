@@ -38,7 +38,7 @@ class Harness:
 
     @staticmethod
     def versions():
-        packages = ["awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "tensorflow-cpu"]
+        packages = ["awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "safetensors", "tensorflow-cpu"]
         return {name: importlib.metadata.version(name) for name in packages}
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
-# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow jsonl tfrecord.
+# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow jsonl numpy tfrecord.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")

@@ -1,6 +1,6 @@
 //! The columns of one file, made to fit the schema of the run: chosen, named, retyped, filled up.
 //!
-//! Parquet and Arrow files know their types, but several files are read under one schema, and `--schema`
+//! Parquet, Arrow and files of arrays know their types, but several files are read under one schema, and `--schema`
 //! may ask for other types than the file has.
 
 use crate::chunk::{Chunk, Origin};
@@ -28,17 +28,17 @@ pub struct Columns {
 }
 
 struct Column {
-    /// The position among the columns that are read; `None`: the file does not have it.
-    source: Option<(usize, FieldRef, Type)>,
+    /// The position among the columns that are read, and its type; `None`: the file does not have it.
+    source: Option<(usize, Type)>,
     target: Field,
 }
 
 impl Columns {
-    /// The wanted fields of `schema` out of the fields of a file: the Arrow fields, and what they read as.
+    /// The wanted fields of `schema` out of the fields of a file.
     ///
     /// # Errors
     /// A source that only features have (`split by`, `at`); a field that the file lacks and that may not be null.
-    pub fn plan(arrow: &[FieldRef], found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
+    pub fn plan(found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
         let (mut columns, mut roots) = (Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
@@ -54,7 +54,7 @@ impl Columns {
                         roots.push(position);
                         roots.len() - 1
                     });
-                    Some((place, arrow[position].clone(), found[position].ty.clone()))
+                    Some((place, found[position].ty.clone()))
                 }
             };
             if source.is_none() && !target.ty.optional && target.default.is_none() {
@@ -70,7 +70,7 @@ impl Columns {
         let mut order: Vec<usize> = (0..roots.len()).collect();
         order.sort_by_key(|place| roots[*place]);
         for column in &mut columns {
-            if let Some((place, ..)) = &mut column.source {
+            if let Some((place, _)) = &mut column.source {
                 *place = order.iter().position(|p| p == place).unwrap_or(0);
             }
         }
@@ -83,17 +83,28 @@ impl Columns {
         &self.roots
     }
 
-    /// The chunk of `arrays`, which are those of [`Columns::roots`].
+    /// The chunk of the columns that `read` gives, by their place among [`Columns::roots`].
     ///
     /// # Errors
     /// The data is not what its schema says, or does not fit what is asked for.
-    pub fn chunk(&self, arrays: &[ArrayRef], nrows: usize, origin: Origin) -> Result<Chunk> {
+    pub fn chunk(&self, nrows: usize, origin: Origin, read: impl Fn(usize) -> Result<Tensor>) -> Result<Chunk> {
         let columns = self
             .columns
             .iter()
-            .map(|column| column.read(arrays, nrows).map_err(|e| origin.resolve(e.in_field(quoted(&column.target.name)), nrows)));
+            .map(|column| column.read(&read, nrows).map_err(|e| origin.resolve(e.in_field(quoted(&column.target.name)), nrows)));
         let columns = columns.collect::<Result<_>>()?;
         Chunk::try_new(nrows, columns, origin)
+    }
+
+    /// The chunk of `arrays`, which are those of [`Columns::roots`]; `fields` are all of the file.
+    ///
+    /// # Errors
+    /// As [`Columns::chunk`].
+    pub fn chunk_of_arrays(&self, arrays: &[ArrayRef], fields: &[FieldRef], nrows: usize, origin: Origin) -> Result<Chunk> {
+        self.chunk(nrows, origin, |place| match (arrays.get(place), self.roots.get(place).and_then(|root| fields.get(*root))) {
+            (Some(array), Some(field)) => from_arrow(array, field),
+            _ => Err(Error::data("a column is missing")),
+        })
     }
 
     /// A chunk of no records.
@@ -107,13 +118,12 @@ impl Columns {
 }
 
 impl Column {
-    fn read(&self, arrays: &[ArrayRef], nrows: usize) -> Result<Tensor> {
+    fn read(&self, read: impl Fn(usize) -> Result<Tensor>, nrows: usize) -> Result<Tensor> {
         let ty = &self.target.ty;
-        let Some((place, field, from)) = &self.source else {
+        let Some((place, from)) = &self.source else {
             return self.filled(Tensor::nulls(&ty.clone().with_optional(true), nrows)?);
         };
-        let array = arrays.get(*place).ok_or_else(|| Error::data("a column is missing"))?;
-        let read = from_arrow(array, field)?;
+        let read = read(*place)?;
         if self.target.default.is_some() {
             return self.filled(read.widen(from, &ty.clone().with_optional(true))?);
         }

@@ -52,7 +52,7 @@ impl Known {
 
     /// The tasks of the batches that `messages` gives.
     fn tasks(&self, messages: Messages, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
-        let columns = Columns::plan(&self.arrow, &self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
+        let columns = Columns::plan(&self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
         let name = self.name.clone();
         let batches = Batches {
             known: Arc::new(self.clone()),
@@ -278,7 +278,7 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch of too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
-            return Ok(Decoded { chunk: self.columns.chunk(&[], count, origin)?, faults: Vec::new(), nbytes });
+            return Ok(Decoded { chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?, faults: Vec::new(), nbytes });
         }
         let named = origin.clone();
         let chunk = contain("a record batch", || {
@@ -294,7 +294,7 @@ impl Batch {
             }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch of too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
-            self.columns.chunk(&arrays, count, origin)
+            self.columns.chunk_of_arrays(&arrays, &self.known.arrow, count, origin)
         });
         let chunk = chunk.map_err(|e| named.resolve(e, count))?;
         Ok(Decoded { chunk, faults: Vec::new(), nbytes })

@@ -13,7 +13,7 @@
 
 mod block;
 mod column;
-mod cursor;
+pub(super) mod cursor;
 mod decode;
 mod keys;
 mod leaf;

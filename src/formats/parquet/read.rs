@@ -163,7 +163,7 @@ impl Reader for ParquetReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let opened = self.opened()?;
-        let columns = Columns::plan(&opened.arrow, &opened.fields, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
+        let columns = Columns::plan(&opened.fields, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
         let plan =
             Plan { first: 0, group: 0, within: 0, left: request.records.unwrap_or(u64::MAX), mask: mask.clone(), opened: opened.clone() };
@@ -255,7 +255,7 @@ impl Decode {
         let nrows = usize::try_from(rows.nrows).map_err(|_| Error::data("a row group of too many rows"))?;
         let origin = Origin::consecutive(self.opened.name.clone(), first + 1);
         let chunk = if self.columns.roots().is_empty() {
-            self.columns.chunk(&[], nrows, origin)?
+            self.columns.chunk_of_arrays(&[], &[], nrows, origin)?
         } else {
             let named = origin.clone();
             contain("the Parquet data", || self.decode(rows, nrows, origin)).map_err(|e| named.resolve(e, nrows))?
@@ -279,7 +279,7 @@ impl Decode {
         for batch in reader {
             let batch = batch.map_err(|e| damaged(&e.to_string()))?;
             let arrays: Vec<ArrayRef> = batch.columns().to_vec();
-            parts.push(self.columns.chunk(&arrays, batch.num_rows(), next.clone())?);
+            parts.push(self.columns.chunk_of_arrays(&arrays, &self.opened.arrow, batch.num_rows(), next.clone())?);
             seen += batch.num_rows();
             next = Origin::consecutive(self.opened.name.clone(), first + 1 + seen as u64);
         }

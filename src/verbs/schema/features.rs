@@ -1,6 +1,6 @@
 //! `--as tf`: the dict that `tf.io.parse_example` takes to read the records from a TFRecord written by tatter.
 
-use super::leaves::{Leaf, leaves};
+use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 use crate::schema::{DType, Dim, Schema, Size};
 

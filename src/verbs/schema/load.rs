@@ -1,83 +1,54 @@
-//! `--as numpy`, `--as torch`: the lines that load an npz.
-//!
-//! In an npz all records are stacked, the record axis first: a dense field `x` is one array; a ragged one is
-//! `x/values` and `x/row_splits_0` (records), `x/row_splits_1`, ..., down to the last axis whose size is not
-//! known; a sparse one its three components. Strings are ragged rows of bytes: one more row_splits.
+//! `--as numpy`, `--as torch`: the lines that load an npz. Which arrays are in it stands in [`crate::schema::arrays`].
 
-use super::leaves::{Leaf, leaves};
+use crate::schema::Schema;
+use crate::schema::arrays::{Contents, Form, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
+use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
-use crate::schema::{DType, Schema, Size};
 
 /// Lines that load an npz with NumPy.
 pub fn numpy(schema: &Schema) -> String {
-    code(schema, "import numpy as np\n", &|stored| match stored {
-        Stored::Dense(name) => part(name, ""),
-        Stored::Sparse(name) => format!("({}, {}, {})", part(name, "/indices"), part(name, "/values"), part(name, "/dense_shape")),
-        Stored::Ragged { name, levels, values } => nested(part(name, "/values"), name, *levels, *values),
-    })
+    code(schema, "import numpy as np\n", &|array| array)
 }
 
 /// Lines that load an npz with PyTorch. Vectors become jagged nested tensors; what is ragged more than once
 /// stays lists of tensors, strings stay lists of strings.
 pub fn torch(schema: &Schema) -> String {
-    let tensor = |array: String| format!("torch.from_numpy({array})");
-    code(schema, "import numpy as np\nimport torch\n", &|stored| match stored {
-        Stored::Dense(name) => tensor(part(name, "")),
-        Stored::Sparse(name) => format!(
+    code(schema, "import numpy as np\nimport torch\n", &|array| format!("torch.from_numpy({array})"))
+}
+
+/// The expression that loads a leaf; `tensor` makes numbers of an array what they are to be.
+fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result<String, String> {
+    let stored = stored(leaf, Stacking::Records).map_err(|e| e.message().to_owned())?;
+    if leaf.optional || leaf.with_nulls {
+        return Err("may hold nulls, which NumPy has not: see fill-null".to_owned());
+    }
+    let name = &leaf.name;
+    let values = part(&values_name(name));
+    Ok(match (&stored.form, stored.contents) {
+        (Form::Dense, _) => tensor(part(name)),
+        (Form::Sparse { .. }, _) if torch => format!(
             "torch.sparse_coo_tensor({}.T, {}, tuple({}))",
-            tensor(part(name, "/indices")),
-            tensor(part(name, "/values")),
-            part(name, "/dense_shape")
+            tensor(part(&indices_name(name))),
+            tensor(values),
+            part(&dense_shape_name(name))
         ),
-        Stored::Ragged { name, levels: 1, values: Values::Numbers } => {
-            format!("torch.nested.nested_tensor_from_jagged({}, {})", tensor(part(name, "/values")), tensor(part(name, "/row_splits_0")))
+        (Form::Sparse { .. }, _) => format!("({}, {values}, {})", part(&indices_name(name)), part(&dense_shape_name(name))),
+        (Form::Ragged { levels: 1 }, Contents::Numbers) if torch => {
+            format!("torch.nested.nested_tensor_from_jagged({}, {})", tensor(values), tensor(part(&row_splits_name(name, 0))))
         }
-        Stored::Ragged { name, levels, values: Values::Numbers } => nested(tensor(part(name, "/values")), name, *levels, Values::Numbers),
-        Stored::Ragged { name, levels, values } => nested(part(name, "/values"), name, *levels, *values),
+        (Form::Ragged { levels }, Contents::Numbers) => nested(tensor(values), name, *levels, "rows"),
+        (Form::Ragged { levels }, Contents::Text) => nested(values, name, *levels, "text"),
+        (Form::Ragged { levels }, Contents::Bytes) => nested(values, name, *levels, "raw"),
     })
 }
 
-/// How a leaf stands in an npz.
-enum Stored<'a> {
-    Dense(&'a str),
-    Sparse(&'a str),
-    Ragged { name: &'a str, levels: usize, values: Values },
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Values {
-    Numbers,
-    Text,
-    Bytes,
-}
-
-fn stored<'a>(leaf: &'a Leaf) -> Result<Stored<'a>, String> {
-    let (name, ty) = (leaf.name.as_str(), &leaf.field.ty);
-    let values = match ty.dtype() {
-        Some(DType::Null) => return Err("has no values, so that nothing is written".to_owned()),
-        Some(DType::Arrow(foreign)) => return Err(format!("NumPy has no arrow<{}>", crate::schema::notation::arrow_type_text(foreign))),
-        _ if leaf.optional || leaf.with_nulls => return Err("may hold nulls, which NumPy has not: see fill-null".to_owned()),
-        Some(DType::String | DType::Json) => Values::Text,
-        Some(DType::Bytes) => Values::Bytes,
-        _ => Values::Numbers,
-    };
-    if ty.is_sparse() {
-        return if values == Values::Numbers { Ok(Stored::Sparse(name)) } else { Err("sparse strings cannot be written".to_owned()) };
-    }
-    let levels = match values {
-        Values::Numbers => leaf.dims.iter().rposition(|d| !matches!(d.size, Size::Known(_))).map_or(0, |last| last + 1),
-        _ => leaf.dims.len() + 1,
-    };
-    Ok(if levels == 0 { Stored::Dense(name) } else { Stored::Ragged { name, levels, values } })
-}
-
-fn code(schema: &Schema, imports: &str, load: &dyn Fn(&Stored) -> String) -> String {
+fn code(schema: &Schema, imports: &str, tensor: &dyn Fn(String) -> String) -> String {
+    let torch = imports.contains("torch");
     let (mut lines, mut helpers) = (String::new(), [false; 3]);
     for leaf in leaves(schema) {
         let key = quote(&leaf.name);
-        match stored(&leaf) {
-            Ok(stored) => {
-                let line = load(&stored);
+        match loaded(&leaf, torch, tensor) {
+            Ok(line) => {
                 for (used, call) in helpers.iter_mut().zip(["rows(", "text(", "raw("]) {
                     *used |= line.contains(call);
                 }
@@ -101,18 +72,14 @@ fn code(schema: &Schema, imports: &str, load: &dyn Fn(&Stored) -> String) -> Str
 }
 
 /// `data["x/values"]`.
-fn part(name: &str, component: &str) -> String {
-    format!("data[{}]", quote(&format!("{name}{component}")))
+fn part(name: &str) -> String {
+    format!("data[{}]", quote(name))
 }
 
-/// The rows of all levels, innermost first.
-fn nested(values: String, name: &str, levels: usize, kind: Values) -> String {
+/// The rows of all levels, innermost first: `innermost` is the function that makes those.
+fn nested(values: String, name: &str, levels: usize, innermost: &str) -> String {
     (0..levels).rev().fold(values, |inner, level| {
-        let call = match kind {
-            Values::Text if level + 1 == levels => "text",
-            Values::Bytes if level + 1 == levels => "raw",
-            _ => "rows",
-        };
-        format!("{call}({inner}, {})", part(name, &format!("/row_splits_{level}")))
+        let call = if level + 1 == levels { innermost } else { "rows" };
+        format!("{call}({inner}, {})", part(&row_splits_name(name, level)))
     })
 }

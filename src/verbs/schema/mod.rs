@@ -3,7 +3,6 @@
 mod arrow;
 mod features;
 mod json;
-mod leaves;
 mod load;
 mod spec;
 
@@ -58,7 +57,8 @@ they do not stand in the file, all of it is read. What it prints, --schema reads
 
 --as json gives one object for programs; arrow, tf, tf-spec, numpy and torch give Python code to paste: a \
 pyarrow schema, the feature_specification that reads the records as a TFRecord written by tatter, the specs \
-of tensors, and lines that load an npz.";
+of tensors, and lines that load an npz of all records (for a safetensors file put \
+safetensors.numpy.load_file in the place of np.load).";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
     const EXAMPLES: &'static [Example] = &[
         Example {

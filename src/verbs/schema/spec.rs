@@ -1,7 +1,7 @@
 //! `--as tf-spec`: the specs of the tensors of one record, as `tf.data.Dataset.element_spec` shows them. A
 //! structure is a dict of what `field_value` gives of it.
 
-use super::leaves::below;
+use crate::schema::leaves::below;
 use crate::schema::literal::quote;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size};
 

@@ -1,11 +1,13 @@
 //! The leaves of a schema, with all axes that lie above each: how containers without structures see it.
 
-use crate::schema::{Dim, Element, Field, Schema, Size, Type};
+use super::{Dim, Element, Field, Schema, Size, Type};
+use crate::path::FieldPath;
 
 /// A field that is no structure.
 pub struct Leaf<'a> {
     /// The names that lead to it, with dots between them.
     pub name: String,
+    pub path: FieldPath,
     pub field: &'a Field,
     /// The axes of the structures around it, then its own. Below another axis an unknown size is ragged.
     pub dims: Vec<Dim>,
@@ -18,22 +20,24 @@ pub struct Leaf<'a> {
 /// All leaves, in order.
 pub fn leaves(schema: &Schema) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
-    collect(&schema.fields, "", &Type::structure(Vec::new(), Vec::new()), &mut found);
+    collect(&schema.fields, None, &Type::structure(Vec::new(), Vec::new()), &mut found);
     found
 }
 
 /// `outer` is a structure type without fields: the axes and nulls above.
-fn collect<'a>(fields: &'a [Field], prefix: &str, outer: &Type, found: &mut Vec<Leaf<'a>>) {
+fn collect<'a>(fields: &'a [Field], parent: Option<&FieldPath>, outer: &Type, found: &mut Vec<Leaf<'a>>) {
     for field in fields {
-        let (name, ty) = (format!("{prefix}{}", field.name), &field.ty);
+        let ty = &field.ty;
+        let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let at_top = outer.dims.is_empty();
         let mut around = Type::structure(Vec::new(), below(&outer.dims, &ty.dims));
         around.optional = outer.optional || (at_top && ty.optional);
         around.with_nulls = outer.with_nulls || ty.with_nulls || (!at_top && ty.optional);
         match &ty.element {
-            Element::Struct(inner) => collect(inner, &format!("{name}."), &around, found),
+            Element::Struct(inner) => collect(inner, Some(&path), &around, found),
             _ => {
-                found.push(Leaf { name, field, dims: around.dims, optional: around.optional, with_nulls: around.with_nulls });
+                let name = path.names().join(".");
+                found.push(Leaf { name, path, field, dims: around.dims, optional: around.optional, with_nulls: around.with_nulls });
             }
         }
     }

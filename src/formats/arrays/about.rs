@@ -1,0 +1,49 @@
+//! What a file of ours says of itself, so that it reads back as what it was: text and bytes are told apart
+//! from numbers of one byte, `?` from known sizes, structures from fields with a dot in their names.
+//!
+//! The first line says what the first axis is, the others are the schema. Files of others lack it, and what
+//! their arrays are is seen from names and shapes alone.
+
+use crate::schema::arrays::Stacking;
+use crate::schema::{Schema, notation};
+
+/// The stacking and the schema of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    pub stacking: Stacking,
+    pub schema: Schema,
+}
+
+const LINES: [(Stacking, &str); 2] = [(Stacking::Records, "tatter: all records stacked"), (Stacking::One, "tatter: one record")];
+
+impl About {
+    /// As it is written into a file.
+    pub fn text(&self) -> String {
+        let line = LINES.iter().find(|(stacking, _)| *stacking == self.stacking).map_or("", |(_, line)| line);
+        format!("{line}\n{}", notation::lines(&self.schema))
+    }
+
+    /// `None`: it is of somebody else.
+    pub fn parse(text: &str) -> Option<About> {
+        let (first, rest) = text.split_once('\n')?;
+        let (stacking, _) = LINES.iter().find(|(_, line)| *line == first)?;
+        Some(About { stacking: *stacking, schema: notation::parse(rest).ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for text in ["a: int64[?]; `b c`: {x: optional string}[3, (words)]; s: sparse<float32>[?, 9] with nulls", ""] {
+            for stacking in [Stacking::Records, Stacking::One] {
+                let about = About { stacking, schema: notation::parse(text).unwrap() };
+                assert_eq!(About::parse(&about.text()), Some(about));
+            }
+        }
+        assert_eq!(About::parse("made by hand\nid: int64"), None);
+        assert_eq!(About::parse("tatter: one record\nid: int"), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! The rows of arrays, some records at a time: row splits are read, values are only cut off.
+
+use super::bind::{Bound, BoundLeaf, Parts};
+use super::found::{Contents, Found};
+use super::stream::{ArrayStream, Numbers};
+use crate::error::{Error, Result};
+use crate::formats::arrow::source::Source;
+use crate::io::Input;
+use crate::schema::arrays::Stacking;
+use arrow_buffer::MutableBuffer;
+
+/// Bytes of values in a cut, about: the last record may be longer.
+const CUT_NBYTES: u64 = 8 << 20;
+
+/// What a cut holds of one leaf.
+pub enum Cut {
+    Ragged {
+        /// The row splits of each level, starting with 0.
+        splits: Vec<Vec<i64>>,
+        values: MutableBuffer,
+        nvals: usize,
+    },
+    Sparse {
+        /// Where the entries of each record end, starting with 0.
+        splits: Vec<i64>,
+        indices: Vec<i64>,
+        values: MutableBuffer,
+        shapes: Vec<i64>,
+    },
+}
+
+/// Reads one leaf.
+pub struct LeafReader {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Ragged {
+        levels: Vec<Level>,
+        values: ArrayStream,
+        /// Bytes of an item of the values' first axis, and how many there are.
+        item_nbytes: u64,
+        left: u64,
+        /// The length of axis 0 of the only record.
+        whole: Option<u64>,
+    },
+    Sparse(Box<SparseReader>),
+}
+
+struct Level {
+    numbers: Numbers,
+    /// Where the last row ended.
+    end: i64,
+    /// Where the cut started.
+    base: i64,
+}
+
+struct SparseReader {
+    indices: Numbers,
+    values: ArrayStream,
+    item_nbytes: u64,
+    /// The dense shape without the records.
+    shape: Vec<i64>,
+    shapes: Option<Numbers>,
+    one: bool,
+    record: i64,
+}
+
+/// What is needed to open arrays.
+pub struct Opening<'a> {
+    pub input: &'a Input,
+    pub source: Option<&'a Source>,
+    pub contents: &'a Contents,
+    pub bound: &'a Bound,
+    /// Of what is not in the file as it is.
+    pub max_record_nbytes: u64,
+}
+
+impl LeafReader {
+    /// # Errors
+    /// Reading fails; row splits that do not start at 0.
+    pub fn open(leaf: &BoundLeaf, opening: &Opening) -> Result<LeafReader> {
+        let named = |number: usize, e: Error| e.in_field(crate::path::quoted(&opening.contents.arrays[number].name));
+        let stream = |number: usize| {
+            let found: &Found = &opening.contents.arrays[number];
+            ArrayStream::open(opening.input, opening.source, found, opening.max_record_nbytes).map_err(|e| named(number, e))
+        };
+        let numbers = |number: usize| Ok(Numbers::new(stream(number)?, &opening.contents.arrays[number].element));
+        let one = opening.bound.stacking == Stacking::One;
+        let kind = match &leaf.parts {
+            Parts::Ragged { splits, values, tail, .. } => {
+                let found = &opening.contents.arrays[*values];
+                let levels = splits.iter().map(|number| {
+                    let mut numbers = numbers(*number)?;
+                    let first = numbers.peek().map_err(|e| named(*number, e))?;
+                    if first != Some(0) {
+                        let found = first.map_or("are empty".to_owned(), |n| format!("start at {n}"));
+                        return Err(Error::data(format!("row splits {found} instead of 0"))).map_err(|e| named(*number, e));
+                    }
+                    let mut zero = Vec::new();
+                    numbers.take(1, &mut zero)?;
+                    Ok(Level { numbers, end: 0, base: 0 })
+                });
+                let levels: Vec<Level> = levels.collect::<Result<_>>()?;
+                let left = found.shape.first().copied().unwrap_or(1);
+                let whole = one.then(|| levels.first().map_or(left, |level| level.numbers.left()));
+                Kind::Ragged {
+                    levels,
+                    values: stream(*values)?,
+                    item_nbytes: tail.iter().product::<u64>() * found.element.nbytes() as u64,
+                    left,
+                    whole,
+                }
+            }
+            Parts::Sparse { indices, values, shape, shapes, .. } => {
+                let own = opening.contents.dense_shape(*shape);
+                Kind::Sparse(Box::new(SparseReader {
+                    indices: numbers(*indices)?,
+                    values: stream(*values)?,
+                    item_nbytes: opening.contents.arrays[*values].element.nbytes() as u64,
+                    shape: if one { own.to_vec() } else { own.get(1..).unwrap_or_default().to_vec() },
+                    shapes: shapes.map(numbers).transpose()?,
+                    one,
+                    record: 0,
+                }))
+            }
+        };
+        Ok(LeafReader { name: leaf.name.clone(), kind })
+    }
+
+    /// The bytes that every record has of it, if it is the same for all.
+    pub fn fixed_nbytes(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Ragged { levels, item_nbytes, whole: None, .. } if levels.is_empty() => Some(*item_nbytes),
+            _ => None,
+        }
+    }
+
+    /// An empty cut.
+    pub fn begin(&mut self) -> Cut {
+        match &mut self.kind {
+            Kind::Ragged { levels, .. } => {
+                levels.iter_mut().for_each(|level| level.base = level.end);
+                Cut::Ragged { splits: levels.iter().map(|_| vec![0]).collect(), values: MutableBuffer::new(0), nvals: 0 }
+            }
+            Kind::Sparse(_) => Cut::Sparse { splits: vec![0], indices: Vec::new(), values: MutableBuffer::new(0), shapes: Vec::new() },
+        }
+    }
+
+    /// Adds `count` records to a cut: where their rows end, not yet their values. Gives the bytes that those take.
+    ///
+    /// # Errors
+    /// Row splits that decrease or go beyond the values; indices that are not in the order of the records.
+    pub fn rows(&mut self, count: u64, cut: &mut Cut) -> Result<u64> {
+        self.rows_of(count, cut).map_err(|e| e.in_field(crate::path::quoted(&self.name)))
+    }
+
+    fn rows_of(&mut self, count: u64, cut: &mut Cut) -> Result<u64> {
+        match (&mut self.kind, cut) {
+            (Kind::Ragged { levels, item_nbytes, left, whole, .. }, Cut::Ragged { splits, nvals, .. }) => {
+                let mut items = whole.unwrap_or(count);
+                for (level, splits) in levels.iter_mut().zip(splits) {
+                    items = level.rows(items, splits)?;
+                }
+                if items > *left {
+                    return Err(Error::data(format!("row splits go on to value {items} of the {left} that are left")));
+                }
+                *left -= items;
+                *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine addresses"))?;
+                items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("more bytes than 63 bits count"))
+            }
+            (Kind::Sparse(sparse), Cut::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
+            _ => Err(Error::data("internal: a cut of another array")),
+        }
+    }
+
+    /// Reads the values of a cut.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn values(&mut self, cut: &mut Cut) -> Result<()> {
+        let read = match (&mut self.kind, cut) {
+            (Kind::Ragged { values, item_nbytes, .. }, Cut::Ragged { nvals, values: into, .. }) => {
+                values.take(*nvals as u64 * *item_nbytes).map(|bytes| *into = bytes)
+            }
+            (Kind::Sparse(sparse), Cut::Sparse { splits, values: into, .. }) => {
+                let nvals = splits.last().copied().unwrap_or(0).unsigned_abs();
+                sparse.values.take(nvals * sparse.item_nbytes).map(|bytes| *into = bytes)
+            }
+            _ => Err(Error::data("internal: a cut of another array")),
+        };
+        read.map_err(|e| e.in_field(crate::path::quoted(&self.name)))
+    }
+
+    /// Whether everything is read, behind the last record.
+    ///
+    /// # Errors
+    /// Something is left: row splits end before the values do.
+    pub fn finish(&mut self) -> Result<()> {
+        self.finish_all().map_err(|e| e.in_field(crate::path::quoted(&self.name)))
+    }
+
+    fn finish_all(&mut self) -> Result<()> {
+        match &mut self.kind {
+            Kind::Ragged { levels, values, left, .. } => {
+                for (number, level) in levels.iter_mut().enumerate() {
+                    if level.numbers.left() > 0 {
+                        return Err(Error::data(format!("row_splits_{number} has {} rows more than are used", level.numbers.left())));
+                    }
+                    level.numbers.finish()?;
+                }
+                if *left > 0 {
+                    return Err(Error::data(format!("its row splits end {left} values before the end")));
+                }
+                values.finish()
+            }
+            Kind::Sparse(sparse) => {
+                if sparse.indices.left() > 0 || !sparse.values.is_over() {
+                    return Err(Error::data("indices go on behind the last record"));
+                }
+                if sparse.shapes.as_ref().is_some_and(|shapes| shapes.left() > 0) {
+                    return Err(Error::data("dense_shapes go on behind the last record"));
+                }
+                sparse.indices.finish()?;
+                sparse.values.finish()?;
+                sparse.shapes.iter_mut().try_for_each(Numbers::finish)
+            }
+        }
+    }
+}
+
+impl Level {
+    /// The next `count` rows; gives how many items they have.
+    fn rows(&mut self, count: u64, splits: &mut Vec<i64>) -> Result<u64> {
+        if count > self.numbers.left() {
+            return Err(Error::data(format!("row splits go on to row {count} of the {} that are left", self.numbers.left())));
+        }
+        let (start, from) = (self.end, splits.len());
+        self.numbers.take(count, splits)?;
+        for split in &mut splits[from..] {
+            if *split < self.end {
+                return Err(Error::data(format!("row splits decrease from {} to {split}", self.end)));
+            }
+            self.end = *split;
+            *split -= self.base;
+        }
+        Ok((self.end - start).unsigned_abs())
+    }
+}
+
+impl SparseReader {
+    fn rows(&mut self, count: u64, splits: &mut Vec<i64>, indices: &mut Vec<i64>, shapes: &mut Vec<i64>) -> Result<u64> {
+        let ndims = self.shape.len();
+        let mut taken = 0u64;
+        for _ in 0..count {
+            let mut entries = splits.last().copied().unwrap_or(0);
+            if self.one {
+                let all = self.indices.left() / ndims.max(1) as u64;
+                self.indices.take(all * ndims as u64, indices)?;
+                (entries, taken) = (entries + all as i64, taken + all);
+            } else {
+                let mut index = Vec::with_capacity(ndims + 1);
+                while self.indices.peek()? == Some(self.record) {
+                    index.clear();
+                    self.indices.take(1 + ndims as u64, &mut index)?;
+                    indices.extend_from_slice(&index[1..]);
+                    (entries, taken) = (entries + 1, taken + 1);
+                }
+                if let Some(next) = self.indices.peek()?.filter(|next| *next < self.record) {
+                    let error = Error::data(format!("the indices go back from record {} to record {next}", self.record));
+                    return Err(
+                        error.help("put the entries in the order of the records: order = numpy.argsort(indices[:, 0], kind=\"stable\")")
+                    );
+                }
+            }
+            splits.push(entries);
+            match &mut self.shapes {
+                Some(all) => all.take(ndims as u64, shapes)?,
+                None => shapes.extend_from_slice(&self.shape),
+            }
+            self.record += 1;
+        }
+        Ok(taken * (self.item_nbytes + 8 * ndims as u64))
+    }
+}
+
+/// Cuts several leaves side by side.
+pub struct Cutter {
+    leaves: Vec<LeafReader>,
+    /// Records that have not been cut off; how many of them are wanted.
+    left: u64,
+    wanted: u64,
+    chunk_rows: u64,
+    finished: bool,
+}
+
+impl Cutter {
+    pub fn new(leaves: Vec<LeafReader>, nrecords: u64, wanted: u64, chunk_rows: Option<usize>) -> Cutter {
+        Cutter { leaves, left: nrecords, wanted, chunk_rows: chunk_rows.map_or(1 << 20, |n| n.max(1) as u64), finished: false }
+    }
+
+    /// Behind the last record nothing may be left.
+    fn finish(&mut self) -> Result<()> {
+        if self.left > 0 || std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        self.leaves.iter_mut().try_for_each(LeafReader::finish)
+    }
+
+    /// The next records: how many, their bytes, and what they have of each leaf.
+    ///
+    /// # Errors
+    /// The arrays contradict each other, or cannot be read.
+    pub fn next(&mut self) -> Result<Option<(u64, u64, Vec<Cut>)>> {
+        let most = self.left.min(self.wanted).min(self.chunk_rows);
+        if most == 0 {
+            return self.finish().map(|()| None);
+        }
+        let mut cuts: Vec<Cut> = self.leaves.iter_mut().map(LeafReader::begin).collect();
+        let fixed: u64 = self.leaves.iter().filter_map(LeafReader::fixed_nbytes).fold(0, u64::saturating_add);
+        let mut nrecords = CUT_NBYTES.checked_div(fixed).map_or(most, |n| n.clamp(1, most));
+        let mut nbytes = 0u64;
+        let is_fixed: Vec<bool> = self.leaves.iter().map(|leaf| leaf.fixed_nbytes().is_some()).collect();
+        if is_fixed.contains(&false) {
+            let mut record = 0;
+            while record < nrecords && nbytes.saturating_add(fixed.saturating_mul(record)) < CUT_NBYTES {
+                for ((leaf, cut), _) in self.leaves.iter_mut().zip(&mut cuts).zip(&is_fixed).filter(|(_, fixed)| !**fixed) {
+                    // Splits take memory, too.
+                    nbytes = nbytes.saturating_add(leaf.rows(1, cut)?).saturating_add(8);
+                }
+                record += 1;
+            }
+            nrecords = record;
+        }
+        for ((leaf, cut), fixed) in self.leaves.iter_mut().zip(&mut cuts).zip(&is_fixed) {
+            if *fixed {
+                nbytes = nbytes.saturating_add(leaf.rows(nrecords, cut)?);
+            }
+            leaf.values(cut)?;
+        }
+        self.left -= nrecords;
+        self.wanted -= nrecords;
+        self.finish()?;
+        Ok(Some((nrecords, nbytes, cuts)))
+    }
+}

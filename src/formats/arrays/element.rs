@@ -1,0 +1,156 @@
+//! What the values of an array on disk are, and their bytes as Arrow arrays.
+
+use crate::error::{Error, Result};
+use crate::schema::DType;
+use arrow_array::types::*;
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use half::bf16;
+use std::sync::Arc;
+
+/// The type of one value on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    pub kind: Kind,
+    pub big_endian: bool,
+}
+
+/// The kinds of values that are read. Only the first is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A bool, integer or float of that dtype; a bool is a byte.
+    Number(DType),
+    /// The upper half of a float32.
+    BFloat16,
+    /// Text of so many characters of 4 bytes; zeros at the end are padding.
+    Unicode(usize),
+    /// So many bytes; zeros at the end are padding.
+    ByteString(usize),
+}
+
+impl Element {
+    /// A little-endian number.
+    pub fn number(dtype: DType) -> Element {
+        Element { kind: Kind::Number(dtype), big_endian: false }
+    }
+
+    /// What values read as.
+    pub fn dtype(&self) -> DType {
+        match &self.kind {
+            Kind::Number(dtype) => dtype.clone(),
+            Kind::BFloat16 => DType::Float32,
+            Kind::Unicode(_) => DType::String,
+            Kind::ByteString(_) => DType::Bytes,
+        }
+    }
+
+    /// The bytes of one value.
+    pub fn nbytes(&self) -> usize {
+        match &self.kind {
+            Kind::Number(dtype) => number_nbytes(dtype),
+            Kind::BFloat16 => 2,
+            Kind::Unicode(width) => width.saturating_mul(4),
+            Kind::ByteString(width) => *width,
+        }
+    }
+
+    /// `count` values out of their bytes. Numbers in the order of this machine are not copied.
+    ///
+    /// # Errors
+    /// Fewer bytes; text that is no Unicode: names the value.
+    pub fn decode(&self, bytes: MutableBuffer, count: usize) -> Result<ArrayRef> {
+        if Some(bytes.len()) != count.checked_mul(self.nbytes()) {
+            return Err(Error::data(format!("internal: {} bytes for {count} values", bytes.len())));
+        }
+        let dtype = match &self.kind {
+            Kind::Number(dtype) => dtype,
+            Kind::BFloat16 => {
+                let values = bytes.as_slice().chunks_exact(2).map(|b| {
+                    let bits = if self.big_endian { u16::from_be_bytes([b[0], b[1]]) } else { u16::from_le_bytes([b[0], b[1]]) };
+                    bf16::from_bits(bits).to_f32()
+                });
+                return Ok(Arc::new(PrimitiveArray::<Float32Type>::from_iter_values(values)));
+            }
+            Kind::Unicode(width) => return self.unicode(bytes.as_slice(), count, *width),
+            Kind::ByteString(width) => {
+                let values = (0..count).map(|i| trimmed(&bytes.as_slice()[i * width..(i + 1) * width]));
+                return Ok(Arc::new(LargeBinaryArray::from_iter_values(values)));
+            }
+        };
+        Ok(match dtype {
+            DType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(count, |i| bytes.as_slice()[i] != 0), None)),
+            DType::Int8 => self.primitive::<Int8Type>(bytes),
+            DType::Int16 => self.primitive::<Int16Type>(bytes),
+            DType::Int32 => self.primitive::<Int32Type>(bytes),
+            DType::Int64 => self.primitive::<Int64Type>(bytes),
+            DType::UInt8 => self.primitive::<UInt8Type>(bytes),
+            DType::UInt16 => self.primitive::<UInt16Type>(bytes),
+            DType::UInt32 => self.primitive::<UInt32Type>(bytes),
+            DType::UInt64 => self.primitive::<UInt64Type>(bytes),
+            DType::Float16 => self.primitive::<Float16Type>(bytes),
+            DType::Float32 => self.primitive::<Float32Type>(bytes),
+            DType::Float64 => self.primitive::<Float64Type>(bytes),
+            other => return Err(Error::data(format!("internal: an array of {other}"))),
+        })
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(&self, mut bytes: MutableBuffer) -> ArrayRef {
+        if self.big_endian != cfg!(target_endian = "big") {
+            bytes.as_slice_mut().chunks_exact_mut(size_of::<T::Native>()).for_each(<[u8]>::reverse);
+        }
+        Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(Buffer::from(bytes)), None))
+    }
+
+    fn unicode(&self, bytes: &[u8], count: usize, width: usize) -> Result<ArrayRef> {
+        let (mut text, mut offsets) = (String::new(), Vec::with_capacity(count + 1));
+        offsets.push(0i64);
+        for i in 0..count {
+            let own = &bytes[4 * i * width..4 * (i + 1) * width];
+            let end = own.chunks_exact(4).rposition(|c| c != [0; 4]).map_or(0, |last| last + 1);
+            for c in own.chunks_exact(4).take(end) {
+                let c = [c[0], c[1], c[2], c[3]];
+                let code = if self.big_endian { u32::from_be_bytes(c) } else { u32::from_le_bytes(c) };
+                let c =
+                    char::from_u32(code).ok_or_else(|| Error::data(format!("a text holds {code:#x}, which is no character")).at_row(i))?;
+                text.push(c);
+            }
+            offsets.push(text.len() as i64);
+        }
+        let offsets = OffsetBuffer::new(offsets.into());
+        let array = LargeStringArray::try_new(offsets, Buffer::from_vec(text.into_bytes()), None);
+        Ok(Arc::new(array.map_err(|e| Error::data(e.to_string()))?))
+    }
+}
+
+/// The bytes of a number of that dtype.
+pub fn number_nbytes(dtype: &DType) -> usize {
+    match dtype {
+        DType::Bool => 1,
+        other => other.arrow().primitive_width().unwrap_or(1),
+    }
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]
+}
+
+/// Integers of any width as row splits and indices.
+///
+/// # Errors
+/// A number beyond 63 bits.
+pub fn integers(element: &Element, bytes: MutableBuffer, count: usize) -> Result<ScalarBuffer<i64>> {
+    use arrow_array::cast::AsArray;
+    let array = element.decode(bytes, count)?;
+    let too_large = || Error::data("a number beyond 63 bits in row splits or indices");
+    Ok(match element.dtype() {
+        DType::Int64 => array.as_primitive::<Int64Type>().values().clone(),
+        DType::UInt64 => {
+            let values = array.as_primitive::<UInt64Type>().values().iter();
+            values.map(|v| i64::try_from(*v).map_err(|_| too_large())).collect::<Result<Vec<i64>>>()?.into()
+        }
+        _ => {
+            let wide = arrow_cast::cast(&array, &arrow_schema::DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
+            wide.as_primitive::<Int64Type>().values().clone()
+        }
+    })
+}

@@ -1,0 +1,247 @@
+//! A chunk as pieces of arrays: the part of writing that runs on any thread.
+
+use super::layout::{Layout, StoredLeaf};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::{Encode, Encoded};
+use crate::path::{FieldPath, quoted};
+use crate::schema::arrays::{Contents, Form, Stacking};
+use crate::schema::{DType, Field, Schema, Size, Type};
+use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use std::sync::Arc;
+
+/// What a chunk adds to one array.
+#[derive(Debug)]
+pub enum Piece {
+    /// Values of this shape, little-endian, and their CRC-32 where one is wanted.
+    Values { bytes: Buffer, shape: Vec<u64>, crc: Option<crc32fast::Hasher> },
+    /// Where rows end, counted from the start of the chunk.
+    Ends(Vec<i64>),
+    /// Indices of `width` numbers each, the first of them the record, counted from the start of the chunk.
+    Indices { values: Vec<i64>, width: usize },
+    /// A shape that grows: the first size is a sum over chunks, the others are the largest.
+    Shape(Vec<i64>),
+}
+
+/// What a chunk adds to all arrays of a layout, in their order.
+#[derive(Debug)]
+pub struct Pieces {
+    pub nrecords: u64,
+    pub pieces: Vec<Piece>,
+}
+
+/// Cuts chunks into pieces.
+pub struct ArraysEncoder {
+    pub schema: Arc<Schema>,
+    pub layout: Arc<Layout>,
+    /// Whether a CRC-32 of the values is wanted.
+    pub checksums: bool,
+}
+
+impl Encode for ArraysEncoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        let pieces = self.pieces(&chunk).map_err(|e| origin.resolve(e, nrows))?;
+        Ok(Box::new(Pieces { nrecords: nrows as u64, pieces }))
+    }
+}
+
+impl ArraysEncoder {
+    fn pieces(&self, chunk: &Chunk) -> Result<Vec<Piece>> {
+        let mut walk = Walk {
+            stacking: self.layout.stacking,
+            leaves: self.layout.leaves.iter(),
+            checksums: self.checksums,
+            pieces: Vec::with_capacity(self.layout.arrays.len()),
+        };
+        for (field, column) in self.schema.fields.iter().zip(&chunk.columns) {
+            walk.field(field, column, &FieldPath::name(&field.name), Vec::new())?;
+        }
+        Ok(walk.pieces)
+    }
+}
+
+struct Walk<'a> {
+    stacking: Stacking,
+    leaves: std::slice::Iter<'a, StoredLeaf>,
+    checksums: bool,
+    pieces: Vec<Piece>,
+}
+
+impl<'a> Walk<'a> {
+    /// `above`: the partitions of the axes around, outermost first.
+    fn field(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, mut above: Vec<RowPartition>) -> Result<()> {
+        let dims = field.ty.list_dims();
+        let mut at = tensor;
+        for axis in 0..dims.len() {
+            let list = at.as_list()?;
+            let filling = if dims[axis..].iter().all(|d| matches!(d.size, Size::Known(_))) { filling(&field.ty) } else { "[]" };
+            refuse_nulls(list.validity(), path, &above, filling)?;
+            above.push(list.partition().clone());
+            at = list.values();
+        }
+        let filling = filling(&field.ty);
+        match at {
+            Tensor::Struct(s) => {
+                refuse_nulls(s.validity(), path, &above, filling)?;
+                let inner = field.ty.fields().unwrap_or_default();
+                inner.iter().zip(s.fields()).try_for_each(|(f, t)| self.field(f, t, &path.join(&f.name), above.clone()))
+            }
+            Tensor::Leaf(array) => {
+                refuse_nulls(array.nulls(), path, &above, filling)?;
+                let leaf = self.leaf(path)?;
+                self.dense(leaf, array, &above).map_err(|e| e.in_field(path))
+            }
+            Tensor::Sparse(sparse) => {
+                refuse_nulls(sparse.validity(), path, &above, filling)?;
+                above.push(sparse.entries().clone());
+                refuse_nulls(sparse.values().nulls(), path, &above, filling)?;
+                let leaf = self.leaf(path)?;
+                self.sparse(leaf, sparse)
+            }
+            Tensor::List(_) => Err(Error::data("internal: a list that its type does not have").in_field(path)),
+        }
+    }
+
+    fn leaf(&mut self, path: &FieldPath) -> Result<&'a StoredLeaf> {
+        self.leaves.next().ok_or_else(|| Error::data("internal: a leaf without a place").in_field(path))
+    }
+
+    fn values(&mut self, bytes: Buffer, shape: Vec<u64>) {
+        let crc = self.checksums.then(|| {
+            let mut crc = crc32fast::Hasher::new();
+            crc.update(&bytes);
+            crc
+        });
+        self.pieces.push(Piece::Values { bytes, shape, crc });
+    }
+
+    fn dense(&mut self, leaf: &StoredLeaf, array: &ArrayRef, above: &[RowPartition]) -> Result<()> {
+        let one = self.stacking == Stacking::One;
+        // Axis 0 of the only record is the first axis of its arrays: it needs no row splits.
+        let inner = if one { above.get(1..).unwrap_or_default() } else { above };
+        let text = leaf.stored.contents != Contents::Numbers;
+        let levels = match leaf.stored.form {
+            Form::Ragged { levels } => levels - usize::from(text),
+            _ => 0,
+        };
+        let (split, tail) = inner.split_at_checked(levels).ok_or_else(|| Error::data("internal: fewer axes than row splits"))?;
+        let mut ends: Vec<Vec<i64>> = split.iter().map(row_ends).collect();
+        if text {
+            let (bytes, own) = text_of(array)?;
+            self.values(bytes.clone(), vec![bytes.len() as u64]);
+            ends.push(own);
+        } else {
+            let nrows = tail.first().map_or(array.len(), RowPartition::nrows);
+            let shape = if one && above.is_empty() {
+                Vec::new()
+            } else {
+                let sizes = tail.iter().map(|p| p.common_row_length().or((p.nrows() == 0).then_some(0)).map(|n| n as u64));
+                let sizes: Option<Vec<u64>> = std::iter::once(Some(nrows as u64)).chain(sizes).collect();
+                sizes.ok_or_else(|| Error::data("internal: an axis of one size with rows that differ"))?
+            };
+            self.values(bytes_of(array)?, shape);
+        }
+        self.pieces.extend(ends.into_iter().map(Piece::Ends));
+        Ok(())
+    }
+
+    fn sparse(&mut self, leaf: &StoredLeaf, sparse: &Sparse) -> Result<()> {
+        let (ndims, nrows, entries) = (sparse.ndims(), sparse.nrows(), sparse.entries());
+        let shape: Vec<i64> = match self.stacking {
+            Stacking::One => sparse.shape_of(0).to_vec(),
+            Stacking::Records => {
+                let largest = |axis: usize| (0..nrows).map(|row| sparse.shape_of(row)[axis]).max().unwrap_or(0);
+                std::iter::once(nrows as i64).chain((0..ndims).map(largest)).collect()
+            }
+        };
+        let nvals = entries.nvals() as u64;
+        if self.stacking == Stacking::Records {
+            let mut values = Vec::with_capacity(entries.nvals() * (ndims + 1));
+            for row in 0..nrows {
+                for entry in entries.range(row) {
+                    values.push(row as i64);
+                    values.extend_from_slice(sparse.index_of(entry));
+                }
+            }
+            self.pieces.push(Piece::Indices { values, width: ndims + 1 });
+        } else {
+            self.values(little_endian(sparse.indices().inner().clone(), 8), vec![nvals, ndims as u64]);
+        }
+        self.values(bytes_of(sparse.values())?, vec![nvals]);
+        self.pieces.push(Piece::Shape(shape));
+        if matches!(leaf.stored.form, Form::Sparse { shapes: true }) {
+            self.values(little_endian(sparse.dense_shape().inner().clone(), 8), vec![nrows as u64, ndims as u64]);
+        }
+        Ok(())
+    }
+}
+
+/// What `fill-null` may put in the place of a single null.
+fn filling(ty: &Type) -> &'static str {
+    match ty.dtype() {
+        Some(DType::String | DType::Bytes | DType::Json) => "''",
+        Some(DType::Bool) => "False",
+        _ => "0",
+    }
+}
+
+fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPartition], filling: &str) -> Result<()> {
+    let Some(validity) = validity.filter(|v| v.null_count() > 0) else { return Ok(()) };
+    let item = (0..validity.len()).find(|i| validity.is_null(*i)).unwrap_or(0);
+    let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
+    let message = if above.is_empty() { "null, and arrays hold none" } else { "holds a null, and arrays hold none" };
+    Err(Error::data(message)
+        .in_field(path)
+        .at_row(record)
+        .help(format!("put a value there: fill-null {path}={filling}; or leave the field out: drop {}", top(path))))
+}
+
+fn top(path: &FieldPath) -> String {
+    path.names().first().map_or_else(String::new, |name| quoted(name))
+}
+
+fn row_ends(partition: &RowPartition) -> Vec<i64> {
+    (1..=partition.nrows()).map(|row| partition.start(row) as i64).collect()
+}
+
+/// The bytes of all texts, and where each ends.
+fn text_of(array: &ArrayRef) -> Result<(Buffer, Vec<i64>)> {
+    let (offsets, bytes) = if let Some(text) = array.as_string_opt::<i64>() {
+        (text.offsets(), text.values())
+    } else if let Some(bytes) = array.as_binary_opt::<i64>() {
+        (bytes.offsets(), bytes.values())
+    } else {
+        return Err(Error::data("internal: neither text nor bytes"));
+    };
+    let (start, end) = (offsets[0], offsets[offsets.len() - 1]);
+    let own = bytes.slice_with_length(start as usize, (end - start) as usize);
+    Ok((own, offsets[1..].iter().map(|at| at - start).collect()))
+}
+
+/// Numbers as they stand on disk; a bool is a byte. Without a copy where it can be.
+fn bytes_of(array: &ArrayRef) -> Result<Buffer> {
+    if let Some(bools) = array.as_boolean_opt() {
+        return Ok(Buffer::from_vec(bools.values().iter().map(u8::from).collect::<Vec<u8>>()));
+    }
+    fn of<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Buffer {
+        little_endian(array.values().inner().clone(), size_of::<T::Native>())
+    }
+    let array = array.as_ref();
+    downcast_primitive_array!(
+        array => Ok(of(array)),
+        other => Err(Error::data(format!("internal: values of type {other} in an array")))
+    )
+}
+
+fn little_endian(bytes: Buffer, width: usize) -> Buffer {
+    if cfg!(target_endian = "little") || width == 1 {
+        return bytes;
+    }
+    let mut swapped = bytes.to_vec();
+    swapped.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    Buffer::from_vec(swapped)
+}

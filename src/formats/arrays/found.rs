@@ -1,0 +1,71 @@
+//! The arrays that a file holds, and where.
+
+use super::about::About;
+use super::element::Element;
+use crate::error::Result;
+use crate::io::Input;
+use std::collections::HashMap;
+
+/// An array of a file.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub name: String,
+    pub element: Element,
+    pub shape: Vec<u64>,
+    /// Axis 0 is the fastest.
+    pub fortran: bool,
+    pub place: Place,
+    /// Bytes of all values.
+    pub nbytes: u64,
+    /// Its values, if it is the dense shape of a sparse field.
+    pub dense_shape: Vec<i64>,
+}
+
+/// Where the bytes of an array are.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// From `start` on.
+    At { start: u64 },
+    /// In a member of a zip archive, behind so many other bytes.
+    Member { member: Member, skip: u64 },
+    /// All the input holds, behind so many other bytes: it may be a pipe.
+    Stream { skip: u64 },
+}
+
+/// A member of a zip archive.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub name: String,
+    /// Where its bytes start in the file.
+    pub start: u64,
+    /// Its bytes in the file, and inflated.
+    pub packed: u64,
+    pub nbytes: u64,
+    pub crc: u32,
+    pub deflated: bool,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    pub arrays: Vec<Found>,
+    /// What a file of ours says of itself.
+    pub about: Option<About>,
+    /// Parts that are no arrays.
+    pub others: Vec<String>,
+}
+
+/// Opens a file of arrays: looks at what describes them, not at values.
+pub type Open = fn(&Input) -> Result<Contents>;
+
+impl Contents {
+    /// The values of an array that is a dense shape.
+    pub fn dense_shape(&self, number: usize) -> &[i64] {
+        self.arrays.get(number).map_or(&[], |array| &array.dense_shape)
+    }
+
+    /// The arrays by their names.
+    pub fn by_name(&self) -> HashMap<&str, usize> {
+        self.arrays.iter().enumerate().map(|(number, array)| (array.name.as_str(), number)).collect()
+    }
+}

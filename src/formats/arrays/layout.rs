@@ -1,0 +1,120 @@
+//! The arrays of a schema: names, dtypes, and what is in them.
+
+use super::element::Element;
+use crate::error::{Error, Result};
+use crate::path::FieldPath;
+use crate::schema::arrays::{
+    Contents, Form, Stacking, Stored, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
+};
+use crate::schema::leaves::leaves;
+use crate::schema::{DType, Element as Items, Field, Schema, Size};
+use std::collections::HashMap;
+
+/// The arrays that records of a schema become.
+#[derive(Debug)]
+pub struct Layout {
+    pub stacking: Stacking,
+    /// The leaves of the schema, in order.
+    pub leaves: Vec<StoredLeaf>,
+    /// Their arrays, in order.
+    pub arrays: Vec<Spec>,
+}
+
+/// A leaf and how it is stored.
+#[derive(Debug)]
+pub struct StoredLeaf {
+    pub path: FieldPath,
+    pub name: String,
+    pub dtype: DType,
+    pub stored: Stored,
+}
+
+/// An array to be written.
+#[derive(Debug)]
+pub struct Spec {
+    pub name: String,
+    pub element: Element,
+    /// The shape of an array of no records.
+    pub empty: Vec<u64>,
+    /// What it holds of no records.
+    pub initial: Vec<i64>,
+}
+
+impl Layout {
+    /// # Errors
+    /// A field that no array holds, two fields that would become one array, no fields at all.
+    pub fn of(schema: &Schema, stacking: Stacking) -> Result<Layout> {
+        let mut layout = Layout { stacking, leaves: Vec::new(), arrays: Vec::new() };
+        if schema.fields.is_empty() {
+            return Err(Error::usage("records without fields have no arrays").help("write them in another format: --to jsonl"));
+        }
+        refuse_empty_structures(&schema.fields, None)?;
+        let mut seen: HashMap<String, FieldPath> = HashMap::new();
+        for leaf in leaves(schema) {
+            let stored = stored(&leaf, stacking)?;
+            let dtype = leaf.field.ty.dtype().cloned().unwrap_or(DType::Null);
+            let leaf = StoredLeaf { path: leaf.path, name: leaf.name, dtype, stored };
+            for spec in leaf.specs() {
+                if let Some(other) = seen.insert(spec.name.clone(), leaf.path.clone()) {
+                    return Err(Error::usage(format!("it and {other} would become the same array, `{}`", spec.name))
+                        .in_field(&leaf.path)
+                        .help("give one of them another name: rename old=new"));
+                }
+                layout.arrays.push(spec);
+            }
+            layout.leaves.push(leaf);
+        }
+        Ok(layout)
+    }
+}
+
+fn refuse_empty_structures(fields: &[Field], parent: Option<&FieldPath>) -> Result<()> {
+    for field in fields {
+        let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
+        match &field.ty.element {
+            Items::Struct(inner) if inner.is_empty() => {
+                let error = Error::usage("a structure without fields has no arrays").in_field(&path);
+                return Err(error.help(format!("leave it out: drop {path}")));
+            }
+            Items::Struct(inner) => refuse_empty_structures(inner, Some(&path))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl StoredLeaf {
+    /// What the values of the values' array are.
+    pub fn element(&self) -> Element {
+        Element::number(if self.stored.contents == Contents::Numbers { self.dtype.clone() } else { DType::UInt8 })
+    }
+
+    /// Its arrays, in order.
+    pub fn specs(&self) -> Vec<Spec> {
+        let (name, axes) = (&self.name, &self.stored.axes);
+        let integers = |name, empty: &[u64], initial| Spec { name, element: Element::number(DType::Int64), empty: empty.to_vec(), initial };
+        let sizes = |from: usize| -> Vec<u64> { axes.iter().skip(from).map(|d| if let Size::Known(n) = d.size { n } else { 0 }).collect() };
+        let values = |name, empty| Spec { name, element: self.element(), empty, initial: Vec::new() };
+        match &self.stored.form {
+            Form::Dense => vec![values(name.clone(), sizes(0))],
+            Form::Ragged { levels } => {
+                let empty = if self.stored.contents == Contents::Numbers { sizes(*levels) } else { vec![0] };
+                let values = values(values_name(name), empty);
+                std::iter::once(values).chain((0..*levels).map(|k| integers(row_splits_name(name, k), &[1], vec![0]))).collect()
+            }
+            Form::Sparse { shapes } => {
+                let ndims = axes.len() as u64;
+                let smallest = sizes(0).iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
+                let mut specs = vec![
+                    integers(indices_name(name), &[0, ndims], Vec::new()),
+                    values(values_name(name), vec![0]),
+                    integers(dense_shape_name(name), &[ndims], smallest),
+                ];
+                if *shapes {
+                    specs.push(integers(dense_shapes_name(name), &[0, ndims.saturating_sub(1)], Vec::new()));
+                }
+                specs
+            }
+        }
+    }
+}

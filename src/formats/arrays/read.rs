@@ -1,0 +1,212 @@
+//! Arrays as records: axis 0 of the arrays is cut into chunks, all arrays side by side.
+
+use super::bind::Bound;
+use super::cut::{Cut, Cutter, LeafReader, Opening};
+use super::decode::FieldDecoder;
+use super::found::{Contents, Open, Place};
+use super::stream::{ArrayStream, Numbers};
+use crate::chunk::{Decoded, Origin};
+use crate::error::{Error, Result};
+use crate::formats::arrow::adapt::{Columns, declared_over};
+use crate::formats::arrow::source::Source;
+use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::io::Input;
+use crate::schema::{Schema, Type};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// More records than this are not made of arrays that hold nothing of each: they cost the file nothing.
+const MAX_EMPTY_RECORDS: u64 = 1 << 28;
+/// More sizes than this are no dense shape.
+const MAX_NDIMS: u64 = 64;
+
+/// Reads one file of arrays. Nothing of it stays open between inference and reading: a run may have thousands of files.
+pub struct ArraysReader {
+    input: Arc<Input>,
+    open: Open,
+    contents: Option<Arc<Contents>>,
+}
+
+impl ArraysReader {
+    pub fn new(input: Arc<Input>, open: Open) -> ArraysReader {
+        ArraysReader { input, open, contents: None }
+    }
+
+    fn contents(&mut self, request: &Request) -> Result<Arc<Contents>> {
+        if let Some(contents) = &self.contents {
+            return Ok(contents.clone());
+        }
+        let contents = contents(&self.input, self.open)?;
+        for other in &contents.others {
+            let notice = format!("{}: {other} is no array; it was not read", self.input.name());
+            request.options.notices.add(notice, request.options.strict)?;
+        }
+        Ok(self.contents.insert(Arc::new(contents)).clone())
+    }
+}
+
+/// What a file holds, and the dense shapes of its sparse fields.
+fn contents(input: &Input, open: Open) -> Result<Contents> {
+    let mut contents = open(input).map_err(|e| e.in_input(input.name().clone()))?;
+    let small = |a: &super::found::Found| {
+        a.name.ends_with("/dense_shape") && a.shape.len() == 1 && a.shape[0] <= MAX_NDIMS && a.element.dtype().is_integer()
+    };
+    for number in 0..contents.arrays.len() {
+        let found = &contents.arrays[number];
+        if small(found) {
+            let shape =
+                dense_shape(input, found).map_err(|e| e.in_field(crate::path::quoted(&found.name)).in_input(input.name().clone()))?;
+            contents.arrays[number].dense_shape = shape;
+        }
+    }
+    Ok(contents)
+}
+
+fn dense_shape(input: &Input, found: &super::found::Found) -> Result<Vec<i64>> {
+    let source = source(input, &found.place)?;
+    let mut numbers = Numbers::new(ArrayStream::open(input, source.as_ref(), found, u64::MAX)?, &found.element);
+    let mut shape = Vec::new();
+    numbers.take(numbers.left(), &mut shape)?;
+    match shape.iter().find(|n| **n < 0) {
+        Some(n) => Err(Error::data(format!("a dense shape with the size {n}"))),
+        None => Ok(shape),
+    }
+}
+
+/// The file of arrays that are not read as a stream.
+fn source(input: &Input, place: &Place) -> Result<Option<Source>> {
+    if matches!(place, Place::Stream { .. }) {
+        return Ok(None);
+    }
+    let file = input.file()?;
+    Source::new(file).map(Some).map_err(|e| Error::io(input.name(), "reading", &e))
+}
+
+impl Reader for ArraysReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let name = self.input.name().clone();
+        let contents = self.contents(request)?;
+        let bound = Bound::of(&contents, &request.declared, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
+        bound.nrecords(&wanted(&bound, request), &contents).map_err(|e| e.in_input(name))?;
+        Ok(Inference::Known(declared_over(&request.declared, bound.schema())))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let name = self.input.name().clone();
+        let contents = self.contents(request)?;
+        self.contents = None;
+        let tasks = Records::open(&self.input, &contents, schema, request).map_err(|e| e.in_input(name))?;
+        Ok(Box::new(tasks))
+    }
+}
+
+/// The fields whose rows are counted: those that are wanted, or all.
+fn wanted(bound: &Bound, request: &Request) -> Vec<usize> {
+    let all = 0..bound.fields.len();
+    let wanted: Vec<usize> = all.clone().filter(|number| request.wanted.includes(&bound.fields[*number].field.name)).collect();
+    if wanted.is_empty() { all.collect() } else { wanted }
+}
+
+/// Cuts off tasks.
+struct Records {
+    name: Arc<str>,
+    cutter: Cutter,
+    decoder: Arc<Decoder>,
+    /// Records cut off so far.
+    first: u64,
+    over: bool,
+}
+
+struct Decoder {
+    fields: Vec<FieldDecoder>,
+    columns: Columns,
+}
+
+impl Records {
+    fn open(input: &Input, contents: &Contents, schema: &Schema, request: &Request) -> Result<Records> {
+        let bound = Bound::of(contents, &request.declared, &request.wanted)?;
+        let found = bound.schema().fields;
+        let columns = Columns::plan(&found, schema, &request.wanted)?;
+        let roots = columns.roots().to_vec();
+        let counted = if roots.is_empty() { wanted(&bound, request) } else { roots.clone() };
+        let nrecords = bound.nrecords(&counted, contents)?;
+        let source = match contents.arrays.first() {
+            Some(first) => source(input, &first.place)?,
+            None => None,
+        };
+        let opening =
+            Opening { input, source: source.as_ref(), contents, bound: &bound, max_record_nbytes: request.options.max_record_bytes };
+        let chosen = || roots.iter().map(|root| &bound.fields[*root]);
+        let leaves = chosen().flat_map(|field| &field.leaves).map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
+        let nothing = !leaves.is_empty() && leaves.iter().all(|leaf| leaf.fixed_nbytes() == Some(0));
+        if nothing && nrecords > MAX_EMPTY_RECORDS {
+            return Err(Error::data(format!("{nrecords} records that hold nothing are too many")));
+        }
+        let fields = chosen().map(|field| FieldDecoder::new(field, contents, bound.stacking)).collect();
+        let cutter = Cutter::new(leaves, nrecords, request.records.unwrap_or(u64::MAX), request.options.chunk_rows);
+        Ok(Records { name: input.name().clone(), cutter, decoder: Arc::new(Decoder { fields, columns }), first: 0, over: false })
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Task<Decoded>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let origin = Origin::consecutive(self.name.clone(), self.first + 1);
+        match self.cutter.next() {
+            Ok(None) => None,
+            Ok(Some((nrecords, nbytes, cuts))) => {
+                self.first += nrecords;
+                let decoder = self.decoder.clone();
+                Some(Ok(Box::new(move || decoder.decode(cuts, nrecords, nbytes, origin))))
+            }
+            Err(error) => {
+                self.over = true;
+                Some(Err(error.in_input(self.name.clone())))
+            }
+        }
+    }
+}
+
+impl Decoder {
+    fn decode(&self, cuts: Vec<Cut>, nrecords: u64, nbytes: u64, origin: Origin) -> Result<Decoded> {
+        let nrows = usize::try_from(nrecords).map_err(|_| Error::data("more records than this machine addresses"))?;
+        let mut cuts = cuts.into_iter();
+        let tensors: Vec<Tensor> = self
+            .fields
+            .iter()
+            .map(|field| field.decode(cuts.by_ref().take(field.nleaves()).collect(), nrows))
+            .collect::<Result<_>>()
+            .map_err(|e| origin.resolve(e, nrows))?;
+        let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::data("a column is missing"));
+        Ok(Decoded { chunk: self.columns.chunk(nrows, origin, read)?, faults: Vec::new(), nbytes })
+    }
+}
+
+/// All of a file as a constant: the one array that it holds, with all its axes, in one row.
+///
+/// # Errors
+/// It cannot be read, or holds several arrays.
+pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
+    let contents = contents(input, open)?;
+    let bound = Bound::whole(&contents)?;
+    let [field] = bound.fields.as_slice() else {
+        let names: Vec<&str> = bound.fields.iter().take(10).map(|f| f.field.name.as_str()).collect();
+        let error = Error::usage(format!("holds several arrays ({}), where one was expected", names.join(", ")));
+        return Err(error.help("save the one that is meant: numpy.save(\"x.npy\", array)"));
+    };
+    let source = match contents.arrays.first() {
+        Some(first) => source(input, &first.place)?,
+        None => None,
+    };
+    let opening = Opening { input, source: source.as_ref(), contents: &contents, bound: &bound, max_record_nbytes: u64::MAX };
+    let leaves = field.leaves.iter().map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
+    let Some((_, _, cuts)) = Cutter::new(leaves, 1, 1, None).next()? else {
+        return Err(Error::data("internal: a constant without a row"));
+    };
+    let tensor = FieldDecoder::new(field, &contents, bound.stacking).decode(cuts, 1)?;
+    Ok((field.field.ty.clone(), tensor))
+}

@@ -1,0 +1,253 @@
+//! The bytes of one array, from front to back: out of the file, inflated, checked.
+
+use super::element::Element;
+use super::found::{Found, Member, Place};
+use super::transpose;
+use crate::error::{Error, Result};
+use crate::formats::arrow::source::Source;
+use crate::io::Input;
+use arrow_buffer::MutableBuffer;
+use flate2::read::DeflateDecoder;
+use std::io::{self, Read};
+
+/// Bytes that are read of a file at once where little is asked for.
+const BLOCK_NBYTES: usize = 4 << 10;
+/// Numbers that are decoded at once.
+const BLOCK_NUMBERS: u64 = 8 << 10;
+
+/// The values of an array, read once.
+pub struct ArrayStream {
+    bytes: Box<dyn Read + Send>,
+    /// Bytes of values that have not been read.
+    left: u64,
+    /// More must not be taken at once than so much, where the bytes are not there before they are inflated.
+    limit: Option<u64>,
+}
+
+impl ArrayStream {
+    /// # Errors
+    /// Reading fails; the file has become shorter.
+    pub fn open(input: &Input, source: Option<&Source>, found: &Found, limit: u64) -> Result<ArrayStream> {
+        let needs_file = || source.cloned().ok_or_else(|| Error::data("internal: an array of no file"));
+        let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.place {
+            Place::Stream { skip } => (input.open()?, *skip, Some(limit)),
+            Place::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.nbytes)), 0, None),
+            Place::Member { member, skip } => (member_bytes(needs_file()?, member), *skip, member.deflated.then_some(limit)),
+        };
+        let skipped = io::copy(&mut bytes.by_ref().take(skip), &mut io::sink()).map_err(|e| failed(&e))?;
+        if skipped != skip {
+            return Err(Error::data("the file has become shorter"));
+        }
+        if found.fortran && found.shape.iter().filter(|n| **n > 1).count() > 1 {
+            let source = match &found.place {
+                Place::At { start } => Some((needs_file()?, *start)),
+                _ => None,
+            };
+            bytes = transpose::in_c_order(bytes, source, &found.shape, found.element.nbytes(), found.nbytes)?;
+        }
+        Ok(ArrayStream { bytes, left: found.nbytes, limit })
+    }
+
+    /// The next `nbytes`. They are checked against what is left before memory is taken.
+    ///
+    /// # Errors
+    /// There are fewer; reading fails; the checksum does not hold.
+    pub fn take(&mut self, nbytes: u64) -> Result<MutableBuffer> {
+        if nbytes > self.left {
+            return Err(Error::data(format!("{nbytes} bytes were expected, but {} are left", self.left)));
+        }
+        if let Some(limit) = self.limit.filter(|limit| nbytes > *limit) {
+            return Err(
+                Error::data(format!("a record of {nbytes} bytes, more than {limit}")).help("raise the limit with --max-record-bytes")
+            );
+        }
+        let length = usize::try_from(nbytes).map_err(|_| Error::data("more bytes than this machine addresses"))?;
+        let mut into = MutableBuffer::new(0);
+        // What is only promised is not taken all at once.
+        let step = if self.limit.is_some() { 16 << 20 } else { length.max(1) };
+        while into.len() < length {
+            let start = into.len();
+            into.resize((start + step).min(length), 0);
+            self.bytes.read_exact(&mut into.as_slice_mut()[start..]).map_err(|e| failed(&e))?;
+        }
+        self.left -= nbytes;
+        Ok(into)
+    }
+
+    /// Whether all values have been read.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Reads what may follow the last value: nothing.
+    ///
+    /// # Errors
+    /// Something does; the checksum does not hold.
+    pub fn finish(&mut self) -> Result<()> {
+        let mut rest = [0; 1];
+        match self.bytes.read(&mut rest) {
+            Ok(0) => Ok(()),
+            Ok(_) => {
+                Err(Error::data("something follows the values of the array").help("a file holds one array: numpy.savez writes several"))
+            }
+            Err(e) => Err(failed(&e)),
+        }
+    }
+}
+
+fn failed(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Error::data("the values are cut off"),
+        _ => Error::io("the array", "reading", error),
+    }
+}
+
+/// The bytes of a member of a zip archive, inflated and checked.
+pub fn member_bytes(source: Source, member: &Member) -> Box<dyn Read + Send> {
+    let packed = Section::new(source, member.start, member.start + member.packed);
+    let plain: Box<dyn Read + Send> = if member.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
+    Box::new(Checked { plain, left: member.nbytes, crc: crc32fast::Hasher::new(), expected: member.crc, name: member.name.clone() })
+}
+
+/// The bytes `at .. end` of a file.
+struct Section {
+    source: Source,
+    at: u64,
+    end: u64,
+    block: Vec<u8>,
+    /// Bytes of the block that have been given.
+    given: usize,
+}
+
+impl Section {
+    fn new(source: Source, at: u64, end: u64) -> Section {
+        Section { source, at, end, block: Vec::new(), given: 0 }
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.given < self.block.len() {
+            let nbytes = into.len().min(self.block.len() - self.given);
+            into[..nbytes].copy_from_slice(&self.block[self.given..self.given + nbytes]);
+            self.given += nbytes;
+            return Ok(nbytes);
+        }
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        if left == 0 || into.is_empty() {
+            return Ok(0);
+        }
+        if into.len() >= BLOCK_NBYTES {
+            let part = into.len().min(left);
+            let nbytes = self.source.read_at(&mut into[..part], self.at)?;
+            self.at += nbytes as u64;
+            return Ok(nbytes);
+        }
+        self.block.resize(left.min(BLOCK_NBYTES), 0);
+        let nbytes = self.source.read_at(&mut self.block, self.at)?;
+        self.block.truncate(nbytes);
+        self.at += nbytes as u64;
+        self.given = nbytes.min(into.len());
+        into[..self.given].copy_from_slice(&self.block[..self.given]);
+        Ok(self.given)
+    }
+}
+
+/// A member of a zip archive: as long as promised, and with the checksum promised.
+struct Checked {
+    plain: Box<dyn Read + Send>,
+    left: u64,
+    crc: crc32fast::Hasher,
+    expected: u32,
+    name: String,
+}
+
+impl Read for Checked {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        let wrong = |what: String| io::Error::from(Error::data(what));
+        let nbytes = self.plain.read(into).map_err(|e| match Error::carried_by(&e) {
+            Some(own) => own.into(),
+            None => wrong(format!("the compressed data of {} is damaged: {e}", self.name)),
+        })?;
+        if nbytes as u64 > self.left {
+            return Err(wrong(format!("the member {} is longer than promised", self.name)));
+        }
+        self.crc.update(&into[..nbytes]);
+        self.left -= nbytes as u64;
+        if nbytes == 0 && self.left > 0 {
+            return Err(wrong(format!("the member {} ends {} bytes too early", self.name, self.left)));
+        }
+        if self.left == 0 && self.crc.clone().finalize() != self.expected {
+            return Err(wrong(format!("the member {} is damaged: its checksum does not hold", self.name)));
+        }
+        Ok(nbytes)
+    }
+}
+
+/// Whole numbers of an array, some at a time.
+pub struct Numbers {
+    stream: ArrayStream,
+    element: Element,
+    /// Numbers that have not been taken out of the file.
+    left: u64,
+    block: arrow_buffer::ScalarBuffer<i64>,
+    given: usize,
+}
+
+impl Numbers {
+    pub fn new(stream: ArrayStream, element: &Element) -> Numbers {
+        let left = stream.left / element.nbytes().max(1) as u64;
+        Numbers { stream, element: element.clone(), left, block: Vec::new().into(), given: 0 }
+    }
+
+    /// Numbers that have not been given.
+    pub fn left(&self) -> u64 {
+        self.left + (self.block.len() - self.given) as u64
+    }
+
+    /// The next number, which stays the next.
+    ///
+    /// # Errors
+    /// As [`ArrayStream::take`].
+    pub fn peek(&mut self) -> Result<Option<i64>> {
+        if self.given == self.block.len() {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            let count = self.left.min(BLOCK_NUMBERS);
+            let bytes = self.stream.take(count * self.element.nbytes() as u64)?;
+            self.block = super::element::integers(&self.element, bytes, count as usize)?;
+            (self.left, self.given) = (self.left - count, 0);
+        }
+        Ok(self.block.get(self.given).copied())
+    }
+
+    /// Appends the next `count` numbers.
+    ///
+    /// # Errors
+    /// There are fewer; as [`ArrayStream::take`].
+    pub fn take(&mut self, count: u64, into: &mut Vec<i64>) -> Result<()> {
+        if count > self.left() {
+            return Err(Error::data(format!("{count} numbers were expected, but {} are left", self.left())));
+        }
+        let mut missing = count as usize;
+        while missing > 0 && self.peek()?.is_some() {
+            let own = missing.min(self.block.len() - self.given);
+            into.extend_from_slice(&self.block[self.given..self.given + own]);
+            self.given += own;
+            missing -= own;
+        }
+        Ok(())
+    }
+
+    /// As [`ArrayStream::finish`].
+    ///
+    /// # Errors
+    /// As [`ArrayStream::finish`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.stream.finish()
+    }
+}

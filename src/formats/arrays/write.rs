@@ -1,0 +1,200 @@
+//! Pieces of arrays, put together and written as one file at the end.
+
+use super::about::About;
+use super::element::Element;
+use super::encode::{ArraysEncoder, Piece, Pieces};
+use super::layout::Layout;
+use super::spool::Spool;
+use crate::error::{Error, Result};
+use crate::formats::{Encode, Encoded, Writer};
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::schema::arrays::Stacking;
+use arrow_buffer::Buffer;
+use std::io::Write;
+use std::sync::Arc;
+
+/// How a format puts whole arrays into a file.
+pub trait Container: Send {
+    /// Whether it wants a CRC-32 of the values.
+    const CHECKSUMS: bool;
+
+    /// Checks what a file is to hold.
+    ///
+    /// # Errors
+    /// The format has no place for it.
+    fn check(&self, layout: &Layout) -> Result<()>;
+
+    /// Writes all arrays, which `spool` holds in the same order.
+    ///
+    /// # Errors
+    /// Writing fails; a size beyond what the format can say.
+    fn write(&self, arrays: &[Finished], about: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()>;
+}
+
+/// An array whose last value has come.
+pub struct Finished {
+    pub name: String,
+    pub element: Element,
+    pub shape: Vec<u64>,
+    pub nbytes: u64,
+    /// Of the values.
+    pub crc: crc32fast::Hasher,
+}
+
+/// Writes one file of arrays.
+pub struct ArraysWriter<C> {
+    container: C,
+    encoder: Arc<ArraysEncoder>,
+    about: About,
+    /// What is known of each array so far.
+    grown: Vec<Grown>,
+    spool: Spool,
+    nrecords: u64,
+    out: Option<Box<dyn Write + Send>>,
+}
+
+#[derive(Clone)]
+struct Grown {
+    shape: Option<Vec<u64>>,
+    crc: crc32fast::Hasher,
+    /// Where the last row ended; the shape that has grown.
+    numbers: Vec<i64>,
+}
+
+impl<C: Container> ArraysWriter<C> {
+    /// # Errors
+    /// Usage errors: a field that arrays do not hold, or the container does not.
+    pub fn try_new(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<ArraysWriter<C>> {
+        let layout = Arc::new(Layout::of(schema, stacking)?);
+        container.check(&layout)?;
+        let grown = layout.arrays.iter().map(|spec| Grown { shape: None, crc: crc32fast::Hasher::new(), numbers: spec.initial.clone() });
+        Ok(ArraysWriter {
+            container,
+            about: About { stacking, schema: schema.as_ref().clone() },
+            grown: grown.collect(),
+            spool: Spool::new(layout.arrays.len(), options),
+            encoder: Arc::new(ArraysEncoder { schema: schema.clone(), layout, checksums: C::CHECKSUMS }),
+            nrecords: 0,
+            out: None,
+        })
+    }
+
+    fn push(&mut self, array: usize, piece: Piece) -> Result<()> {
+        let Some(grown) = self.grown.get_mut(array) else {
+            return Err(Error::data("internal: more pieces than arrays"));
+        };
+        let numbers = match piece {
+            Piece::Values { bytes, shape, crc } => {
+                grown.grow(&shape)?;
+                if let Some(crc) = crc {
+                    grown.crc.combine(&crc);
+                }
+                return self.spool.push(array, bytes);
+            }
+            Piece::Ends(mut ends) => {
+                let first = grown.shape.is_none();
+                let base = grown.numbers.first().copied().unwrap_or(0);
+                ends.iter_mut().for_each(|end| *end += base);
+                if let Some(last) = ends.last() {
+                    grown.numbers = vec![*last];
+                }
+                if first {
+                    ends.insert(0, 0);
+                }
+                grown.grow(&[ends.len() as u64])?;
+                ends
+            }
+            Piece::Indices { mut values, width } => {
+                let base = i64::try_from(self.nrecords).map_err(|_| Error::data("more records than 63 bits count"))?;
+                values.chunks_exact_mut(width).for_each(|index| index[0] += base);
+                grown.grow(&[(values.len() / width) as u64, width as u64])?;
+                values
+            }
+            Piece::Shape(shape) => {
+                for (axis, (all, own)) in grown.numbers.iter_mut().zip(shape).enumerate() {
+                    *all = if axis == 0 && self.about.stacking == Stacking::Records { *all + own } else { own.max(*all) };
+                }
+                return Ok(());
+            }
+        };
+        let bytes = numbers_bytes(numbers);
+        if C::CHECKSUMS {
+            grown.crc.update(&bytes);
+        }
+        self.spool.push(array, bytes)
+    }
+
+    /// What no piece has brought: shapes that have grown, and what arrays of no records hold.
+    fn complete(&mut self) -> Result<Vec<Finished>> {
+        let layout = self.encoder.layout.clone();
+        let mut finished = Vec::with_capacity(layout.arrays.len());
+        for (array, spec) in layout.arrays.iter().enumerate() {
+            let Some(grown) = self.grown.get_mut(array) else { continue };
+            let shape = match grown.shape.take() {
+                Some(shape) => shape,
+                None => {
+                    let bytes = numbers_bytes(grown.numbers.clone());
+                    if C::CHECKSUMS {
+                        grown.crc.update(&bytes);
+                    }
+                    self.spool.push(array, bytes)?;
+                    spec.empty.clone()
+                }
+            };
+            let nbytes = self.spool.nbytes(array);
+            let crc = grown.crc.clone();
+            finished.push(Finished { name: spec.name.clone(), element: spec.element.clone(), shape, nbytes, crc });
+        }
+        Ok(finished)
+    }
+}
+
+impl Grown {
+    fn grow(&mut self, by: &[u64]) -> Result<()> {
+        match &mut self.shape {
+            None => self.shape = Some(by.to_vec()),
+            Some(shape) => match (shape.split_first_mut(), by.split_first()) {
+                (Some((rows, tail)), Some((more, own))) if tail == own => *rows += more,
+                _ => return Err(Error::data("internal: pieces of different shapes")),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn numbers_bytes(numbers: Vec<i64>) -> Buffer {
+    if cfg!(target_endian = "little") {
+        Buffer::from_vec(numbers)
+    } else {
+        Buffer::from_vec(numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
+    }
+}
+
+impl<C: Container> Writer for ArraysWriter<C> {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.out = Some(out);
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let pieces = encoded.downcast::<Pieces>().map_err(|_| Error::data("internal: no pieces of arrays"))?;
+        let nrecords = pieces.nrecords;
+        for (array, piece) in pieces.pieces.into_iter().enumerate() {
+            self.push(array, piece)?;
+        }
+        self.nrecords += nrecords;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let finished = self.complete()?;
+        let Some(mut out) = self.out.take() else { return Ok(()) };
+        self.container.write(&finished, &self.about, &mut self.spool, out.as_mut())?;
+        out.flush().map_err(|e| Error::io("the output", "writing", &e))
+    }
+}

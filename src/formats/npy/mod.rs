@@ -1,0 +1,154 @@
+//! One array of NumPy: `numpy.save`. Source: [`header`].
+//!
+//! An array has no name: the field is `value`, as others call the field of a file that has one.
+
+pub mod header;
+mod literal;
+
+use super::arrays::about::About;
+use super::arrays::found::{Contents, Found, Place};
+use super::arrays::layout::Layout;
+use super::arrays::read::ArraysReader;
+use super::arrays::spool::Spool;
+use super::arrays::write::{ArraysWriter, Container, Finished};
+use super::{Format, Reader, Writer};
+use crate::error::{Error, Result};
+use crate::io::Input;
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::arrays::{Contents as Values, Form, Stacking};
+use crate::schema::{Dim, Schema, Size, Type};
+use header::{Header, MAGIC};
+use std::io::Write;
+use std::sync::Arc;
+
+/// `npy`.
+pub struct Npy;
+
+/// The name of the field.
+const FIELD: &str = "value";
+
+impl Format for Npy {
+    fn name(&self) -> &'static str {
+        "npy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "an array of NumPy, its rows the records: field `value`"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npy"]
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        head.starts_with(MAGIC)
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(ArraysReader::new(input, open))))
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(boxed(schema, Stacking::Records, options))
+    }
+
+    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(boxed(schema, Stacking::One, options))
+    }
+
+    fn needs_file(&self) -> bool {
+        true
+    }
+}
+
+fn boxed(schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
+    // Before anything else is said of fields that are not meant.
+    if schema.fields.len() > 1 {
+        let names: Vec<String> = schema.fields.iter().take(8).map(|f| quoted(&f.name)).collect();
+        let more = if schema.fields.len() > names.len() { ", .." } else { "" };
+        return Err(Error::usage(format!("an npy file holds one array, and the records have the fields {}{more}", names.join(", ")))
+            .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
+    }
+    Ok(Box::new(ArraysWriter::try_new(OneArray, schema, stacking, options)?))
+}
+
+/// What the file holds: one array, wherever it comes from.
+pub fn open(input: &Input) -> Result<Contents> {
+    let mut stream = input.open()?;
+    let (header, skip) = Header::read(&mut stream)?;
+    let nbytes = header.nbytes()?;
+    let mut place = Place::Stream { skip };
+    if let (Some(file), true, None) = (input.nbytes(), input.is_regular(), input.codec()) {
+        let own = file.saturating_sub(skip);
+        if own < nbytes {
+            let shape = header::shape_text(&header.shape);
+            return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header: the file is cut off")));
+        }
+        place = Place::At { start: skip };
+        if own > nbytes {
+            return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
+                .help("a file holds one array; numpy.savez writes several into an npz"));
+        }
+    }
+    let array = Found {
+        name: FIELD.to_owned(),
+        element: header.element,
+        shape: header.shape,
+        fortran: header.fortran,
+        place,
+        nbytes,
+        dense_shape: Vec::new(),
+    };
+    Ok(Contents { arrays: vec![array], ..Contents::default() })
+}
+
+/// Puts an array into a file.
+struct OneArray;
+
+impl Container for OneArray {
+    const CHECKSUMS: bool = false;
+
+    fn check(&self, layout: &Layout) -> Result<()> {
+        let several = match layout.leaves.as_slice() {
+            [leaf] if leaf.stored.form == Form::Dense => return Ok(()),
+            [leaf] => leaf,
+            leaves => {
+                let names: Vec<String> = leaves.iter().take(8).map(|leaf| leaf.path.to_string()).collect();
+                let error = Error::usage(format!("a structure is several arrays ({}), and an npy file holds one", names.join(", ")));
+                return Err(error.help("write an npz"));
+            }
+        };
+        let path = &several.path;
+        let error = match (&several.stored.form, several.stored.contents) {
+            (_, Values::Text | Values::Bytes) => {
+                Error::usage("texts are two arrays (their bytes, and where each ends), and an npy file holds one").help("write an npz")
+            }
+            (Form::Sparse { .. }, _) => Error::usage("a sparse tensor is several arrays, and an npy file holds one")
+                .help(format!("make it dense: to-dense --shape '{path}=[512]' (with the real sizes); or write an npz")),
+            _ => {
+                let first = usize::from(layout.stacking == Stacking::Records);
+                let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
+                let shape = Type::tensor(several.dtype.clone(), own).to_string();
+                let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
+                Error::usage("its rows differ in length, so that it is several arrays, and an npy file holds one")
+                    .help(format!("give it one size: to-dense --shape '{path}={shape}' (with the real sizes); or write an npz"))
+            }
+        };
+        Err(error.in_field(path))
+    }
+
+    fn write(&self, arrays: &[Finished], _: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
+        for (number, array) in arrays.iter().enumerate() {
+            let header = Header { element: array.element.clone(), fortran: false, shape: array.shape.clone() };
+            out.write_all(&header.bytes()).map_err(|e| Error::io("the output", "writing", &e))?;
+            spool.copy(number, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// An example of a size.
+fn known(dim: &Dim) -> Dim {
+    Dim::known(if let Size::Known(n) = dim.size { n } else { 512 })
+}

@@ -1,0 +1,198 @@
+//! The members of a zip archive, as its directory lists them. Every number is checked against the file.
+//! Source: as [`super::zip`].
+
+use super::zip::{CENTRAL, ELSEWHERE_16, ELSEWHERE_32, END, END_64, EXTRA_64, LOCAL, LOCATOR_64};
+use crate::error::{Error, Result};
+use crate::formats::arrays::found::Member;
+use crate::formats::arrow::source::Source;
+use std::collections::HashSet;
+
+/// Bytes of the record at the end, without its comment.
+const END_NBYTES: u64 = 22;
+/// A longer directory is no npz.
+const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
+
+/// All members, in the order of the directory, and the comment of the archive.
+///
+/// # Errors
+/// The file is cut off, damaged, encrypted, or compressed in a way that NumPy never uses.
+pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
+    let end = End::find(source)?;
+    let length = usize::try_from(end.length).map_err(|_| damaged("has a directory beyond this machine"))?;
+    let bytes = source.bytes(end.start, length).map_err(|e| Error::io("the archive", "reading", &e))?;
+    let (mut fields, mut members) = (Fields(&bytes), Vec::new());
+    let mut seen = HashSet::new();
+    while !fields.0.is_empty() {
+        let member = member(&mut fields, source, &end)?;
+        if !seen.insert(member.name.clone()) {
+            return Err(damaged(&format!("has two members called {}", member.name)));
+        }
+        members.push(member);
+    }
+    if members.len() as u64 != end.members {
+        return Err(damaged(&format!("lists {} members, but promises {}", members.len(), end.members)));
+    }
+    let mut extents: Vec<(u64, u64)> = members.iter().map(|m| (m.start, m.start + m.packed)).collect();
+    extents.sort_unstable();
+    if extents.windows(2).any(|w| w[1].0 < w[0].1) {
+        return Err(damaged("has members that share bytes"));
+    }
+    Ok((members, end.comment))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::data(format!("the zip archive {what}"))
+}
+
+fn cut_off() -> Error {
+    Error::data("the file does not end as a zip archive does: it is cut off, or still being written")
+}
+
+/// What the end of the archive says of the directory.
+struct End {
+    members: u64,
+    start: u64,
+    length: u64,
+    comment: Vec<u8>,
+}
+
+impl End {
+    fn find(source: &Source) -> Result<End> {
+        let nbytes = source.nbytes();
+        let tail = nbytes.min(END_NBYTES + u64::from(u16::MAX));
+        let at = nbytes - tail;
+        let bytes = source.bytes(at, tail as usize).map_err(|e| Error::io("the archive", "reading", &e))?;
+        let signature = END.to_le_bytes();
+        let found = memchr::memmem::rfind_iter(&bytes, &signature).find_map(|place| {
+            let mut fields = Fields(bytes.get(place + 4..)?);
+            let disks = (fields.u16()?, fields.u16()?);
+            let numbers = (fields.u16()?, fields.u16()?, fields.u32()?, fields.u32()?);
+            let length = fields.u16()?;
+            // The comment ends with the file; a signature inside of it does not.
+            (fields.0.len() == usize::from(length) && disks == (0, 0)).then(|| (at + place as u64, numbers, fields.0.to_vec()))
+        });
+        let (place, (_, members, length, start), comment) = found.ok_or_else(cut_off)?;
+        let mut end = End { members: u64::from(members), start: u64::from(start), length: u64::from(length), comment };
+        let mut limit = place;
+        let elsewhere = members == ELSEWHERE_16 || length == ELSEWHERE_32 || start == ELSEWHERE_32;
+        // Some write the wide record whether it is needed or not.
+        if elsewhere || end.start + end.length != place {
+            limit = end.follow(source, place)?;
+        }
+        if end.length > MAX_DIRECTORY_NBYTES || end.start.checked_add(end.length) != Some(limit) {
+            return Err(damaged(&format!("has a directory of {} bytes at byte {}, which does not fit", end.length, end.start)));
+        }
+        Ok(end)
+    }
+
+    /// Reads the numbers beyond 32 bits; gives where their record starts.
+    fn follow(&mut self, source: &Source, place: u64) -> Result<u64> {
+        let lost = || damaged(&format!("does not say where its directory is (byte {}?)", self.start));
+        let read = |at: u64, length: usize| source.bytes(at, length).map_err(|_| lost());
+        let bytes = read(place.checked_sub(20).ok_or_else(lost)?, 20)?;
+        let mut fields = Fields(&bytes);
+        let locator = (fields.u32(), fields.u32(), fields.u64());
+        let (Some(LOCATOR_64), Some(0), Some(at)) = locator else { return Err(lost()) };
+        let bytes = read(at, 56)?;
+        let mut fields = Fields(&bytes);
+        if fields.u32() != Some(END_64) {
+            return Err(lost());
+        }
+        fields.skip(8 + 4 + 8 + 8).ok_or_else(lost)?;
+        match (fields.u64(), fields.u64(), fields.u64()) {
+            (Some(members), Some(length), Some(start)) => {
+                (self.members, self.length, self.start) = (members, length, start);
+                Ok(at)
+            }
+            _ => Err(lost()),
+        }
+    }
+}
+
+fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
+    let cut = || damaged("has a directory that breaks off");
+    if fields.u32() != Some(CENTRAL) {
+        return Err(damaged("has a directory that is damaged"));
+    }
+    fields.skip(4).ok_or_else(cut)?;
+    let (flags, method) = (fields.u16().ok_or_else(cut)?, fields.u16().ok_or_else(cut)?);
+    fields.skip(4).ok_or_else(cut)?;
+    let crc = fields.u32().ok_or_else(cut)?;
+    let (packed, nbytes) = (fields.u32().ok_or_else(cut)?, fields.u32().ok_or_else(cut)?);
+    let lengths = [fields.u16(), fields.u16(), fields.u16()].into_iter().collect::<Option<Vec<u16>>>().ok_or_else(cut)?;
+    fields.skip(2 + 2 + 4).ok_or_else(cut)?;
+    let offset = fields.u32().ok_or_else(cut)?;
+    let raw_name = fields.take(usize::from(lengths[0])).ok_or_else(cut)?;
+    let extra = fields.take(usize::from(lengths[1])).ok_or_else(cut)?;
+    fields.skip(usize::from(lengths[2])).ok_or_else(cut)?;
+
+    let name = String::from_utf8_lossy(raw_name).into_owned();
+    if flags & 1 != 0 {
+        return Err(damaged(&format!("is encrypted (member {name})")).help("decrypt it first: tatter has no keys"));
+    }
+    let deflated = match method {
+        0 => false,
+        8 => true,
+        other => return Err(damaged(&format!("has a member {name} compressed by method {other}, which NumPy never uses"))),
+    };
+    let mut elsewhere = Fields(numbers_64(extra).unwrap_or_default());
+    let mut wide = |short: u32| if short == ELSEWHERE_32 { elsewhere.u64() } else { Some(u64::from(short)) };
+    let (Some(nbytes), Some(packed), Some(offset)) = (wide(nbytes), wide(packed), wide(offset)) else {
+        return Err(damaged(&format!("does not say how long the member {name} is")));
+    };
+    if !deflated && packed != nbytes {
+        return Err(damaged(&format!("has a member {name} of {packed} bytes that should be {nbytes}")));
+    }
+
+    let beyond = || damaged(&format!("has a member {name} at byte {offset}, where none is"));
+    let local = offset.checked_add(30).filter(|at| *at <= end.start).and_then(|_| source.bytes(offset, 30).ok()).ok_or_else(beyond)?;
+    let mut local = Fields(&local);
+    if local.u32() != Some(LOCAL) {
+        return Err(beyond());
+    }
+    local.skip(22).ok_or_else(beyond)?;
+    let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
+    if source.bytes(offset + 30, usize::from(name_length)).ok().as_deref() != Some(raw_name) {
+        return Err(damaged(&format!("calls a member {name} in its directory, but not where it stands")));
+    }
+    let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
+    if start.checked_add(packed).is_none_or(|last| last > end.start) {
+        return Err(damaged(&format!("has a member {name} of {packed} bytes, more than there are")));
+    }
+    Ok(Member { name, start, packed, nbytes, crc, deflated })
+}
+
+/// The numbers beyond 32 bits among the extra fields.
+fn numbers_64(extra: &[u8]) -> Option<&[u8]> {
+    let mut fields = Fields(extra);
+    loop {
+        let (id, length) = (fields.u16()?, fields.u16()?);
+        let own = fields.take(usize::from(length))?;
+        if id == EXTRA_64 {
+            return Some(own);
+        }
+    }
+}
+
+/// Little-endian numbers one after the other.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (own, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(own)
+    }
+    fn skip(&mut self, length: usize) -> Option<()> {
+        self.take(length).map(|_| ())
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.take(2)?.try_into().ok().map(u16::from_le_bytes)
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
+    }
+}

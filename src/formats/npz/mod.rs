@@ -1,0 +1,146 @@
+//! Arrays of NumPy in a zip archive: `numpy.savez`, `numpy.savez_compressed`.
+//!
+//! Written stored, as `numpy.savez` does, with sizes beyond 32 bits where they are needed; members that are
+//! deflated are read, too. The schema stands in the comment of the archive (`unzip -z` shows it), so that what was
+//! written reads back as what it was.
+
+mod directory;
+mod zip;
+
+use super::arrays::about::About;
+use super::arrays::found::{Contents, Found, Member, Place};
+use super::arrays::layout::Layout;
+use super::arrays::read::ArraysReader;
+use super::arrays::spool::Spool;
+use super::arrays::stream::member_bytes;
+use super::arrays::write::{ArraysWriter, Container, Finished};
+use super::arrow::source::Source;
+use super::npy::header::Header;
+use super::{Format, Reader, Writer};
+use crate::error::{Error, Result};
+use crate::io::Input;
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::Schema;
+use crate::schema::arrays::Stacking;
+use std::io::Write;
+use std::sync::Arc;
+
+/// `npz`.
+pub struct Npz;
+
+/// What members are called behind the name of their array.
+const SUFFIX: &str = ".npy";
+
+impl Format for Npz {
+    fn name(&self) -> &'static str {
+        "npz"
+    }
+
+    fn summary(&self) -> &'static str {
+        "arrays of NumPy, all records stacked"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npz"]
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        head.starts_with(&zip::LOCAL.to_le_bytes()) || head.starts_with(&zip::END.to_le_bytes())
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(ArraysReader::new(input, open))))
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(boxed(schema, Stacking::Records, options))
+    }
+
+    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(boxed(schema, Stacking::One, options))
+    }
+
+    fn needs_file(&self) -> bool {
+        true
+    }
+}
+
+fn boxed(schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
+    Ok(Box::new(ArraysWriter::try_new(Zipped, schema, stacking, options)?))
+}
+
+/// What the archive holds.
+pub fn open(input: &Input) -> Result<Contents> {
+    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+    let (members, comment) = directory::read(&source)?;
+    let mut contents = Contents { about: std::str::from_utf8(&comment).ok().and_then(About::parse), ..Contents::default() };
+    for member in members {
+        let Some(name) = member.name.strip_suffix(SUFFIX) else {
+            if !member.name.ends_with('/') {
+                contents.others.push(member.name);
+            }
+            continue;
+        };
+        let name = name.to_owned();
+        contents.arrays.push(array(&source, name.clone(), member).map_err(|e| e.in_field(quoted(&name)))?);
+    }
+    if contents.arrays.is_empty() && !contents.others.is_empty() {
+        return Err(no_arrays(&contents.others));
+    }
+    Ok(contents)
+}
+
+fn array(source: &Source, name: String, member: Member) -> Result<Found> {
+    let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
+    let nbytes = header.nbytes()?;
+    let own = member.nbytes.saturating_sub(skip);
+    if own != nbytes {
+        let shape = super::npy::header::shape_text(&header.shape);
+        return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header")));
+    }
+    let place = Place::Member { member, skip };
+    Ok(Found { name, element: header.element, shape: header.shape, fortran: header.fortran, place, nbytes, dense_shape: Vec::new() })
+}
+
+fn no_arrays(members: &[String]) -> Error {
+    if members.iter().any(|name| name.ends_with("data.pkl")) {
+        return Error::data("this is a checkpoint of PyTorch: a pickle, which is a program and never run")
+            .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
+    }
+    let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();
+    Error::data(format!("this zip archive holds no arrays of NumPy, but {}", names.join(", "))).help("unpack it: unzip FILE")
+}
+
+/// Puts arrays into an archive.
+struct Zipped;
+
+impl Container for Zipped {
+    const CHECKSUMS: bool = true;
+
+    fn check(&self, layout: &Layout) -> Result<()> {
+        match layout.leaves.iter().find(|leaf| leaf.name.contains('\0')) {
+            Some(leaf) => {
+                let error = Error::usage("a name in an npz holds no zero byte").in_field(&leaf.path);
+                Err(error.help("give the field another name: rename old=new"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, arrays: &[Finished], about: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
+        let mut archive = zip::Archive::new(out);
+        for (number, array) in arrays.iter().enumerate() {
+            let header = Header { element: array.element.clone(), fortran: false, shape: array.shape.clone() }.bytes();
+            let mut crc = crc32fast::Hasher::new();
+            crc.update(&header);
+            crc.combine(&array.crc);
+            let nbytes = header.len() as u64 + array.nbytes;
+            archive.member(&format!("{}{SUFFIX}", array.name), nbytes, crc.finalize(), |out| {
+                out.write_all(&header).map_err(|e| Error::io("the output", "writing", &e))?;
+                spool.copy(number, out)
+            })?;
+        }
+        archive.finish(&about.text())
+    }
+}

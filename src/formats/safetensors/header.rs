@@ -1,0 +1,265 @@
+//! The header: one JSON object that says of each tensor its dtype, its shape and where its bytes are.
+//! Source: <https://huggingface.co/docs/safetensors/index#format>.
+//!
+//! Own code, as the crate `safetensors` takes the whole file as one slice of memory. Entries are cut out one by
+//! one, so that a header of nothing but brackets takes no more memory than it is long.
+
+use crate::error::{Error, Result};
+use crate::formats::arrays::element::{Element, Kind};
+use crate::formats::jsonl::cursor::Cursor;
+use crate::formats::npy::header::shape_text;
+use crate::schema::DType;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// A longer header is refused, as by others.
+pub const MAX_NBYTES: u64 = 100_000_000;
+/// The key that is no tensor.
+pub const METADATA: &str = "__metadata__";
+
+/// A tensor, and its bytes counted from behind the header.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub name: String,
+    pub element: Element,
+    pub shape: Vec<u64>,
+    pub start: u64,
+    pub end: u64,
+}
+
+const DTYPES: [(&str, Kind); 13] = [
+    ("BOOL", Kind::Number(DType::Bool)),
+    ("I8", Kind::Number(DType::Int8)),
+    ("I16", Kind::Number(DType::Int16)),
+    ("I32", Kind::Number(DType::Int32)),
+    ("I64", Kind::Number(DType::Int64)),
+    ("U8", Kind::Number(DType::UInt8)),
+    ("U16", Kind::Number(DType::UInt16)),
+    ("U32", Kind::Number(DType::UInt32)),
+    ("U64", Kind::Number(DType::UInt64)),
+    ("F16", Kind::Number(DType::Float16)),
+    ("BF16", Kind::BFloat16),
+    ("F32", Kind::Number(DType::Float32)),
+    ("F64", Kind::Number(DType::Float64)),
+];
+
+/// Bytes of the longest entry of a tensor.
+const MAX_ENTRY_NBYTES: usize = 64 << 10;
+
+/// The length of the header, from the first eight bytes of a file of `nbytes`.
+///
+/// # Errors
+/// More than there is, or than a header may have.
+pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
+    let length = u64::from_le_bytes(first);
+    if length > MAX_NBYTES {
+        return Err(Error::data(format!("a header of {length} bytes: at most {MAX_NBYTES} are read")));
+    }
+    if length.saturating_add(8) > nbytes {
+        return Err(Error::data(format!("the header has {length} bytes, but the file only {nbytes}: it is cut off")));
+    }
+    Ok(length)
+}
+
+/// What a header says: the tensors in its order, and what `__metadata__` holds under `key`. `nbytes` follow it.
+///
+/// # Errors
+/// It is no such header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
+pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<String>)> {
+    let no_header = || Error::data("the header is not the JSON object of a safetensors file");
+    let mut cursor = Cursor::new(text, 0, false);
+    let (mut entries, mut about, mut seen) = (Vec::new(), None, HashSet::new());
+    cursor.space();
+    if !cursor.take(b'{') {
+        return Err(no_header());
+    }
+    cursor.space();
+    let mut more = !cursor.take(b'}');
+    while more {
+        cursor.space();
+        if cursor.peek() != b'"' {
+            return Err(no_header());
+        }
+        let mut name = Vec::new();
+        cursor.string(&mut name).map_err(|_| no_header())?;
+        let name = String::from_utf8(name).map_err(|_| no_header())?;
+        cursor.colon().map_err(|_| no_header())?;
+        cursor.space();
+        let start = cursor.pos();
+        cursor.skip_value().map_err(|_| no_header())?;
+        let value = cursor.since(start);
+        if !seen.insert(name.clone()) {
+            return Err(Error::data(format!("the header has the name {name} twice")));
+        }
+        if name == METADATA {
+            about = member(value, key);
+        } else {
+            entries.push(entry(&name, value).map_err(|e| e.in_field(crate::path::quoted(&name)))?);
+        }
+        cursor.space();
+        more = cursor.more(b'}').map_err(|_| no_header())?;
+    }
+    cursor.space();
+    if !cursor.rest().iter().all(|b| *b == 0 || b.is_ascii_whitespace()) {
+        return Err(no_header());
+    }
+    check_extents(&entries, nbytes)?;
+    Ok((entries, about))
+}
+
+/// What `__metadata__` says under a key. Other metadata may be as large as it likes.
+fn member(value: &[u8], key: &str) -> Option<String> {
+    let mut cursor = Cursor::new(value, 0, false);
+    cursor.take(b'{').then_some(())?;
+    cursor.space();
+    let mut more = !cursor.take(b'}');
+    while more {
+        cursor.space();
+        (cursor.peek() == b'"').then_some(())?;
+        let mut name = Vec::new();
+        cursor.string(&mut name).ok()?;
+        cursor.colon().ok()?;
+        cursor.space();
+        if name == key.as_bytes() && cursor.peek() == b'"' {
+            let mut text = Vec::new();
+            cursor.string(&mut text).ok()?;
+            return String::from_utf8(text).ok();
+        }
+        cursor.skip_value().ok()?;
+        cursor.space();
+        more = cursor.more(b'}').ok()?;
+    }
+    None
+}
+
+fn entry(name: &str, value: &[u8]) -> Result<Entry> {
+    let wrong = |what: &str| Error::data(format!("the header does not say {what} of it"));
+    let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_slice(value).unwrap_or_default() };
+    let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?;
+    let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
+    let shape = numbers("shape").ok_or_else(|| wrong("the shape"))?;
+    let offsets = numbers("data_offsets").ok_or_else(|| wrong("the data_offsets"))?;
+    let [start, end] = offsets[..] else { return Err(wrong("the data_offsets")) };
+    let Some((_, kind)) = DTYPES.iter().find(|(known, _)| *known == dtype) else {
+        return Err(Error::data(format!("its dtype is {dtype:?}, which is not read")).help("save it as float32: t.to(torch.float32)"));
+    };
+    let element = Element { kind: kind.clone(), big_endian: false };
+    let each = element.nbytes() as u64;
+    let sizes = shape.iter().filter(|n| **n > 0).try_fold(each, |all, size| all.checked_mul(*size));
+    let nbytes = if shape.contains(&0) { sizes.map(|_| 0) } else { sizes };
+    if nbytes.is_none() || end.checked_sub(start) != nbytes {
+        return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shape_text(&shape))));
+    }
+    Ok(Entry { name: name.to_owned(), element, shape, start, end })
+}
+
+fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
+    let mut extents: Vec<(u64, u64, &str)> = entries.iter().map(|e| (e.start, e.end, e.name.as_str())).collect();
+    extents.sort_unstable();
+    let mut at = 0;
+    for (start, end, name) in extents {
+        let name = crate::path::quoted(name);
+        if start != at {
+            let what = if start < at { "lies over another tensor" } else { "leaves a hole in front of it" };
+            return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
+        }
+        if end > nbytes {
+            return Err(Error::data(format!("it ends at byte {end}, but {nbytes} follow the header: the file is cut off")).in_field(name));
+        }
+        at = end;
+    }
+    if at != nbytes {
+        return Err(Error::data(format!("its tensors end at byte {at}, but {nbytes} follow the header")));
+    }
+    Ok(())
+}
+
+/// A header, and the eight bytes in front of it. Tensors start at a multiple of eight bytes.
+///
+/// # Errors
+/// A header that nobody would read.
+pub fn bytes(entries: &[Entry], key: &str, about: &str) -> Result<Vec<u8>> {
+    let mut object = Map::new();
+    object.insert(METADATA.to_owned(), json!({ key: about }));
+    for entry in entries {
+        let dtype = DTYPES.iter().find(|(_, kind)| *kind == entry.element.kind).map_or("", |(name, _)| name);
+        object.insert(entry.name.clone(), json!({ "dtype": dtype, "shape": entry.shape, "data_offsets": [entry.start, entry.end] }));
+    }
+    let mut text = Value::Object(object).to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(8), b' ');
+    let length = text.len() as u64;
+    if length > MAX_NBYTES {
+        return Err(Error::data(format!("a header of {length} bytes: at most {MAX_NBYTES} are read")).help("write fewer fields: select"));
+    }
+    let mut out = length.to_le_bytes().to_vec();
+    out.extend(text);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let element = |dtype| Element::number(dtype);
+        let entries = [
+            Entry { name: "a/values".to_owned(), element: element(DType::Float64), shape: vec![2, 1], start: 0, end: 16 },
+            Entry { name: "\"x\"".to_owned(), element: element(DType::Bool), shape: vec![], start: 16, end: 17 },
+            Entry { name: "none".to_owned(), element: element(DType::UInt16), shape: vec![0, 7], start: 17, end: 17 },
+        ];
+        let bytes = bytes(&entries, "tatter", "two\nlines").unwrap();
+        assert_eq!(bytes.len() % 8, 0);
+        assert_eq!(length(bytes[..8].try_into().unwrap(), 1000).unwrap() as usize, bytes.len() - 8);
+        assert_eq!(parse(&bytes[8..], 17, "tatter").unwrap(), (entries.to_vec(), Some("two\nlines".to_owned())));
+    }
+
+    #[test]
+    fn hostile_headers_are_refused() {
+        let one = |entry: &str| format!("{{\"x\":{entry}}}");
+        let deep = format!("{{\"x\":{}", "[".repeat(100_000));
+        for (text, nbytes, expected) in [
+            ("[]".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
+            ("{} x".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
+            (deep, 0, "the header is not the JSON object of a safetensors file"),
+            (one("3"), 0, "the header does not say the dtype of it"),
+            (one(r#"{"dtype":"F32"}"#), 0, "the header does not say the shape of it"),
+            (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header does not say the shape of it"),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header does not say the data_offsets of it"),
+            (one(r#"{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}"#), 1, "its dtype is \"F8_E4M3\", which is not read"),
+            (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not fit the bytes 0 to 4"),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not fit the bytes 4 to 0"),
+            (
+                one(r#"{"dtype":"F32","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}"#),
+                0,
+                "the shape (4294967296, 4294967296, 0) of F32 does not fit the bytes 0 to 0",
+            ),
+            (
+                one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
+                3,
+                "it ends at byte 4, but 3 follow the header: the file is cut off",
+            ),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#), 5, "its tensors end at byte 4, but 5 follow the header"),
+            (
+                one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
+                5,
+                "it starts at byte 1 of 5 and leaves a hole in front of it: byte 0 comes next",
+            ),
+            (
+                r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#.to_owned(),
+                3,
+                "it starts at byte 1 of 3 and lies over another tensor: byte 2 comes next",
+            ),
+            (
+                r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#.to_owned(),
+                2,
+                "the header has the name x twice",
+            ),
+        ] {
+            let error = parse(text.as_bytes(), nbytes, "tatter").unwrap_err();
+            assert_eq!(error.message(), expected, "{}", &text[..text.len().min(80)]);
+        }
+        assert!(length([0xff; 8], u64::MAX).is_err());
+        assert!(length([9, 0, 0, 0, 0, 0, 0, 0], 10).is_err());
+    }
+}

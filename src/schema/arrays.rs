@@ -1,0 +1,139 @@
+//! How fields stand in files of arrays (npz, npy, safetensors): which arrays there are, and by which names.
+//!
+//! All records are stacked, the record axis first. Below it every size that is not known is ragged:
+//! ```text
+//! embed: float32[4]        embed                       [records, 4]
+//! tokens: int64[?]         tokens/values               [all tokens]
+//!                          tokens/row_splits_0         [records + 1]
+//! grid: int64[?, (?), 2]   grid/values                 [all, 2]
+//!                          grid/row_splits_0, _1       records into rows, rows into items
+//! word: string             word/values                 uint8 [all bytes]
+//!                          word/row_splits_0           records into bytes
+//! feats: sparse<T>[9]      feats/indices               [entries, 2], the record in front
+//!                          feats/values, feats/dense_shape
+//! ```
+//! A file of one record (`-o 'batch-#####.npz'`) holds the record's own axes instead: axis 0 of a field is
+//! axis 0 of its array, and `?`, which is one size inside a record, is a size like any other.
+//! ```text
+//! tokens: int32[?, ?]      tokens                      [256, 509]
+//! grid: int64[?, (?)]      grid/values, grid/row_splits_0
+//! ```
+//! A text is the innermost axis of its bytes. Fields of structures are named by their paths.
+
+use super::leaves::Leaf;
+use super::{DType, Dim, Size};
+use crate::error::{Error, Result};
+
+/// What the first axis of the arrays of a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stacking {
+    /// The records, all of them.
+    Records,
+    /// Axis 0 of the only record.
+    One,
+}
+
+/// Which arrays a field becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One, by the name of the field.
+    Dense,
+    /// Flat values and as many levels of row splits.
+    Ragged { levels: usize },
+    /// Indices, values and a dense shape; the dense shape of each record, too, if they may differ.
+    Sparse { shapes: bool },
+}
+
+/// What single values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    Numbers,
+    /// UTF-8 in uint8: the last row splits end the texts.
+    Text,
+    /// The same without an encoding.
+    Bytes,
+}
+
+/// How a leaf is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    pub form: Form,
+    pub contents: Contents,
+    /// The axes of the arrays, that of the records included, that of the bytes of texts not.
+    pub axes: Vec<Dim>,
+}
+
+/// How a leaf is stored.
+///
+/// # Errors
+/// No array can hold it: the way out is named.
+pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
+    let (path, ty) = (&leaf.path, &leaf.field.ty);
+    let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
+    let contents = match ty.dtype() {
+        Some(DType::Null) | None => {
+            let help = format!("say what it is: --schema '{path}: int64[?]'; or leave it out: drop {path}");
+            return refused("holds no value in any record, so nobody knows the dtype of its array".to_owned(), help);
+        }
+        Some(dtype @ DType::Arrow(_)) => return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {path}")),
+        Some(DType::String | DType::Json) => Contents::Text,
+        Some(DType::Bytes) => Contents::Bytes,
+        Some(_) => Contents::Numbers,
+    };
+    if ty.is_sparse() {
+        return sparse(leaf, stacking, contents);
+    }
+    let mut axes = match stacking {
+        Stacking::One => leaf.dims.clone(),
+        Stacking::Records => std::iter::once(Dim::UNIFORM)
+            .chain(leaf.dims.iter().map(|d| if d.size == Size::Uniform { Dim { size: Size::Ragged, ..d.clone() } } else { d.clone() }))
+            .collect(),
+    };
+    let text = contents != Contents::Numbers;
+    if text && axes.is_empty() {
+        // The text of the only record is one row of bytes.
+        axes.push(Dim::known(1));
+    }
+    let levels = if text { axes.len() } else { axes.iter().rposition(|d| d.size == Size::Ragged).unwrap_or(0) };
+    Ok(Stored { form: if levels == 0 { Form::Dense } else { Form::Ragged { levels } }, contents, axes })
+}
+
+fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored> {
+    let (path, own) = (&leaf.path, leaf.field.ty.rank());
+    let help = format!("make it ragged: from-sparse -f {path}");
+    if contents != Contents::Numbers {
+        return Err(Error::usage("sparse strings have no form in arrays").in_field(path).help(help));
+    }
+    if leaf.dims.len() > own {
+        return Err(Error::usage("sparse tensors in a list of structures have no form in arrays").in_field(path).help(help));
+    }
+    let open = leaf.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
+    let axes = if stacking == Stacking::Records { vec![Dim::UNIFORM] } else { Vec::new() };
+    let axes = axes.into_iter().chain(leaf.dims.iter().cloned()).collect();
+    Ok(Stored { form: Form::Sparse { shapes: open && stacking == Stacking::Records }, contents, axes })
+}
+
+/// The flat values of a ragged or sparse field.
+pub fn values_name(name: &str) -> String {
+    format!("{name}/values")
+}
+
+/// The row splits of a level, counted from 0: the outermost.
+pub fn row_splits_name(name: &str, level: usize) -> String {
+    format!("{name}/row_splits_{level}")
+}
+
+/// The indices of a sparse field.
+pub fn indices_name(name: &str) -> String {
+    format!("{name}/indices")
+}
+
+/// The dense shape of a sparse field.
+pub fn dense_shape_name(name: &str) -> String {
+    format!("{name}/dense_shape")
+}
+
+/// The dense shapes of the records of a sparse field.
+pub fn dense_shapes_name(name: &str) -> String {
+    format!("{name}/dense_shapes")
+}
