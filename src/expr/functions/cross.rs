@@ -63,7 +63,7 @@ fn cross(call: &mut Call) -> Bind<ItemKind> {
 }
 
 fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
-    const DEFAULT_KEY: i64 = 0xdeca_fcaf_fe;
+    const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let inputs = Inputs::new(call)?;
     let buckets = call.optional_int(1)?.unwrap_or(0);
     let buckets = u64::try_from(buckets)

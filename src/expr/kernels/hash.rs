@@ -172,7 +172,7 @@ pub fn fingerprint_cat(first: u64, second: u64) -> u64 {
 
 /// TensorFlow's older hash: MurmurHash64A with a seed of its own.
 pub fn legacy(bytes: &[u8]) -> u64 {
-    const SEED: u64 = 0xdeca_fcaf_fe;
+    const SEED: u64 = 0x00de_cafc_affe;
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(MURMUR);
     let blocks = bytes.chunks_exact(8);
     let rest = blocks.remainder();

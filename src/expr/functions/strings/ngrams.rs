@@ -64,8 +64,8 @@ fn ngrams(call: &mut Call) -> Bind<ItemKind> {
             let mut out = TextBuilder::with_capacity(0, 0);
             let mut lengths = Vec::with_capacity(rows.nrows());
             let mut all = 0;
-            for row in 0..rows.nrows() {
-                if bare[row] {
+            for (row, bare) in bare.iter().enumerate().take(rows.nrows()) {
+                if *bare {
                     lengths.push(0);
                     continue;
                 }
