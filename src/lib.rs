@@ -25,7 +25,7 @@
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 verbs formats
-//! 4 progress, engine, pipeline, sink, plan, diff
+//! 4 progress, engine, inference, pipeline, sink, segments, plan, diff
 //! 5 cli
 //! ```
 
@@ -37,6 +37,7 @@ pub mod engine;
 pub mod error;
 pub mod expr;
 pub mod formats;
+pub mod inference;
 pub mod io;
 pub mod notice;
 pub mod options;
@@ -45,6 +46,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod progress;
 pub mod schema;
+pub mod segments;
 pub mod sink;
 pub mod tensor;
 pub mod verbs;

@@ -3,17 +3,19 @@
 
 use crate::chunk::Decoded;
 use crate::demand::Demand;
-use crate::engine::{self, Node, Serial, Source};
+use crate::engine::{self, Source};
 use crate::error::{Error, Kind, Result};
 use crate::formats::{self, Format, Inference, Observed, Reader, Request, Task, Tasks};
+use crate::inference::observe;
 use crate::io::{self, Input, Layout, Outputs};
 use crate::options::{Options, named};
-use crate::pipeline::{Encoder, FoldNode, Last, Load, PerRecord, Router, Work, decode_and_map, new_writer};
+use crate::pipeline::{Encoder, FoldNode, Last, Load, PerRecord, Router, Work, new_writer};
 use crate::progress::Progress;
 use crate::schema::{Schema, Type, notation, unify};
+use crate::segments::Segments;
 use crate::sink::{Counts, End, FaultPolicy, Sink};
 use crate::tensor::Tensor;
-use crate::verbs::{Map, Parsed, Report, Step, Verdict};
+use crate::verbs::{Parsed, Report, Step, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -492,91 +494,6 @@ impl Run {
     }
 }
 
-/// The steps between folds, in order, on their way to become nodes.
-struct Segments {
-    input: Arc<Schema>,
-    parts: Vec<Segment>,
-}
-
-enum Segment {
-    Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Last>),
-    Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
-}
-
-impl Segments {
-    fn new(input: Arc<Schema>) -> Segments {
-        Segments { input, parts: vec![Segment::Maps(Vec::new(), None)] }
-    }
-
-    fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        if let Some(Segment::Maps(maps, None)) = self.parts.last_mut() {
-            maps.push((map, schema));
-        } else {
-            self.parts.push(Segment::Maps(vec![(map, schema)], None));
-        }
-    }
-
-    fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
-        self.parts.push(Segment::Serial(Box::new(fold), Some(schema)));
-    }
-
-    /// Records of files of their own are told apart in front of the last map steps, where those keep all of them,
-    /// so that mapping and writing are one task. What is in front must have been decoded.
-    fn router(&mut self, router: Router, early: bool) {
-        let node = Segment::Serial(Box::new(router), None);
-        let keep = matches!(self.parts.last(), Some(Segment::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
-        let at = if early && keep && self.parts.len() > 1 { self.parts.len() - 1 } else { self.parts.len() };
-        self.parts.insert(at, node);
-    }
-
-    fn last(&mut self, last: Last) {
-        match self.parts.last_mut() {
-            Some(Segment::Maps(_, slot)) => *slot = Some(last),
-            _ => self.parts.push(Segment::Maps(Vec::new(), Some(last))),
-        }
-    }
-
-    fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
-        let mut nodes = Vec::new();
-        let mut schema = self.input;
-        for part in self.parts {
-            nodes.push(match part {
-                Segment::Serial(node, behind) => {
-                    schema = behind.unwrap_or(schema);
-                    Node::Serial(node)
-                }
-                Segment::Maps(maps, last) => {
-                    let input = schema.clone();
-                    if let Some((_, behind)) = maps.last() {
-                        schema = behind.clone();
-                    }
-                    Node::Parallel(Arc::new(move |work| {
-                        let work = decode_and_map(work, &maps, &input, skip);
-                        match &last {
-                            Some(last) => last.apply(work),
-                            None => work,
-                        }
-                    }))
-                }
-            });
-        }
-        nodes.push(Node::Serial(Box::new(SinkNode(sink))));
-        nodes
-    }
-}
-
-/// The sink outlives the run, which only borrows it.
-struct SinkNode<'a, 'b>(&'a mut Sink<'b>);
-
-impl Serial<Work> for SinkNode<'_, '_> {
-    fn push(&mut self, work: Work, out: &mut Vec<Work>) -> bool {
-        self.0.push(work, out)
-    }
-    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
-        self.0.finish(out)
-    }
-}
-
 /// The blocks of all inputs, one after the other; each input is opened when it is its turn.
 fn source<'a>(readers: &'a mut [Opened], schema: Arc<Schema>, request: Request) -> Source<'a, Work> {
     let mut readers = readers.iter_mut();
@@ -606,55 +523,6 @@ fn source<'a>(readers: &'a mut [Opened], schema: Arc<Schema>, request: Request) 
         }
         None
     })
-}
-
-/// A piece of inference: a task, and what it saw.
-struct Look {
-    task: Option<Task<Box<dyn Observed>>>,
-    seen: Option<Result<Box<dyn Observed>>>,
-}
-
-/// Puts together what all tasks see.
-struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);
-
-impl Serial<Look> for Merge<'_> {
-    fn push(&mut self, look: Look, _: &mut Vec<Look>) -> bool {
-        match (self.0.as_mut(), look.seen) {
-            (_, None) => true,
-            (Some(Ok(all)), Some(Ok(more))) => {
-                all.merge(more);
-                true
-            }
-            (None, Some(Ok(first))) => {
-                *self.0 = Some(Ok(first));
-                true
-            }
-            (_, Some(Err(error))) => {
-                *self.0 = Some(Err(error));
-                false
-            }
-            (Some(Err(_)), _) => false,
-        }
-    }
-}
-
-fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option<Box<dyn Observed>>> {
-    let mut all = None;
-    let source: Source<Look> = Box::new(move || {
-        tasks.next().map(|task| match task {
-            Ok(task) => Look { task: Some(task), seen: None },
-            Err(error) => Look { task: None, seen: Some(Err(error)) },
-        })
-    });
-    let look = |mut look: Look| {
-        if let Some(task) = look.task.take() {
-            look.seen = Some(task());
-        }
-        look
-    };
-    let nodes = vec![Node::Parallel(Arc::new(look)), Node::Serial(Box::new(Merge(&mut all)))];
-    engine::run(source, nodes, threads).map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
-    all.transpose()
 }
 
 fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
