@@ -30,7 +30,7 @@ pub enum ItemKind {
     Slice(Box<[Option<Item>; 3]>),
     /// Several tensors that one function gives.
     Results(Arc<CallNode>),
-    /// The row splits of a RowPartition.
+    /// A RowPartition, as a ragged tensor of the numbers of its values.
     Partition(Node),
 }
 

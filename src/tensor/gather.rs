@@ -22,7 +22,7 @@ impl Tensor {
             Tensor::List(list) => Tensor::List(List {
                 partition: list.partition.gather(rows),
                 validity: gather_validity(list.validity.as_ref(), rows),
-                values: Arc::new(list.values.gather(&value_numbers(&list.partition, rows))?),
+                values: Arc::new(list.values_of(rows)?),
             }),
             Tensor::Struct(s) => Tensor::Struct(Struct {
                 nrows: rows.len(),
@@ -42,7 +42,7 @@ impl Tensor {
 }
 
 /// The numbers of the values of the given rows, row after row.
-pub fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
+fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
     let mut numbers = Vec::with_capacity(rows.iter().map(|r| partition.row_length(*r)).sum());
     for &row in rows {
         numbers.extend(partition.range(row));

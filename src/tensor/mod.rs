@@ -45,6 +45,7 @@ pub mod partition;
 pub mod runs;
 pub mod sparse;
 pub mod sparsify;
+pub mod take;
 pub mod widen;
 
 pub use partition::RowPartition;

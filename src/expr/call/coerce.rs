@@ -29,7 +29,8 @@ pub fn strict_node(item: &Item) -> Bind<Node> {
 }
 
 fn node_of(item: &Item, dtype: Option<&DType>) -> Bind<Node> {
-    if let ItemKind::Tensor(node) = &item.kind {
+    // A partition is the rows of the numbers of its values.
+    if let ItemKind::Tensor(node) | ItemKind::Partition(node) = &item.kind {
         return Ok(node.clone());
     }
     if let Some(literal) = item.literal().filter(|l| *l != Literal::None) {

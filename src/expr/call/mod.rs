@@ -4,10 +4,12 @@
 //! - [`arguments`]: arguments as tensors, integers, flags, shapes ...
 //! - [`coerce`]: items as tensors of one dtype, without nulls; what is constant is computed at once.
 //! - [`known`]: what an item says before the first record.
+//! - [`integer`]: integers that may be known then, or differ between records.
 
 mod arguments;
 mod coerce;
 mod function;
+mod integer;
 mod known;
 
 use super::eval::{Args, CallNode, Kernel, Node, NodeKind};
@@ -22,7 +24,8 @@ use std::sync::Arc;
 
 pub use coerce::{as_node, cast_node, fold, strict, strict_node};
 pub use function::{Function, Param};
-pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
+pub use integer::{Integer, Integers};
+pub use known::{dtype_named, positive_axis, static_int, text_literal};
 
 /// A call that is being bound.
 pub struct Call {

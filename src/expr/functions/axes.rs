@@ -4,9 +4,9 @@
 
 use super::decompose::{bounding, merged_dim};
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function};
+use crate::expr::call::{Call, Function, Integer};
 use crate::expr::item::ItemKind;
-use crate::expr::kernels::level::{merged, partition_of, record_of, wrap};
+use crate::expr::kernels::level::{dense_partitions, merged, record_of, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
@@ -107,44 +107,49 @@ fn merge_dims(call: &mut Call) -> Bind<ItemKind> {
 
 fn reshape(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
-    let shape = call.ints(1)?.ok_or_else(|| call.problem("reshape needs a shape"))?;
-    if shape.iter().filter(|n| **n < 0).count() > 1 || shape.iter().any(|n| *n < -1) {
-        return Err(Problem::at(call.item(1)?.span.clone(), "one size at most may be open, written -1"));
+    let shape = call.all_integers(1)?;
+    let place = call.item(1)?.span.clone();
+    let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
+    let mut dims: Vec<Dim> = shape.iter().map(Integer::dim).collect();
+    if shape.iter().filter_map(Integer::known).filter(|n| *n < 0).count() > 1 || shape.iter().filter_map(Integer::known).any(|n| n < -1) {
+        return Err(Problem::at(place, "one size at most may be open, written -1"));
     }
-    let known = shape.iter().filter(|n| **n >= 0).try_fold(1usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?));
-    let known = known.ok_or_else(|| call.problem("the shape is too large"))?;
-    let total = merged_dim(&x.ty.dims, true);
-    let mut dims = Vec::with_capacity(shape.len());
-    for size in &shape {
-        dims.push(match (u64::try_from(*size), total.size) {
-            (Ok(n), _) => Dim::known(n),
-            (Err(_), Size::Known(all)) if known > 0 && all % known as u64 == 0 => Dim::known(all / known as u64),
-            _ => Dim::UNIFORM,
-        });
-    }
-    if let Size::Known(all) = total.size
+    if let (Some(known), Size::Known(all)) = (&known, merged_dim(&x.ty.dims, true).size)
         && !x.ty.dims.is_empty()
-        && (if shape.contains(&-1) { known == 0 || all % known as u64 != 0 } else { all != known as u64 })
     {
-        return Err(call.problem(format!("{all} values do not fill the shape {shape:?}")));
+        let filled = filled(known, usize::try_from(all).unwrap_or(usize::MAX))
+            .ok_or_else(|| Problem::at(place, format!("{all} values do not fill the shape {known:?}")))?;
+        dims = filled.into_iter().map(|n| Dim::known(n as u64)).collect();
     }
     let ty = Type { dims: dims.clone(), ..x.ty.clone() };
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
         let whole = merged(&tensor, 0, x.rank())?;
         let (_, below) = tensor.levels(x.rank())?;
-        let mut open = Vec::with_capacity(whole.nrows());
-        for record in 0..whole.nrows() {
-            let n = whole.row_length(record);
-            let fits = if shape.contains(&-1) { known > 0 && n % known == 0 } else { n == known };
-            if !fits {
-                return Err(Error::data(format!("{n} values do not fill the shape {shape:?}")).at_row(record));
-            }
-            open.push(n.checked_div(known).unwrap_or(0));
-        }
-        let partitions = dense_partitions(&dims, whole.nrows(), |axis, record| usize::try_from(shape[axis]).unwrap_or(open[record]))?;
+        let numbers = shape.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
+        let shapes = (0..whole.nrows())
+            .map(|record| {
+                let shape: Vec<i64> = numbers.iter().map(|n| n.at(record)).collect();
+                filled(&shape, whole.row_length(record)).ok_or_else(|| {
+                    Error::data(format!("{} values do not fill the shape {shape:?}", whole.row_length(record))).at_row(record)
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let (partitions, _) = dense_partitions(&dims, whole.nrows(), |axis, record| Ok(shapes[record][axis]))?;
         wrap(partitions.into_iter(), below.clone())
     })
+}
+
+/// The sizes of a shape that `n` values fill, the open one (-1) among them.
+fn filled(shape: &[i64], n: usize) -> Option<Vec<usize>> {
+    let known = shape.iter().filter(|s| **s >= 0).try_fold(1usize, |all, s| all.checked_mul(usize::try_from(*s).ok()?))?;
+    match shape.iter().filter(|s| **s < 0).count() {
+        0 if known != n => return None,
+        0 | 1 => {}
+        _ => return None,
+    }
+    let open = n.checked_div(known).filter(|_| n.is_multiple_of(known));
+    shape.iter().map(|s| if *s == -1 { open } else { usize::try_from(*s).ok() }).collect()
 }
 
 fn transpose(call: &mut Call) -> Bind<ItemKind> {
@@ -199,17 +204,6 @@ pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tenso
             }
         }
     }
-    wrap(dense_partitions(dims, whole.nrows(), |axis, record| sizes[perm[axis]][record])?.into_iter(), below.gather(&places)?)
-}
-
-/// The partitions of these axes; `size` gives the size of each in a record.
-fn dense_partitions(dims: &[Dim], nrecords: usize, size: impl Fn(usize, usize) -> usize) -> Result<Vec<RowPartition>> {
-    let mut records: Vec<usize> = (0..nrecords).collect();
-    let mut partitions = Vec::with_capacity(dims.len());
-    for (axis, dim) in dims.iter().enumerate() {
-        let lengths: Vec<usize> = records.iter().map(|record| size(axis, *record)).collect();
-        records = records.iter().zip(&lengths).flat_map(|(record, n)| std::iter::repeat_n(*record, *n)).collect();
-        partitions.push(partition_of(dim, lengths)?);
-    }
-    Ok(partitions)
+    let (partitions, _) = dense_partitions(dims, whole.nrows(), |axis, record| Ok(sizes[perm[axis]][record]))?;
+    wrap(partitions.into_iter(), below.gather(&places)?)
 }

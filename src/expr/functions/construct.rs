@@ -4,12 +4,12 @@
 
 use super::apply::{unary, with_dtype};
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, positive_axis, static_int, static_ints, strict_node};
+use crate::expr::call::{Call, Function, Integer, positive_axis, strict_node};
 use crate::expr::constant;
 use crate::expr::eval::Node;
 use crate::expr::item::{self, Item, ItemKind};
-use crate::expr::kernels::cast::{Convert, cast, i64s, native};
-use crate::expr::kernels::level::{check_count, from_lengths, wrap};
+use crate::expr::kernels::cast::{Convert, i64s, native};
+use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::problem::{Bind, Problem};
 use crate::schema::{DType, Dim, Literal, Size, Type};
@@ -209,61 +209,24 @@ fn constant_filled(call: &mut Call, value: i128) -> Bind<ItemKind> {
 
 /// A tensor of one value: sizes may differ from record to record.
 fn filled(call: &mut Call, value: Node) -> Bind<ItemKind> {
-    let item = call.item(0)?.clone();
-    let sizes: Vec<Item> = match item.elements() {
-        Some(sizes) => sizes,
-        None => match static_ints(&item) {
-            Some(sizes) => {
-                sizes.into_iter().map(|n| Item { kind: ItemKind::Literal(Literal::Int(n.into())), span: item.span.clone() }).collect()
-            }
-            None => vec![item.clone()],
-        },
-    };
+    let sizes = call.all_integers(0)?;
     let value = call.push(value);
     if value.rank() != 0 {
         return Err(Problem::at(value.span.clone(), format!("{} takes a single value; this is {}", call.name, value.ty)));
     }
-    let (mut dims, mut args) = (Vec::new(), Vec::new());
-    for size in &sizes {
-        let known = static_int(size);
-        if known.is_some_and(|n| n < 0) {
-            return Err(Problem::at(size.span.clone(), "a size can't be negative"));
-        }
-        let arg = call.integers_of(size)?;
-        if arg.rank() != 0 {
-            return Err(Problem::at(size.span.clone(), format!("expected a single size, found {}", arg.ty)));
-        }
-        dims.push(known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known));
-        args.push(arg);
+    if sizes.iter().filter_map(Integer::known).any(|n| n < 0) {
+        return Err(Problem::at(call.item(0)?.span.clone(), "a size can't be negative"));
     }
-    let known: Vec<Option<usize>> = dims.iter().map(|d| if let Size::Known(n) = d.size { usize::try_from(n).ok() } else { None }).collect();
-    if known.iter().try_fold(1usize, |all, n| all.checked_mul(n.unwrap_or(1))).is_none_or(|n| n > 1 << 28) {
+    let known = sizes.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n));
+    if known.is_none_or(|n| n > 1 << 28) {
         return Err(call.problem("the result would have more than 2^28 values"));
     }
-    let ty = Type { dims, ..value.ty.clone() };
-    call.one(ty, move |a| {
-        let sizes = args.iter().map(|arg| arg.of(a).and_then(|t| cast(t.as_leaf()?, &DType::Int64))).collect::<Result<Vec<_>>>()?;
-        let sizes = sizes.iter().map(i64s).collect::<Result<Vec<_>>>()?;
-        let mut partitions = Vec::with_capacity(sizes.len());
-        let mut owners: Vec<usize> = (0..a.nrows).collect();
-        for (axis, size) in sizes.iter().enumerate() {
-            let mut lengths = Vec::with_capacity(owners.len());
-            let mut next = Vec::new();
-            for owner in &owners {
-                let n = usize::try_from(size[*owner])
-                    .map_err(|_| Error::data(format!("the size {} is negative", size[*owner])).at_row(*owner))?;
-                check_count(next.len().checked_add(n), *owner)?;
-                next.extend(std::iter::repeat_n(*owner, n));
-                lengths.push(n);
-            }
-            partitions.push(match known[axis] {
-                Some(n) => RowPartition::uniform(n, lengths.len())?,
-                None => from_lengths(lengths)?,
-            });
-            owners = next;
-        }
-        let below = value.of(a)?.gather(&owners)?;
-        wrap(partitions.into_iter(), below)
+    let dims: Vec<Dim> = sizes.iter().map(Integer::dim).collect();
+    let ty = Type { dims: dims.clone(), ..value.ty.clone() };
+    call.one(ty, move |args| {
+        let sizes = sizes.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
+        let (partitions, records) = dense_partitions(&dims, args.nrows, |axis, record| sizes[axis].size(record, "the size"))?;
+        wrap(partitions.into_iter(), value.of(args)?.gather(&records)?)
     })
 }
 
@@ -282,8 +245,10 @@ fn like(call: &mut Call, ones: bool) -> Bind<ItemKind> {
 
 fn one_hot(call: &mut Call) -> Bind<ItemKind> {
     let x = call.integers(0)?;
-    let depth = call.int(1)?;
-    let depth = usize::try_from(depth).map_err(|_| call.problem(format!("the depth {depth} is negative")))?;
+    let depth = call.integer(1)?;
+    if let Some(n) = depth.known().filter(|n| *n < 0) {
+        return Err(call.problem(format!("the depth {n} is negative")));
+    }
     let axis = call.optional_int(4)?.unwrap_or(-1);
     if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
         return Err(call.problem("one_hot puts the new axis last"));
@@ -313,19 +278,28 @@ fn one_hot(call: &mut Call) -> Bind<ItemKind> {
         .collect::<Bind<Vec<_>>>()?;
     let both = crate::tensor::concat::concat_leaves(&values.iter().collect::<Vec<_>>())?;
     let mut ty = with_dtype(&x.ty, dtype);
-    ty.dims.push(Dim::known(depth as u64));
+    ty.dims.push(depth.dim());
+    let last = depth.dim();
     call.one(ty, move |args| {
-        x.of(args)?.map_below(x.rank(), &mut |t| {
+        let tensor = x.of(args)?;
+        let owners = merged(&tensor, 0, x.rank())?;
+        let depth = depth.of(args)?;
+        tensor.map_below(x.rank(), &mut |t| {
             let indices = i64s(t.as_leaf()?)?;
-            check_count(indices.len().checked_mul(depth), 0)?;
-            let mut places = vec![1usize; indices.len() * depth];
-            for (i, index) in indices.iter().enumerate() {
-                if let Some(k) = usize::try_from(*index).ok().filter(|k| *k < depth) {
-                    places[i * depth + k] = 0;
+            let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(indices.len()));
+            for record in 0..owners.nrows() {
+                let depth = depth.size(record, "the depth")?;
+                check_count(owners.row_length(record).checked_mul(depth).and_then(|n| n.checked_add(places.len())), record)?;
+                for i in owners.range(record) {
+                    let start = places.len();
+                    places.resize(start + depth, 1usize);
+                    if let Some(k) = usize::try_from(indices[i]).ok().filter(|k| *k < depth) {
+                        places[start + k] = 0;
+                    }
+                    lengths.push(depth);
                 }
             }
-            let values = Tensor::Leaf(take(&both, &places)?);
-            Tensor::list(RowPartition::uniform(depth, indices.len())?, values, None)
+            Tensor::list(partition_of(&last, lengths)?, Tensor::Leaf(take(&both, &places)?), None)
         })
     })
 }

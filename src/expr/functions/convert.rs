@@ -4,7 +4,7 @@
 
 use super::decompose::bounding_known;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, Integer};
 use crate::expr::constant::zero;
 use crate::expr::eval::Args;
 use crate::expr::item::{Item, ItemKind};
@@ -58,7 +58,7 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
     let dtype = x.dtype()?.clone();
     let rank = x.rank();
-    let shape = match call.shape(2)? {
+    let shape = match call.integer_list(2)? {
         None => vec![None; rank],
         Some(shape) if shape.len() == rank => shape,
         Some(shape) => {
@@ -66,7 +66,7 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
             return Err(Problem::at(place, format!("a shape of {} sizes for a tensor of {rank} axes", shape.len())));
         }
     };
-    if let Some(negative) = shape.iter().flatten().find(|n| **n < 0) {
+    if let Some(negative) = shape.iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
         return Err(
             Problem::at(call.item(2)?.span.clone(), format!("the size {negative} is negative")).help("None is the size of the longest row")
         );
@@ -88,10 +88,13 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     let mut dims = Vec::with_capacity(rank);
     for (axis, (dim, wanted)) in x.ty.dims.iter().zip(&shape).enumerate() {
         dims.push(match (wanted, dim.size) {
-            (Some(n), Size::Known(k)) if axis > last && k != *n as u64 => {
+            (Some(Integer::Known(n)), Size::Known(k)) if axis > last && k != *n as u64 => {
                 return Err(Problem::at(call.item(2)?.span.clone(), format!("axis {axis} has {k} items everywhere; the shape says {n}")));
             }
-            (Some(n), _) => Dim::known(*n as u64),
+            (Some(Integer::Of(arg)), Size::Known(_)) if axis > last => {
+                return Err(Problem::at(arg.span.clone(), format!("axis {axis} has one size everywhere; the shape can't differ there")));
+            }
+            (Some(n), _) => n.dim(),
             (None, Size::Known(k)) => Dim::known(k),
             (None, _) => Dim::UNIFORM,
         });
@@ -106,10 +109,13 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
             .iter()
             .zip(longest)
             .map(|(wanted, longest)| match wanted {
-                Some(n) => vec![*n as usize; args.nrows],
-                None => longest,
+                Some(n) => {
+                    let sizes = n.of(args)?;
+                    (0..args.nrows).map(|record| sizes.size(record, "the size")).collect()
+                }
+                None => Ok(longest),
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let default = spread(&default, args, &x.ty.dims[levels..])?;
         pad(&tensor, levels, &sizes, &dims, &default)
     })
@@ -126,11 +132,10 @@ fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
         return Ok(tensor);
     }
-    let size = |d: &Dim| match d.size {
+    broadcast::to_shape(&tensor, &default.ty.dims, inner, args.nrows, |axis, _| match inner[axis].size {
         Size::Known(n) => Ok(n as usize),
         _ => Err(Error::data("internal: an inner axis of open size")),
-    };
-    broadcast::to_shape(&tensor, &default.ty.dims, &inner.iter().map(size).collect::<Result<Vec<_>>>()?, args.nrows)
+    })
 }
 
 /// Fills the first `levels` axes up to `sizes[axis][record]`, and cuts what is beyond; `default` has a row per record.
@@ -272,7 +277,8 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
 /// NaN is no padding: it equals nothing.
 fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
     if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
-        use crate::expr::kernels::elementwise::{Operand, compare};
+        use crate::expr::kernels::compare::compare;
+        use crate::expr::kernels::elementwise::Operand;
         use crate::expr::syntax::Compare;
         let (a, b) = (v.slice(i, 1), p.slice(record, 1));
         return compare(Compare::Equal, Operand { array: &a, scalar: false }, Operand { array: &b, scalar: false })

@@ -70,6 +70,16 @@ pub static FUNCTIONS: &[Function] = &[
         let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
         count(c, &dtype)
     }),
+    function!(
+        ["nvals"],
+        "x|rt_input",
+        "The number of values in the rows: the size of axis 1 in all.",
+        [("nvals([[3, 1], [], [2]])", "3")],
+        |c| {
+            let x = rows(c)?;
+            c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(int64_leaf(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
+        }
+    ),
     function!(["len"], "x", "The size of axis 0.", [("len([3, 1, 2])", "3")], |c| count(c, &DType::Int64)),
     function!(
         ["uniform_row_length"],
@@ -221,7 +231,10 @@ fn values(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// The outer axes of `x` around the items of `new`, one for each.
-fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind> {
+///
+/// # Errors
+/// A scalar.
+pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind> {
     if new.rank() == 0 {
         return Err(Problem::at(new.span.clone(), "the new values need an axis; this is a scalar"));
     }

@@ -12,10 +12,9 @@
 
 use crate::error::{Error, Result};
 use crate::expr::bind::unknown_in;
-use crate::expr::call::{Arg, Call, Function, positive_axis, static_int, strict, strict_node};
+use crate::expr::call::{Call, Function, Integer, Integers, positive_axis, static_int, strict_node};
 use crate::expr::eval::{Args, Node};
 use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::level::{merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::problem::{Bind, Problem};
@@ -33,18 +32,11 @@ static SUBSCRIPT: Function = Function {
     bind: |c| Err(c.problem("internal: a subscript is bound by its keys")),
 };
 
-/// An integer of a key: known before the first record, or one per record.
-#[derive(Clone, Debug)]
-enum Number {
-    Known(i64),
-    Of(Arg),
-}
-
 /// What a key does at its level.
 #[derive(Clone, Debug)]
 enum Step {
-    Item { level: usize, index: Number },
-    Slice { level: usize, start: Option<Number>, stop: Option<Number>, step: i64 },
+    Item { level: usize, index: Integer },
+    Slice { level: usize, start: Option<Integer>, stop: Option<Integer>, step: i64 },
     NewAxis { level: usize },
     Field { level: usize, position: usize },
 }
@@ -119,9 +111,9 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 let (start, stop) = (number(&mut call, parts[0].as_ref(), &ty)?, number(&mut call, parts[1].as_ref(), &ty)?);
                 let step = match number(&mut call, parts[2].as_ref(), &ty)? {
                     None => 1,
-                    Some(Number::Known(0)) => return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0")),
-                    Some(Number::Known(step)) => step,
-                    Some(Number::Of(_)) => {
+                    Some(Integer::Known(0)) => return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0")),
+                    Some(Integer::Known(step)) => step,
+                    Some(Integer::Of(_)) => {
                         return Err(Problem::at(key.span.clone(), "the step of a slice is known before the first record"));
                     }
                 };
@@ -149,7 +141,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                     )
                     .help("a slice takes what is there: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
                 }
-                if let (Size::Known(n), Number::Known(i)) = (dim.size, &index)
+                if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
                     && (*i >= n as i64 || *i < -(n as i64))
                 {
                     return Err(Problem::at(key.span.clone(), format!("index {i} is out of range of {n} items")));
@@ -243,57 +235,41 @@ fn expand_ellipsis(keys: &mut Vec<Item>, ty: &Type) {
     keys.retain(|k| !is_ellipsis(k));
 }
 
-fn number(call: &mut Call, item: Option<&Item>, ty: &Type) -> Bind<Option<Number>> {
+fn number(call: &mut Call, item: Option<&Item>, ty: &Type) -> Bind<Option<Integer>> {
     let Some(item) = item.filter(|item| !item.is_none()) else {
         return Ok(None);
     };
-    if let Some(n) = static_int(item) {
-        return Ok(Some(Number::Known(n)));
-    }
-    let ItemKind::Tensor(node) = &item.kind else {
-        return Err(wrong_key(item, ty));
-    };
-    if node.ty.rank() != 0 || !node.ty.dtype().is_some_and(DType::is_integer) {
+    let scalar = |node: &Node| node.ty.rank() == 0 && node.ty.dtype().is_some_and(DType::is_integer);
+    if static_int(item).is_none() && !item.node().is_some_and(scalar) {
         return Err(wrong_key(item, ty));
     }
-    Ok(Some(Number::Of(call.push(strict(node.clone())?))))
+    call.integer_of(item).map(Some)
 }
 
-fn static_slice(start: &Option<Number>, stop: &Option<Number>, step: i64) -> Option<Slice> {
-    let known = |n: &Option<Number>| match n {
-        None => Some(None),
-        Some(Number::Known(n)) => Some(Some(*n)),
-        Some(Number::Of(_)) => None,
-    };
+fn static_slice(start: &Option<Integer>, stop: &Option<Integer>, step: i64) -> Option<Slice> {
+    let known = |n: &Option<Integer>| n.as_ref().map_or(Some(None), |n| n.known().map(Some));
     Some(Slice { start: known(start)?, stop: known(stop)?, step })
 }
 
-/// One number for each row of level `level`.
-struct Resolved {
-    known: Option<i64>,
-    values: Vec<i64>,
+/// The numbers of a key at the rows of its level.
+struct AtRows {
+    numbers: Option<Integers>,
+    /// The record of each row, where the records have numbers of their own.
+    records: Vec<usize>,
 }
 
-impl Resolved {
-    fn new(number: Option<&Number>, args: &Args, owners: &RowPartition) -> Result<Resolved> {
-        Ok(match number {
-            None => Resolved { known: None, values: Vec::new() },
-            Some(Number::Known(n)) => Resolved { known: Some(*n), values: Vec::new() },
-            Some(Number::Of(arg)) => {
-                let tensor = arg.of(args)?;
-                let cast = cast(tensor.as_leaf()?, &DType::Int64)?;
-                let per_record = i64s(&cast)?;
-                let mut values = Vec::with_capacity(owners.nvals());
-                for (record, value) in per_record.iter().enumerate().take(owners.nrows()) {
-                    values.extend(std::iter::repeat_n(*value, owners.row_length(record)));
-                }
-                Resolved { known: None, values }
-            }
-        })
+impl AtRows {
+    fn new(number: Option<&Integer>, args: &Args, owners: &RowPartition) -> Result<AtRows> {
+        let mut records = Vec::new();
+        if let Some(Integer::Of(_)) = number {
+            records.reserve(owners.nvals());
+            (0..owners.nrows()).for_each(|record| records.resize(owners.start(record + 1), record));
+        }
+        Ok(AtRows { numbers: number.map(|n| n.of(args)).transpose()?, records })
     }
 
     fn at(&self, row: usize) -> Option<i64> {
-        self.known.or_else(|| self.values.get(row).copied())
+        self.numbers.as_ref().map(|n| n.at(self.records.get(row).copied().unwrap_or(0)))
     }
 }
 
@@ -308,7 +284,7 @@ impl Step {
             }),
             Step::Item { level, index } => {
                 let owners = merged(&tensor, 0, *level)?;
-                let index = Resolved::new(Some(index), args, &owners)?;
+                let index = AtRows::new(Some(index), args, &owners)?;
                 tensor.map_below(*level, &mut |t| {
                     let list = t.as_list()?;
                     slice::items(list.partition(), list.values(), |row| index.at(row).unwrap_or(0))
@@ -316,8 +292,15 @@ impl Step {
                 })
             }
             Step::Slice { level, start, stop, step } => {
+                if let Some(slice) = static_slice(start, stop, *step) {
+                    return tensor.map_below(*level, &mut |t| {
+                        let list = t.as_list()?;
+                        let (partition, values) = slice::each_row(list.partition(), list.values(), slice)?;
+                        Tensor::list(partition, values, None)
+                    });
+                }
                 let owners = merged(&tensor, 0, *level)?;
-                let (start, stop) = (Resolved::new(start.as_ref(), args, &owners)?, Resolved::new(stop.as_ref(), args, &owners)?);
+                let (start, stop) = (AtRows::new(start.as_ref(), args, &owners)?, AtRows::new(stop.as_ref(), args, &owners)?);
                 tensor.map_below(*level, &mut |t| {
                     let list = t.as_list()?;
                     let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice {

@@ -4,14 +4,15 @@
 
 use super::axes::expand;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, static_int, strict};
+use crate::expr::call::{Arg, Call, Function, Integer, Integers, static_int, strict};
+use crate::expr::eval::Args;
 use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::level::{check_same, check_uniform, from_lengths, record_of, wrap};
-use crate::expr::kernels::ranges::{Run, take_runs};
+use crate::expr::kernels::level::{check_same, check_uniform, from_lengths, merged, record_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
+use crate::tensor::take::rows_in_turn;
 use crate::tensor::{RowPartition, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -90,6 +91,21 @@ fn structures(call: &mut Call, list: &[Item]) -> Bind<Vec<Arg>> {
     Ok(out)
 }
 
+/// The rank that all tensors have.
+///
+/// # Errors
+/// Another one.
+pub fn one_rank(call: &Call, args: &[Arg]) -> Bind<usize> {
+    let rank = args.first().map_or(0, Arg::rank);
+    match args.iter().find(|a| a.rank() != rank) {
+        None => Ok(rank),
+        Some(other) => Err(Problem::at(
+            other.span.clone(),
+            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
+        )),
+    }
+}
+
 /// The axes of tensors joined along `axis`. `ragged`: sizes may differ on all others.
 fn joined_dims(args: &[Arg], axis: usize, ragged: bool) -> Bind<Vec<Dim>> {
     let rank = args[0].rank();
@@ -129,13 +145,7 @@ fn joined_dims(args: &[Arg], axis: usize, ragged: bool) -> Bind<Vec<Dim>> {
 
 /// Tensors one after the other along `axis`.
 pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> Bind<ItemKind> {
-    let rank = args[0].rank();
-    if let Some(other) = args.iter().find(|a| a.rank() != rank) {
-        return Err(Problem::at(
-            other.span.clone(),
-            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
-        ));
-    }
+    let rank = one_rank(call, &args)?;
     let axis = call.axis(1, axis, rank)?;
     let dims = joined_dims(&args, axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
@@ -164,35 +174,18 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     }
     let (outer, _) = first.levels(axis)?;
     let lists = tensors.iter().map(|t| t.levels(axis).and_then(|(_, below)| below.as_list())).collect::<Result<Vec<_>>>()?;
-    let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
     let nrows = lists[0].partition().nrows();
     let uniform: Option<usize> = lists.iter().try_fold(0usize, |all, l| l.partition().uniform_row_length().map(|n| all + n));
-    let mut runs = Vec::with_capacity(nrows * lists.len());
-    for row in 0..nrows {
-        for (part, list) in lists.iter().enumerate() {
-            let range = list.partition().range(row);
-            if !range.is_empty() {
-                runs.push(Run { part, start: range.start, end: range.end });
-            }
-        }
-    }
     let partition = match uniform {
         Some(n) => RowPartition::uniform(n, nrows)?,
         None => from_lengths((0..nrows).map(|row| lists.iter().map(|l| l.partition().row_length(row)).sum()))?,
     };
-    let joined = take_runs(&values, &runs)?;
-    wrap(outer.into_iter().cloned(), Tensor::list(partition, joined, None)?)
+    wrap(outer.into_iter().cloned(), Tensor::list(partition, rows_in_turn(&lists)?, None)?)
 }
 
 fn stack(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
     let mut args = items(call, 0)?;
-    let rank = args[0].rank();
-    if let Some(other) = args.iter().find(|a| a.rank() != rank) {
-        return Err(Problem::at(
-            other.span.clone(),
-            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
-        ));
-    }
+    let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
     let dense = !ragged && args.iter().all(|a| last_ragged(&a.ty.dims).is_none());
@@ -221,89 +214,147 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
     if dim == Size::Ragged {
         return Err(call.problem(format!("axis {axis} is ragged; split works on uniform axes")));
     }
-    let item = call.item(1)?.clone();
-    // Each part's size: known, or an equal share of what each record has.
-    let parts: Vec<Option<usize>> = match static_int(&item) {
-        Some(n) => {
-            let n = usize::try_from(n)
-                .ok()
-                .filter(|n| (1..=10_000).contains(n))
-                .ok_or_else(|| Problem::at(item.span.clone(), format!("{n} is no number of parts")))?;
-            if let Size::Known(all) = dim
-                && all % n as u64 != 0
-            {
-                return Err(Problem::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")));
-            }
-            vec![if let Size::Known(all) = dim { Some((all / n as u64) as usize) } else { None }; n]
-        }
-        None => {
-            let sizes = call.ints(1)?.unwrap_or_default();
-            let mut sizes = sizes
-                .into_iter()
-                .map(|n| {
-                    if n == -1 {
-                        Ok(None)
-                    } else {
-                        usize::try_from(n).map(Some).map_err(|_| call.problem(format!("the size {n} is negative")))
-                    }
-                })
-                .collect::<Bind<Vec<_>>>()?;
-            let sum: usize = sizes.iter().flatten().sum();
-            if let (Size::Known(all), Some(open)) = (dim, sizes.iter_mut().find(|s| s.is_none())) {
-                *open = (all as usize).checked_sub(sum);
-            }
-            if let Size::Known(all) = dim
-                && sizes.iter().map(|s| s.unwrap_or(0)).sum::<usize>() != all as usize
-            {
-                return Err(Problem::at(item.span.clone(), format!("the sizes sum up to {sum}, but there are {all} items")));
-            }
-            sizes
-        }
-    };
+    let parts = Parts::new(call, dim)?;
     let types = parts
-        .iter()
-        .map(|size| {
+        .dims(dim)
+        .into_iter()
+        .map(|dim| {
             let mut ty = x.ty.clone();
-            ty.dims[axis] = size.map_or(Dim::UNIFORM, |n| Dim::known(n as u64));
+            ty.dims[axis] = dim;
             ty
         })
         .collect();
-    let equal = static_int(&item).is_some();
     call.several(types, move |args| {
         let tensor = x.of(args)?;
+        let owners = merged(&tensor, 0, axis)?;
         let (_, below) = tensor.levels(axis)?;
-        let partition = below.as_list()?.partition().clone();
-        let n = parts.len();
-        let sum: usize = parts.iter().flatten().sum();
-        for row in 0..partition.nrows() {
-            let length = partition.row_length(row);
-            let fits = if equal {
-                length % n == 0
-            } else if parts.contains(&None) {
-                length >= sum
-            } else {
-                length == sum
-            };
-            if !fits {
-                let wanted = if equal { format!("{n} equal parts") } else { format!("parts of {sum} items together") };
-                return Err(Error::data(format!("{length} items can't be split into {wanted}")).at_row(record_of(&tensor, axis, row)));
+        let list = below.as_list()?;
+        // Where the parts of each row end.
+        let mut ends: Vec<Vec<usize>> = vec![Vec::with_capacity(list.partition().nrows()); parts.len()];
+        let sizes = parts.of(args)?;
+        for record in 0..owners.nrows() {
+            for row in owners.range(record) {
+                let mut end = 0;
+                for (part, n) in sizes.row(record, list.partition().row_length(row))?.into_iter().enumerate() {
+                    end += n;
+                    ends[part].push(end);
+                }
             }
         }
-        let size = |part: usize, length: usize| parts[part].unwrap_or(if equal { length / n } else { length - sum });
-        (0..n)
+        (0..parts.len())
             .map(|part| {
-                tensor.map_below(axis, &mut |t| {
-                    let list = t.as_list()?;
-                    let (p, values) = slice::rows(list.partition(), list.values(), |row| {
-                        let length = if list.partition().nrows() == 0 { 0 } else { list.partition().row_length(row) };
-                        let start: usize = (0..part).map(|i| size(i, length)).sum();
-                        Slice { start: Some(start as i64), stop: Some((start + size(part, length)) as i64), step: 1 }
-                    })?;
-                    Tensor::list(p, values, None)
-                })
+                let first = |row: usize| if part == 0 { 0 } else { ends[part - 1].get(row).copied().unwrap_or(0) };
+                let (p, values) = slice::rows(list.partition(), list.values(), |row| Slice {
+                    start: Some(first(row) as i64),
+                    stop: Some(ends[part].get(row).copied().unwrap_or(0) as i64),
+                    step: 1,
+                })?;
+                let out = Tensor::list(p, values, None)?;
+                tensor.map_below(axis, &mut |_| Ok(out.clone()))
             })
             .collect()
     })
+}
+
+/// The parts that an axis is split into.
+enum Parts {
+    /// So many of equal size.
+    Equal(usize),
+    /// Of these sizes; -1 is what the others leave.
+    Sized(Vec<Integer>),
+}
+
+/// The sizes of the parts in every record.
+enum Sizes {
+    Equal(usize),
+    Sized(Vec<Integers>),
+}
+
+impl Parts {
+    fn new(call: &mut Call, dim: Size) -> Bind<Parts> {
+        let item = call.item(1)?.clone();
+        let Some(n) = static_int(&item) else {
+            if item.node().is_some_and(|node| node.ty.rank() == 0) {
+                return Err(Problem::at(item.span.clone(), "the number of parts must be known before the first record"));
+            }
+            let sizes = call.all_integers(1)?;
+            let known: Option<Vec<i64>> = sizes.iter().map(Integer::known).collect();
+            if let Some(known) = known {
+                if let Some(negative) = known.iter().find(|n| **n < -1) {
+                    return Err(call.problem(format!("the size {negative} is negative")));
+                }
+                if let Size::Known(all) = dim {
+                    row_of_parts(&known, usize::try_from(all).unwrap_or(usize::MAX)).map_err(|e| Problem::at(item.span.clone(), e))?;
+                }
+            }
+            return Ok(Parts::Sized(sizes));
+        };
+        let n = usize::try_from(n)
+            .ok()
+            .filter(|n| (1..=10_000).contains(n))
+            .ok_or_else(|| Problem::at(item.span.clone(), format!("{n} is no number of parts")))?;
+        match dim {
+            Size::Known(all) if all % n as u64 != 0 => {
+                Err(Problem::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")))
+            }
+            _ => Ok(Parts::Equal(n)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Parts::Equal(n) => *n,
+            Parts::Sized(sizes) => sizes.len(),
+        }
+    }
+
+    /// The axes of the parts of an axis.
+    fn dims(&self, dim: Size) -> Vec<Dim> {
+        match (self, dim) {
+            (Parts::Equal(n), Size::Known(all)) => vec![Dim::known(all / *n as u64); *n],
+            (Parts::Equal(n), _) => vec![Dim::UNIFORM; *n],
+            (Parts::Sized(sizes), Size::Known(all)) => {
+                let known: Option<Vec<i64>> = sizes.iter().map(Integer::known).collect();
+                let row = known.and_then(|known| row_of_parts(&known, usize::try_from(all).ok()?).ok());
+                row.map_or_else(|| sizes.iter().map(Integer::dim).collect(), |row| row.into_iter().map(|n| Dim::known(n as u64)).collect())
+            }
+            (Parts::Sized(sizes), _) => sizes.iter().map(Integer::dim).collect(),
+        }
+    }
+
+    fn of(&self, args: &Args) -> Result<Sizes> {
+        Ok(match self {
+            Parts::Equal(n) => Sizes::Equal(*n),
+            Parts::Sized(sizes) => Sizes::Sized(sizes.iter().map(|n| n.of(args)).collect::<Result<_>>()?),
+        })
+    }
+}
+
+impl Sizes {
+    /// The sizes of the parts of a row.
+    fn row(&self, record: usize, length: usize) -> Result<Vec<usize>> {
+        match self {
+            Sizes::Equal(n) if length.is_multiple_of(*n) => Ok(vec![length / n; *n]),
+            Sizes::Equal(n) => Err(Error::data(format!("{length} items can't be split into {n} equal parts")).at_row(record)),
+            Sizes::Sized(sizes) => {
+                let sizes: Vec<i64> = sizes.iter().map(|n| n.at(record)).collect();
+                row_of_parts(&sizes, length).map_err(|e| Error::data(e).at_row(record))
+            }
+        }
+    }
+}
+
+/// The sizes of parts that fill a row; one at most is -1, what the others leave.
+fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
+    let sum = sizes.iter().filter(|n| **n >= 0).try_fold(0usize, |all, n| all.checked_add(usize::try_from(*n).ok()?));
+    let sum = sum.ok_or_else(|| format!("the sizes {sizes:?} are too large"))?;
+    let rest = length.checked_sub(sum);
+    let rest = match (sizes.iter().filter(|n| **n < 0).count(), rest) {
+        (0, Some(0)) => 0,
+        (1, Some(rest)) if sizes.contains(&-1) => rest,
+        _ => return Err(format!("{length} items can't be split into parts of {sizes:?}")),
+    };
+    Ok(sizes.iter().map(|n| usize::try_from(*n).unwrap_or(rest)).collect())
 }
 
 fn unstack(call: &mut Call) -> Bind<ItemKind> {

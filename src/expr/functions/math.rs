@@ -5,7 +5,8 @@
 use super::apply::{binary, unary};
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Test, Unary};
+use crate::expr::kernels::compare::{self, Test};
+use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::syntax::Compare;
 use crate::schema::{DType, Literal};
@@ -104,24 +105,20 @@ pub static FUNCTIONS: &[Function] = &[
         let dtype = x.dtype()?.clone();
         unary(c, x, dtype, |a| kernel::unary(Unary::Invert, a))
     }),
-    function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| compare(
+    function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| comparison(
         c,
         Compare::Equal
     )),
-    function!(
-        ["not_equal", "math.not_equal"],
-        "x, y",
-        "Whether values differ; `x != y`.",
-        [("[1, 2] != 2", "[true, false]")],
-        |c| compare(c, Compare::NotEqual)
-    ),
-    function!(["less", "math.less"], "x, y", "`x < y`.", [("[1, 2] < 2", "[true, false]")], |c| compare(c, Compare::Less)),
-    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| compare(
+    function!(["not_equal", "math.not_equal"], "x, y", "Whether values differ; `x != y`.", [("[1, 2] != 2", "[true, false]")], |c| {
+        comparison(c, Compare::NotEqual)
+    }),
+    function!(["less", "math.less"], "x, y", "`x < y`.", [("[1, 2] < 2", "[true, false]")], |c| comparison(c, Compare::Less)),
+    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| comparison(
         c,
         Compare::LessEqual
     )),
-    function!(["greater", "math.greater"], "x, y", "`x > y`.", [("[1, 2] > 1", "[false, true]")], |c| compare(c, Compare::Greater)),
-    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| compare(
+    function!(["greater", "math.greater"], "x, y", "`x > y`.", [("[1, 2] > 1", "[false, true]")], |c| comparison(c, Compare::Greater)),
+    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| comparison(
         c,
         Compare::GreaterEqual
     )),
@@ -325,14 +322,14 @@ fn bitwise(call: &mut Call, op: Binary) -> Bind<ItemKind> {
     binary(call, args[0].clone(), args[1].clone(), dtype, move |x, y| kernel::binary(op, x, y))
 }
 
-fn compare(call: &mut Call, op: Compare) -> Bind<ItemKind> {
+fn comparison(call: &mut Call, op: Compare) -> Bind<ItemKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;
     let ordered = !matches!(op, Compare::Equal | Compare::NotEqual);
     if ordered && !dtype.is_number() {
         return Err(call.problem(format!("{} compares numbers; these are {dtype}", call.name)));
     }
-    binary(call, args[0].clone(), args[1].clone(), DType::Bool, move |x, y| kernel::compare(op, x, y).map_err(|e| (0, e)))
+    binary(call, args[0].clone(), args[1].clone(), DType::Bool, move |x, y| compare::compare(op, x, y).map_err(|e| (0, e)))
 }
 
 fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
@@ -395,7 +392,7 @@ pub fn floats(call: &mut Call) -> Bind<crate::expr::call::Arg> {
 
 fn test(call: &mut Call, op: Test) -> Bind<ItemKind> {
     let x = floats(call)?;
-    unary(call, x, DType::Bool, move |a| kernel::test(op, a))
+    unary(call, x, DType::Bool, move |a| compare::test(op, a))
 }
 
 /// Cut above first, then below: where the range is empty, its lower end.

@@ -1,17 +1,20 @@
 //! Ragged tensors from values and partitions in every encoding.
 //!
-//! Source of the meaning: `tf.RaggedTensor.from_*`. Partitions are always checked, `validate=False`
+//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always checked, `validate=False`
 //! or not.
 
+use super::decompose::rewrap;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, static_int};
+use crate::expr::call::{Arg, Call, Function, Integer, static_int};
 use crate::expr::eval::Args;
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::from_lengths;
+use crate::expr::kernels::level::{check_count, from_lengths};
 use crate::expr::problem::{Bind, Problem};
-use crate::schema::{Dim, Size, Type};
+use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{ArrayRef, Int64Array};
+use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -77,6 +80,51 @@ pub static FUNCTIONS: &[Function] = &[
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
         |c| nested(c, Encoding::ValueRowids)
     ),
+    function!(
+        ["RowPartition.from_row_splits"],
+        "row_splits, validate=True, dtype=None, dtype_hint=None",
+        "Rows that start and end at these offsets: a partition, whose values are their own numbers.",
+        [("RowPartition.from_row_splits([0, 2, 2, 4])", "[[0, 1], [], [2, 3]]")],
+        |c| partition(c, Encoding::RowSplits, None, None)
+    ),
+    function!(
+        ["RowPartition.from_row_lengths"],
+        "row_lengths, validate=True, dtype=None, dtype_hint=None",
+        "A partition into rows of these lengths.",
+        [
+            ("partition_outer_dimension([3, 1, 4], RowPartition.from_row_lengths([2, 0, 1]))", "[[3, 1], [], [4]]"),
+            ("RowPartition.from_row_lengths([2, 0, 1]).value_rowids()", "[0, 0, 2]")
+        ],
+        |c| partition(c, Encoding::RowLengths, None, None)
+    ),
+    function!(
+        ["RowPartition.from_row_starts"],
+        "row_starts, nvals, validate=True, dtype=None, dtype_hint=None",
+        "A partition of nvals values into rows that start at these offsets.",
+        [("RowPartition.from_row_starts([0, 2, 2], nvals=3).row_lengths()", "[2, 0, 1]")],
+        |c| partition(c, Encoding::RowStarts, Some(1), None)
+    ),
+    function!(
+        ["RowPartition.from_row_limits"],
+        "row_limits, validate=True, dtype=None, dtype_hint=None",
+        "A partition into rows that end at these offsets.",
+        [("RowPartition.from_row_limits([2, 2, 3]).row_lengths()", "[2, 0, 1]")],
+        |c| partition(c, Encoding::RowLimits, None, None)
+    ),
+    function!(
+        ["RowPartition.from_value_rowids"],
+        "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
+        "A partition by the number of the row of each value.",
+        [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
+        |c| partition(c, Encoding::ValueRowids, None, Some(1))
+    ),
+    function!(
+        ["RowPartition.from_uniform_row_length"],
+        "uniform_row_length, nvals=None, nrows=None, validate=True, dtype=None, dtype_hint=None",
+        "A partition into rows of one length.",
+        [("RowPartition.from_uniform_row_length(2, nvals=4).row_splits()", "[0, 2, 4]")],
+        |c| partition(c, Encoding::Uniform, Some(1), Some(2))
+    ),
 ];
 
 /// How a partition is written down.
@@ -91,6 +139,18 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// The number of values that the numbers of one record tell of; `None` where they do not.
+    fn nvals(self, numbers: &[i64], nrows: Option<i64>) -> Option<i64> {
+        match self {
+            Encoding::RowSplits => numbers.last().copied(),
+            Encoding::RowLengths => numbers.iter().try_fold(0i64, |all, n| all.checked_add(*n)),
+            Encoding::RowLimits => Some(numbers.last().copied().unwrap_or(0)),
+            Encoding::ValueRowids => i64::try_from(numbers.len()).ok(),
+            Encoding::Uniform => numbers.first()?.checked_mul(nrows?),
+            Encoding::RowStarts => None,
+        }
+    }
+
     /// The partition of `nvals` values that the numbers of one record say.
     ///
     /// # Errors
@@ -123,7 +183,7 @@ fn compose(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
     compose_from(call, encoding, 1, 2)
 }
 
-/// `partition_outer_dimension`: by the one encoding that is given.
+/// `partition_outer_dimension`: by a partition, or by the one encoding that is given.
 pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
     const ENCODINGS: [(usize, Encoding); 6] = [
         (1, Encoding::RowSplits),
@@ -133,6 +193,14 @@ pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
         (5, Encoding::ValueRowids),
         (7, Encoding::Uniform),
     ];
+    if let Some(item) = call.given(1)
+        && let ItemKind::Partition(node) = &item.kind
+    {
+        let rows = node.clone();
+        let rows = call.push(rows);
+        let values = call.any(0)?;
+        return rewrap(call, rows, values, 2);
+    }
     let mut given = ENCODINGS.iter().filter(|(i, _)| call.given(*i).is_some());
     match (given.next(), given.next()) {
         (Some((i, encoding)), None) => {
@@ -149,9 +217,9 @@ fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize)
     let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
     check_vector(&numbers, encoding)?;
     let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
-    let static_nrows = if with_nrows { static_int(call.item(nrows_at)?) } else { None };
+    let nrows = if with_nrows { Some(call.integer(nrows_at)?) } else { None };
+    let static_nrows = nrows.as_ref().and_then(Integer::known);
     let static_length = if encoding == Encoding::Uniform { static_int(call.item(at)?) } else { None };
-    let nrows = if with_nrows { Some(call.scalar_integer(nrows_at)?) } else { None };
     let mut ty = composed(&values, &numbers, encoding, call)?;
     if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
         ty.dims[0] = Dim::known(n);
@@ -191,22 +259,75 @@ fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Bin
     Ok(ty)
 }
 
-fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Arg>, encoding: Encoding) -> Result<Tensor> {
+/// `RowPartition.from_*`: a ragged tensor of the numbers of the values, which is taken as a partition.
+fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> Bind<ItemKind> {
+    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(0)? } else { call.integers(0)? };
+    check_vector(&numbers, encoding)?;
+    let mut integer = |i: Option<usize>| i.filter(|i| call.given(*i).is_some()).map(|i| call.integer(i)).transpose();
+    let (nvals, nrows) = (integer(nvals_at)?, integer(nrows_at)?);
+    if encoding == Encoding::Uniform && nvals.is_none() && nrows.is_none() {
+        return Err(call.problem(format!("{} needs nvals= or nrows=", call.name)));
+    }
+    let whole = Arg { ty: Type::tensor(DType::Int64, vec![Dim::UNIFORM]), ..numbers.clone() };
+    let mut ty = composed(&whole, &numbers, encoding, call)?;
+    let known = |n: &Option<Integer>| n.as_ref().and_then(Integer::known).and_then(|n| u64::try_from(n).ok());
+    let length = if encoding == Encoding::Uniform { static_int(call.item(0)?).and_then(|n| u64::try_from(n).ok()) } else { None };
+    if let Some(n) = known(&nrows).or_else(|| known(&nvals)?.checked_div(length?)) {
+        ty.dims[0] = Dim::known(n);
+    }
+    if encoding == Encoding::Uniform {
+        ty.dims[1] = length.map_or(Dim::UNIFORM, Dim::known);
+    }
+    let bound = call.one(ty, move |args| {
+        let nvals = nvals.as_ref().map(|n| n.of(args)).transpose()?;
+        let (mut all, mut values) = (0usize, Vec::new());
+        let (rows, inner) = rows_of(args, args.nrows, &numbers, nrows.as_ref(), encoding, |record, own, nrows| {
+            let n = nvals.as_ref().map(|n| n.at(record)).or_else(|| encoding.nvals(own, nrows));
+            let n = n.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::data("the numbers are no partition").at_row(record))?;
+            all = check_count(all.checked_add(n), record)?;
+            values.extend(0..n as i64);
+            Ok(n)
+        })?;
+        let values: ArrayRef = Arc::new(Int64Array::from(values));
+        Tensor::list(rows, Tensor::list(inner, Tensor::Leaf(values), None)?, None)
+    })?;
+    match bound {
+        ItemKind::Tensor(node) => Ok(ItemKind::Partition(node)),
+        other => Ok(other),
+    }
+}
+
+fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Integer>, encoding: Encoding) -> Result<Tensor> {
     let list = values.as_list()?;
     let (outer, below) = (list.partition(), list.values());
+    let (rows, inner) = rows_of(args, outer.nrows(), numbers, nrows, encoding, |record, _, _| Ok(outer.row_length(record)))?;
+    Tensor::list(rows, Tensor::list(inner, below.clone(), None)?, None)
+}
+
+/// The rows of every record, and the values of every row: `nvals` gives the number of values of a
+/// record from its numbers and its nrows.
+fn rows_of(
+    args: &Args,
+    nrecords: usize,
+    numbers: &Arg,
+    nrows: Option<&Integer>,
+    encoding: Encoding,
+    mut nvals: impl FnMut(usize, &[i64], Option<i64>) -> Result<usize>,
+) -> Result<(RowPartition, RowPartition)> {
     let numbers = numbers.of(args)?;
     let (owners, numbers) = match &*numbers {
         Tensor::List(n) => (n.partition().clone(), n.values().as_leaf()?.clone()),
         other => (RowPartition::uniform(1, other.nrows())?, other.as_leaf()?.clone()),
     };
     let numbers = i64s(&numbers)?;
-    let nrows_tensor = nrows.map(|a| a.of(args)).transpose()?;
-    let nrows = nrows_tensor.as_ref().map(|t| t.as_leaf().and_then(i64s)).transpose()?;
+    let nrows = nrows.map(|n| n.of(args)).transpose()?;
     let mut lengths = Vec::with_capacity(numbers.len());
-    let mut rows = Vec::with_capacity(outer.nrows());
-    for record in 0..outer.nrows() {
+    let mut rows = Vec::with_capacity(nrecords);
+    for record in 0..nrecords {
         let own = &numbers[owners.range(record)];
-        let partition = encoding.partition(own, outer.row_length(record), nrows.map(|n| n[record])).map_err(|e| e.at_row(record))?;
+        let nrows = nrows.as_ref().map(|n| n.at(record));
+        let nvals = nvals(record, own, nrows)?;
+        let partition = encoding.partition(own, nvals, nrows).map_err(|e| e.at_row(record))?;
         rows.push(partition.nrows());
         lengths.extend(partition.row_lengths());
     }
@@ -214,7 +335,7 @@ fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Arg>, encodin
         (Encoding::Uniform, Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, lengths.len())?,
         _ => from_lengths(lengths)?,
     };
-    Tensor::list(from_lengths(rows)?, Tensor::list(inner, below.clone(), None)?, None)
+    Ok((from_lengths(rows)?, inner))
 }
 
 fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
@@ -230,11 +351,11 @@ fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
         let numbers = call.integers_of(item)?;
         check_vector(&numbers, encoding)?;
         let rows = match &nrows {
-            Some(all) => Some(call.integers_of(&all[i])?),
+            Some(all) => Some(call.integer_of(&all[i])?),
             None => None,
         };
         values.ty = composed(&values, &numbers, encoding, call)?;
-        if let Some(n) = nrows.as_ref().and_then(|all| static_int(&all[i])).and_then(|n| u64::try_from(n).ok()) {
+        if let Some(n) = rows.as_ref().and_then(Integer::known).and_then(|n| u64::try_from(n).ok()) {
             values.ty.dims[0] = Dim::known(n);
         }
         steps.push((numbers, rows));

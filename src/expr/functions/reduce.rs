@@ -84,6 +84,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// One step of a reduction: the tensor at that step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Nothing has been reduced before.
+    pub first: bool,
+    /// It has no ragged axis.
+    pub dense: bool,
+}
+
 /// Which axes are reduced, in which order.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -136,15 +145,15 @@ impl Plan {
         }
     }
 
-    /// Reduces a tensor with these axes; `op` is told whether the tensor is dense at that step.
+    /// Reduces a tensor with these axes.
     ///
     /// # Errors
     /// A fault of ours.
-    pub fn run<'o>(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(bool) -> Reduce<'o>) -> Result<Tensor> {
+    pub fn run<'o>(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(Step) -> Reduce<'o>) -> Result<Tensor> {
         let Some(axes) = &self.axes else {
             let partition = merged(tensor, 0, dims.len())?;
             let (_, below) = tensor.levels(dims.len())?;
-            let mut out = Tensor::Leaf(segment::rows(op(true), below.as_leaf()?, &partition)?);
+            let mut out = Tensor::Leaf(segment::rows(op(Step { first: true, dense: true }), below.as_leaf()?, &partition)?);
             if self.keepdims {
                 for _ in dims {
                     out = Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None)?;
@@ -153,8 +162,8 @@ impl Plan {
             return Ok(out);
         };
         let (mut tensor, mut dims) = (tensor.clone(), dims.to_vec());
-        for axis in axes {
-            let op = op(last_ragged(&dims).is_none());
+        for (i, axis) in axes.iter().enumerate() {
+            let op = op(Step { first: i == 0, dense: last_ragged(&dims).is_none() });
             let without = reduced(&dims, *axis, false);
             let keep = self.keepdims;
             // Rows of level `axis` lose their items: what is left of them are slices of one item less.
@@ -218,7 +227,7 @@ fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool
     call.check_dtype(&x, expected, fits)?;
     let plan = plan(call, &x)?;
     let ty = Type::tensor(x.dtype()?.clone(), plan.dims(&x.ty.dims)?);
-    call.one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &op))
+    call.one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &|step| op(step.dense)))
 }
 
 fn truth(call: &mut Call, op: Reduce<'static>) -> Bind<ItemKind> {
@@ -247,8 +256,11 @@ fn mean_dtype(x: &Arg) -> Bind<DType> {
 fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<Tensor> {
     let rank = dims.len();
     let sums = plan.run(tensor, dims, &|_| Reduce::Sum)?;
-    let ones = tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?;
-    let counts = plan.run(&ones, dims, &|_| Reduce::Sum)?;
+    let counts = match plan.axes.as_deref() {
+        // Nothing is reduced: every value is one.
+        Some([]) => tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?,
+        _ => plan.run(tensor, dims, &|step| if step.first { Reduce::Count } else { Reduce::Sum })?,
+    };
     let levels = plan.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?.len();
     let (_, counts) = counts.levels(levels)?;
     sums.map_below(levels, &mut |t| Ok(Tensor::Leaf(segment::divide(&cast(t.as_leaf()?, dtype)?, counts.as_leaf()?)?)))

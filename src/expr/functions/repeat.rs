@@ -3,7 +3,7 @@
 //! Source of the meaning: `tf.tile`, `tf.repeat`, `tf.broadcast_to`, `tf.reverse`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, static_int};
+use crate::expr::call::{Call, Function, Integer, static_int};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::broadcast::to_shape;
 use crate::expr::kernels::cast::i64s;
@@ -13,6 +13,7 @@ use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::{self, broadcast};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
+use std::ops::Range;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -25,8 +26,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["repeat"],
         "input|x, repeats, axis=None",
-        "Every item of an axis so many times.",
-        [("repeat([1, 2], 2, axis=0)", "[1, 1, 2, 2]")],
+        "Every item of an axis so many times, all alike or each its own.",
+        [("repeat([1, 2], 2, axis=0)", "[1, 1, 2, 2]"), ("repeat([1, 2, 3], [2, 0, 1], axis=0)", "[1, 1, 3]")],
         repeat
     ),
     function!(
@@ -50,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
                 axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
                     tensor.map_below(*axis, &mut |t| {
                         let list = t.as_list()?;
-                        let (partition, values) = slice::rows(list.partition(), list.values(), |_| back)?;
+                        let (partition, values) = slice::each_row(list.partition(), list.values(), back)?;
                         Tensor::list(partition, values, None)
                     })
                 })
@@ -61,48 +62,55 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn tile(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
-    let multiples = call.ints(1)?.ok_or_else(|| call.problem("tile needs its multiples"))?;
+    let multiples = call.all_integers(1)?;
+    let place = call.item(1)?.span.clone();
     if multiples.len() != x.rank() {
-        return Err(Problem::at(call.item(1)?.span.clone(), format!("{} multiples for a tensor of {} axes", multiples.len(), x.rank())));
+        return Err(Problem::at(place, format!("{} multiples for a tensor of {} axes", multiples.len(), x.rank())));
     }
-    let multiples = multiples
-        .into_iter()
-        .map(|m| usize::try_from(m).map_err(|_| call.problem(format!("the multiple {m} is negative"))))
-        .collect::<Bind<Vec<_>>>()?;
+    if let Some(m) = multiples.iter().filter_map(Integer::known).find(|m| *m < 0) {
+        return Err(Problem::at(place, format!("the multiple {m} is negative")));
+    }
     let mut ty = x.ty.clone();
     for (dim, m) in ty.dims.iter_mut().zip(&multiples) {
-        dim.label = None;
-        if let Size::Known(n) = dim.size {
-            dim.size = Size::Known(n.saturating_mul(*m as u64));
-        }
+        *dim = times(dim, m);
     }
     call.one(ty, move |args| {
         multiples.iter().enumerate().rev().try_fold(x.of(args)?.into_owned(), |tensor, (axis, m)| {
-            if *m == 1 { Ok(tensor) } else { repeated_rows(&tensor, axis, |_| *m, false) }
+            if m.known() == Some(1) {
+                return Ok(tensor);
+            }
+            let m = m.of(args)?;
+            repeated_rows(&tensor, axis, |record, range, places| {
+                let m = m.size(record, "the multiple")?;
+                check_count(range.len().checked_mul(m).and_then(|n| n.checked_add(places.len())), record)?;
+                (0..m).for_each(|_| places.extend(range.clone()));
+                Ok(())
+            })
         })
     })
 }
 
-/// The items of each row of `axis` again and again (or each item by itself); `times` is asked by record.
-fn repeated_rows(tensor: &Tensor, axis: usize, times: impl Fn(usize) -> usize, each: bool) -> Result<Tensor> {
+/// An axis that is repeated so many times.
+fn times(dim: &Dim, m: &Integer) -> Dim {
+    match (dim.size, m.known().and_then(|m| u64::try_from(m).ok())) {
+        (Size::Known(n), Some(m)) => Dim::known(n.saturating_mul(m)),
+        (Size::Known(_), None) => Dim::UNIFORM,
+        (other, _) => Dim::of(other),
+    }
+}
+
+/// Other items for each row of `axis`: `write` is told the record and the items of the row, and adds the new ones.
+fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize>, &mut Vec<usize>) -> Result<()>) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     tensor.map_below(axis, &mut |t| {
         let list = t.as_list()?;
         let partition = list.partition();
         let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(partition.nrows()));
         for record in 0..owners.nrows() {
-            let m = times(record);
             for row in owners.range(record) {
-                let range = partition.range(row);
-                check_count(range.len().checked_mul(m).and_then(|n| n.checked_add(places.len())), record)?;
-                if each {
-                    places.extend(range.clone().flat_map(|i| std::iter::repeat_n(i, m)));
-                } else {
-                    for _ in 0..m {
-                        places.extend(range.clone());
-                    }
-                }
-                lengths.push(range.len() * m);
+                let before = places.len();
+                write(record, partition.range(row), &mut places)?;
+                lengths.push(places.len() - before);
             }
         }
         let out = match (partition.uniform_row_length(), lengths.first()) {
@@ -115,44 +123,66 @@ fn repeated_rows(tensor: &Tensor, axis: usize, times: impl Fn(usize) -> usize, e
 
 fn repeat(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
-    let times = call.scalar_integer(1)?;
-    let known = static_int(call.item(1)?);
     let axis = match call.optional_int(2)? {
         Some(axis) => call.axis(2, axis, x.rank())?,
         None if x.rank() == 1 => 0,
         None => return Err(call.problem("repeat needs an axis")),
     };
+    let known = static_int(call.item(1)?);
+    let repeats = call.integers(1)?;
+    if repeats.rank() > 1 {
+        return Err(Problem::at(
+            repeats.span.clone(),
+            format!("repeats are an integer or a vector, one for each item; this is {}", repeats.ty),
+        ));
+    }
     let mut ty = x.ty.clone();
-    ty.dims[axis] = match (ty.dims[axis].size, known.and_then(|k| u64::try_from(k).ok())) {
-        (Size::Known(n), Some(k)) => Dim::known(n.saturating_mul(k)),
-        (Size::Known(_), None) => Dim::UNIFORM,
-        (other, _) => Dim::of(other),
+    ty.dims[axis] = match (repeats.rank(), known) {
+        (0, Some(m)) => times(&ty.dims[axis], &Integer::Known(m)),
+        _ if ty.dims[axis].size == Size::Ragged => Dim::RAGGED,
+        _ => Dim::UNIFORM,
     };
     call.one(ty, move |args| {
-        let times = times.of(args)?;
-        let times = i64s(times.as_leaf()?)?;
-        if let Some(row) = times.iter().position(|t| *t < 0) {
-            return Err(Error::data(format!("repeats is {}; it can't be negative", times[row])).at_row(row));
-        }
-        repeated_rows(&*x.of(args)?, axis, |record| times[record] as usize, true)
+        let tensor = repeats.of(args)?;
+        let (own, numbers) = match &*tensor {
+            Tensor::List(list) => (Some(list.partition()), i64s(list.values().as_leaf()?)?),
+            other => (None, i64s(other.as_leaf()?)?),
+        };
+        repeated_rows(&*x.of(args)?, axis, |record, range, places| {
+            let repeats = &numbers[own.map_or(record..record + 1, |p| p.range(record))];
+            if own.is_some() && repeats.len() != range.len() && repeats.len() != 1 {
+                return Err(Error::data(format!("{} repeats for {} items", repeats.len(), range.len())).at_row(record));
+            }
+            for (i, item) in range.enumerate() {
+                let n = repeats[if repeats.len() == 1 { 0 } else { i }];
+                let n = usize::try_from(n).map_err(|_| Error::data(format!("repeats is {n}; it can't be negative")).at_row(record))?;
+                check_count(n.checked_add(places.len()), record)?;
+                places.extend(std::iter::repeat_n(item, n));
+            }
+            Ok(())
+        })
     })
 }
 
 fn broadcast_to(call: &mut Call) -> Bind<ItemKind> {
     let x = call.tensor(0)?;
-    let shape = call.ints(1)?.ok_or_else(|| call.problem("broadcast_to needs a shape"))?;
-    let sizes = shape
-        .iter()
-        .map(|n| usize::try_from(*n).map_err(|_| call.problem(format!("the size {n} is negative"))))
-        .collect::<Bind<Vec<_>>>()?;
-    if sizes.iter().try_fold(1usize, |all, n| all.checked_mul(*n)).is_none_or(|n| n > 1 << 28) {
+    let shape = call.all_integers(1)?;
+    let place = call.item(1)?.span.clone();
+    if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
+        return Err(Problem::at(place, format!("the size {n} is negative")));
+    }
+    if shape.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n)).is_none_or(|n| n > 1 << 28) {
         return Err(call.problem("the result would have more than 2^28 values"));
     }
-    let target: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
+    let target: Vec<Dim> = shape.iter().map(Integer::dim).collect();
     let dims = broadcast(&[&x.ty.dims, &target])?;
-    if dims.len() != target.len() || dims.iter().zip(&target).any(|(a, b)| a.size != b.size && a.size != Size::Ragged) {
+    let grows = |(a, b): (&Dim, &Dim)| a.size == b.size || a.size == Size::Ragged || b.size == Size::Uniform;
+    if dims.len() != target.len() || !dims.iter().zip(&target).all(grows) {
         return Err(call.problem(format!("{} can't be broadcast to {}", types::shape(&x.ty.dims), types::shape(&target))));
     }
     let ty = Type { dims, ..x.ty.clone() };
-    call.one(ty, move |args| to_shape(&*x.of(args)?, &x.ty.dims, &sizes, args.nrows))
+    call.one(ty, move |args| {
+        let sizes = shape.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
+        to_shape(&*x.of(args)?, &x.ty.dims, &target, args.nrows, |axis, record| sizes[axis].size(record, "the size"))
+    })
 }

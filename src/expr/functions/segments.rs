@@ -228,12 +228,11 @@ fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], co
     let (_, below) = data.levels(levels)?;
     let below = if kept.len() == below.nrows() { below.clone() } else { below.gather(&kept)? };
     let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &owners);
-    let ones = |values: &Tensor| values.map_below(inner.len(), &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))));
     let out = match op {
         Op::Plain(reduce) => run(reduce, &below)?,
         Op::Zeroed(_) | Op::Mean | Op::SqrtN => {
             let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum };
-            let (sums, counts) = (run(reduce, &below)?, run(Reduce::Sum, &ones(&below)?)?);
+            let (sums, counts) = (run(reduce, &below)?, run(Reduce::Count, &below)?);
             let (_, counts) = counts.levels(inner.len())?;
             let counts = counts.as_leaf()?.clone();
             sums.map_below(inner.len(), &mut |t| {

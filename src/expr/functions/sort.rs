@@ -6,14 +6,14 @@
 use super::apply::with_dtype;
 use super::lines::axis_of;
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function};
+use crate::expr::call::{Call, Function, Integer};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
-use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of};
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::problem::{Bind, Problem};
-use crate::schema::{DType, Dim, Type};
+use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
@@ -128,17 +128,20 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
     if x.rank() == 0 {
         return Err(call.problem("top_k works along the last axis; a scalar has none"));
     }
-    let k = call.optional_int(1)?.unwrap_or(1);
-    let k = usize::try_from(k).map_err(|_| call.problem(format!("k is {k}; it can't be negative")))?;
+    let k = if call.given(1).is_some() { call.integer(1)? } else { Integer::Known(1) };
+    if let Some(k) = k.known().filter(|k| *k < 0) {
+        return Err(call.problem(format!("k is {k}; it can't be negative")));
+    }
     call.flag(2, true)?;
     let axis = x.rank() - 1;
     let mut ty = x.ty.clone();
-    if let crate::schema::Size::Known(n) = ty.dims[axis].size
+    if let (Size::Known(n), Some(k)) = (ty.dims[axis].size, k.known())
         && n < k as u64
     {
         return Err(call.problem(format!("the rows have {n} values, fewer than k={k}")));
     }
-    ty.dims[axis] = Dim::known(k as u64);
+    ty.dims[axis] = k.dim();
+    let last = k.dim();
     let types = vec![ty.clone(), with_dtype(&ty, DType::Int32)];
     call.several(types, move |args| {
         let tensor = x.of(args)?;
@@ -147,19 +150,23 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
         let order = comparator(list.values().as_leaf()?)?;
         let (mut places, mut numbers) = (Vec::new(), Vec::new());
         let partition = list.partition();
-        for row in 0..partition.nrows() {
-            let range = partition.range(row);
-            if range.len() < k {
-                return Err(
-                    Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record_of(&tensor, axis, row))
-                );
+        let (owners, k) = (merged(&tensor, 0, axis)?, k.of(args)?);
+        let mut lengths = Vec::with_capacity(partition.nrows());
+        for record in 0..owners.nrows() {
+            let k = k.size(record, "k")?;
+            for row in owners.range(record) {
+                let range = partition.range(row);
+                if range.len() < k {
+                    return Err(Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record));
+                }
+                let mut line: Vec<usize> = range.clone().collect();
+                line.sort_by(|a, b| order(*b, *a));
+                places.extend_from_slice(&line[..k]);
+                numbers.extend(line[..k].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
+                lengths.push(k);
             }
-            let mut line: Vec<usize> = range.clone().collect();
-            line.sort_by(|a, b| order(*b, *a));
-            places.extend_from_slice(&line[..k]);
-            numbers.extend(line[..k].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
         }
-        let rows = RowPartition::uniform(k, partition.nrows())?;
+        let rows = partition_of(&last, lengths)?;
         let values = list.values().gather(&places)?;
         let indices = Tensor::Leaf(Arc::new(Int32Array::from(numbers)));
         [values, indices]
@@ -175,9 +182,11 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
 fn bincount(call: &mut Call) -> Bind<ItemKind> {
     let x = call.integers(0)?;
     let weights = call.optional_tensor(1)?;
-    let (least, most) = (call.optional_int(2)?.unwrap_or(0), call.optional_int(3)?);
-    let size = |n: i64| usize::try_from(n).map_err(|_| call.problem(format!("the length {n} is negative")));
-    let (least, most) = (size(least)?, most.map(size).transpose()?);
+    let least = if call.given(2).is_some() { call.integer(2)? } else { Integer::Known(0) };
+    let most = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
+    if let Some(n) = [Some(&least), most.as_ref()].into_iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
+        return Err(call.problem(format!("the length {n} is negative")));
+    }
     let binary = call.flag(6, false)?;
     let per_row = match call.optional_int(5)? {
         None | Some(0) => false,
@@ -199,8 +208,8 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     if binary && weights.is_some() {
         return Err(call.problem("binary_output counts nothing, and takes no weights"));
     }
-    let width = match most {
-        Some(most) if most <= least => Dim::known(most as u64),
+    let width = match (most.as_ref().and_then(Integer::known), least.known()) {
+        (Some(most), Some(least)) if most <= least => Dim::known(most as u64),
         _ => Dim::UNIFORM,
     };
     let dims = if per_row { vec![x.ty.dims[0].clone(), width] } else { vec![width] };
@@ -226,15 +235,16 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
             (RowPartition::uniform(1, whole.nrows())?, whole.clone())
         };
         let (mut out, mut widths) = (Vec::new(), Vec::with_capacity(whole.nrows()));
+        let (least, most) = (least.of(args)?, most.as_ref().map(|most| most.of(args)).transpose()?);
         for record in 0..whole.nrows() {
             let own = &values[whole.range(record)];
             if let Some(negative) = own.iter().find(|v| **v < 0) {
                 return Err(Error::data(format!("{negative} can't be counted; the numbers start at 0")).at_row(record));
             }
             let greatest = own.iter().max().map_or(0, |v| (*v as usize).saturating_add(1));
-            let mut width = greatest.max(least);
-            if let Some(most) = most {
-                width = width.min(most);
+            let mut width = greatest.max(least.size(record, "the length")?);
+            if let Some(most) = &most {
+                width = width.min(most.size(record, "the length")?);
             }
             widths.push(width);
             for row in outer.range(record) {

@@ -7,7 +7,7 @@ use crate::expr::bind::{field_of, unknown_in};
 use crate::expr::call::{Arg, Call, Function, as_node, strict, strict_node};
 use crate::expr::eval::Node;
 use crate::expr::item::{Item, ItemKind, describe};
-use crate::expr::kernels::level::{check_same, dense_frame, merged, wrap};
+use crate::expr::kernels::level::{check_same, dense_partitions, merged, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::program::{Placed, place, updated};
 use crate::expr::types::outermost_uniform;
@@ -36,8 +36,8 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["partition_outer_dimension"],
-        "st|x|self, row_splits=None, row_lengths=None, row_starts=None, row_limits=None, value_rowids=None, nrows=None, uniform_row_length=None",
-        "Axis 0 cut into rows.",
+        "st|x|self, row_splits|row_partition=None, row_lengths=None, row_starts=None, row_limits=None, value_rowids=None, nrows=None, uniform_row_length=None",
+        "Axis 0 cut into rows, by a RowPartition or one of the encodings.",
         [("partition_outer_dimension([3, 1, 4], row_lengths=[2, 0, 1])", "[[3, 1], [], [4]]")],
         super::partitions::partition_outer_dimension
     ),
@@ -59,7 +59,14 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let rank = c.int(1)?;
             let rank = usize::try_from(rank).map_err(|_| c.problem(format!("the rank {rank} is negative")))?;
-            from_fields(c, rank)
+            // Scalars alone make a scalar of rank 1, as in TensorFlow.
+            let scalars = match &c.item(0)?.kind {
+                ItemKind::Dict(fields) if !fields.is_empty() => {
+                    fields.iter().map(|(_, value)| Ok(as_node(value, None)?.ty.rank() == 0)).collect::<Bind<Vec<_>>>()?.iter().all(|s| *s)
+                }
+                _ => false,
+            };
+            from_fields(c, if scalars { rank.saturating_sub(1) } else { rank })
         }
     ),
     function!(
@@ -342,10 +349,11 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> Bind<Item
     let sizes = shape
         .and_then(|s| s.iter().map(|n| n.and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<_>>>())
         .ok_or_else(|| call.problem("structures without fields need a shape of known sizes"))?;
-    let dims = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
+    let dims: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
+    let frame = dims.clone();
     call.one(Type::structure(Vec::new(), dims), move |args| {
-        let (partitions, count) = dense_frame(args.nrows, &sizes)?;
-        wrap(partitions.into_iter(), Tensor::structure(count, Vec::new(), None)?)
+        let (partitions, records) = dense_partitions(&frame, args.nrows, |axis, _| Ok(sizes[axis]))?;
+        wrap(partitions.into_iter(), Tensor::structure(records.len(), Vec::new(), None)?)
     })
 }
 

@@ -10,10 +10,11 @@
 //! axis never is; a uniform row of several items does not meet the ragged rows of an axis outside of
 //! which it has been repeated. The record axis is never broadcast.
 
-use super::level::{dense_frame, record_below, wrap};
+use super::level::{dense_partitions, record_below, wrap};
 use crate::error::{Error, Result};
-use crate::expr::types::{at, is_repeated, shapes};
+use crate::expr::types::{at, is_repeated, last_ragged, shape, shapes};
 use crate::schema::{Dim, Size};
+use crate::tensor::take::{Native, native, push_times, with_room};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::NullArray;
 use std::sync::Arc;
@@ -22,8 +23,39 @@ use std::sync::Arc;
 pub struct Aligned {
     /// The axes of the result, outermost first.
     pub partitions: Vec<RowPartition>,
-    /// For each operand the item that stands at each place of the result; `None`: its items as they are.
-    pub places: Vec<Option<Vec<usize>>>,
+    /// For each operand the item that stands at each place of the result.
+    places: Vec<Places>,
+}
+
+/// Which item of an operand stands at each place of the result.
+#[derive(Clone, Debug)]
+enum Places {
+    /// Its items as they are.
+    Same,
+    /// Item i at all places of row i.
+    Rows(RowPartition),
+    Of(Vec<usize>),
+}
+
+impl Places {
+    fn is_same(&self) -> bool {
+        matches!(self, Places::Same)
+    }
+
+    /// Rows as the items that they stand for.
+    fn write_out(&mut self) {
+        if let Places::Rows(rows) = self {
+            *self = Places::Of((0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect());
+        }
+    }
+
+    /// The item at a place; rows are written out before.
+    fn at(&self, place: usize) -> usize {
+        match self {
+            Places::Of(items) => items[place],
+            Places::Same | Places::Rows(_) => place,
+        }
+    }
 }
 
 /// Brings tensors with one row per record to one shape: `operands` are the tensors and their axes.
@@ -35,7 +67,7 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
     let rank = all_dims.iter().map(|d| d.len()).max().unwrap_or(0);
     let nrows = operands.first().map_or(0, |(t, _)| t.nrows());
     let mut below: Vec<&Tensor> = operands.iter().map(|(t, _)| *t).collect();
-    let mut places: Vec<Option<Vec<usize>>> = vec![None; operands.len()];
+    let mut places: Vec<Places> = vec![Places::Same; operands.len()];
     let mut partitions: Vec<RowPartition> = Vec::with_capacity(rank);
     for axis in 0..rank {
         let rows = partitions.last().map_or(nrows, RowPartition::nvals);
@@ -54,6 +86,7 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
         let partition = match quick(&levels, &places, &sizes) {
             Some(partition) => partition,
             None => {
+                places.iter_mut().for_each(Places::write_out);
                 slow(&levels, &places, &sizes, &all_dims, axis, rows).map_err(|(row, e)| e.at_row(record_below(partitions.iter(), row)))?
             }
         };
@@ -66,7 +99,7 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
 }
 
 /// The partition of the result where all operands have it, or one item in each row.
-fn quick(levels: &[Option<&RowPartition>], places: &[Option<Vec<usize>>], sizes: &[Size]) -> Option<RowPartition> {
+fn quick(levels: &[Option<&RowPartition>], places: &[Places], sizes: &[Size]) -> Option<RowPartition> {
     let single = |i: usize| match levels[i] {
         None => true,
         Some(p) => sizes[i] != Size::Ragged && p.uniform_row_length() == Some(1),
@@ -74,23 +107,23 @@ fn quick(levels: &[Option<&RowPartition>], places: &[Option<Vec<usize>>], sizes:
     let leader = (0..levels.len()).find(|i| !single(*i));
     let Some(leader) = leader else {
         // One item everywhere.
-        let whole = (0..levels.len()).find(|i| places[*i].is_none())?;
+        let whole = (0..levels.len()).find(|i| places[*i].is_same())?;
         return match levels[whole] {
             Some(p) => Some(p.clone()),
-            None => levels.iter().zip(places).find_map(|(p, place)| p.filter(|_| place.is_none()).cloned()),
+            None => levels.iter().zip(places).find_map(|(p, place)| p.filter(|_| place.is_same()).cloned()),
         };
     };
-    if places[leader].is_some() {
+    if !places[leader].is_same() {
         return None;
     }
     let partition = levels[leader]?;
-    let fits = |i: usize| single(i) || (places[i].is_none() && levels[i].is_some_and(|p| p == partition));
+    let fits = |i: usize| single(i) || (places[i].is_same() && levels[i].is_some_and(|p| p == partition));
     (0..levels.len()).all(fits).then(|| partition.clone())
 }
 
 fn slow(
     levels: &[Option<&RowPartition>],
-    places: &[Option<Vec<usize>>],
+    places: &[Places],
     sizes: &[Size],
     dims: &[&[Dim]],
     axis: usize,
@@ -105,7 +138,7 @@ fn slow(
     for row in 0..rows {
         let length_of = |i: usize| match levels[i] {
             None => 1,
-            Some(p) => p.row_length(places[i].as_ref().map_or(row, |place| place[row])),
+            Some(p) => p.row_length(places[i].at(row)),
         };
         let mut length = None;
         let mut fits = true;
@@ -135,20 +168,20 @@ fn slow(
 }
 
 /// The places of an operand's items one level further down, `partition` being the result's.
-fn descend(place: &mut Option<Vec<usize>>, level: Option<&RowPartition>, partition: &RowPartition) {
-    if let (None, Some(level)) = (&place, level)
-        && level == partition
-    {
-        return;
-    }
-    if let (None, None) = (&place, level)
-        && partition.uniform_row_length() == Some(1)
-    {
-        return;
+fn descend(place: &mut Places, level: Option<&RowPartition>, partition: &RowPartition) {
+    match (&*place, level) {
+        (Places::Same, Some(level)) if level == partition => return,
+        (Places::Same, None) if partition.uniform_row_length() == Some(1) => return,
+        (Places::Same, level) if level.is_none_or(|l| l.uniform_row_length() == Some(1)) => {
+            *place = Places::Rows(partition.clone());
+            return;
+        }
+        _ => {}
     }
     let mut next = Vec::with_capacity(partition.nvals());
+    place.write_out();
     for row in 0..partition.nrows() {
-        let own = place.as_ref().map_or(row, |p| p[row]);
+        let own = place.at(row);
         let length = partition.row_length(row);
         match level {
             None => next.extend(std::iter::repeat_n(own, length)),
@@ -156,19 +189,41 @@ fn descend(place: &mut Option<Vec<usize>>, level: Option<&RowPartition>, partiti
             Some(level) => next.extend(std::iter::repeat_n(level.start(own), length)),
         }
     }
-    *place = Some(next);
+    *place = Places::Of(next);
 }
 
-/// A tensor with these axes repeated up to a dense shape in each of `nrows` records.
+struct Repeated<'a>(&'a [i64]);
+
+impl Native for Repeated<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = with_room(self.0.last().map_or(0, |end| *end as usize));
+        for (w, value) in self.0.windows(2).zip(values[0]) {
+            push_times(&mut out, *value, (w[1] - w[0]) as usize);
+        }
+        out
+    }
+}
+
+/// A tensor with these axes repeated up to a dense shape: the sizes of the axes `target` in each record.
 ///
 /// # Errors
 /// It does not fit, or the result would have more values than can be counted.
-pub fn to_shape(tensor: &Tensor, dims: &[Dim], sizes: &[usize], nrows: usize) -> Result<Tensor> {
-    let (partitions, count) = dense_frame(nrows, sizes)?;
+pub fn to_shape(
+    tensor: &Tensor,
+    dims: &[Dim],
+    target: &[Dim],
+    nrows: usize,
+    size: impl Fn(usize, usize) -> Result<usize>,
+) -> Result<Tensor> {
+    let (partitions, records) = dense_partitions(target, nrows, size)?;
     // Its values are not looked at.
-    let frame = wrap(partitions.into_iter(), Tensor::Leaf(Arc::new(NullArray::new(count))))?;
-    let target: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
-    let aligned = align(&[(&frame, &target), (tensor, dims)])?;
+    let frame = wrap(partitions.iter().cloned(), Tensor::Leaf(Arc::new(NullArray::new(records.len()))))?;
+    let aligned = align(&[(&frame, target), (tensor, dims)])?;
+    if aligned.partitions != partitions && last_ragged(dims).is_none() {
+        let count = |p: &[RowPartition], record| p.iter().fold((record, record + 1), |(a, b), p| (p.start(a), p.start(b)));
+        let row = (0..nrows).find(|r| count(&aligned.partitions, *r) != count(&partitions, *r)).unwrap_or(0);
+        return Err(Error::data(format!("{} does not fit into the shape that it is broadcast to", shape(dims))).at_row(row));
+    }
     let flat = aligned.flat(1, tensor, dims.len())?;
     aligned.wrap(flat)
 }
@@ -181,8 +236,21 @@ impl Aligned {
     pub fn flat(&self, i: usize, tensor: &Tensor, levels: usize) -> Result<Tensor> {
         let (_, below) = tensor.levels(levels)?;
         match &self.places[i] {
-            None => Ok(below.clone()),
-            Some(places) => below.gather(places),
+            Places::Same => Ok(below.clone()),
+            Places::Of(items) => below.gather(items),
+            Places::Rows(rows) => {
+                if let Tensor::Leaf(array) = below
+                    && let Some(out) = native(&[array], &Repeated(&rows.row_splits()))
+                {
+                    return Ok(Tensor::Leaf(out));
+                }
+                let mut places = self.places[i].clone();
+                places.write_out();
+                match places {
+                    Places::Of(items) => below.gather(&items),
+                    _ => Ok(below.clone()),
+                }
+            }
         }
     }
 

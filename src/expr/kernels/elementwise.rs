@@ -7,7 +7,6 @@ use super::cast::{bools, dtype_of, native};
 use super::number::{Number, floats, integers, numbers};
 use super::text::{TextBuilder, Texts};
 use crate::error::{Error, Result};
-use crate::expr::syntax::Compare;
 use crate::schema::DType;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
@@ -167,63 +166,10 @@ fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, F
     out.finish(dtype).map_err(whole)
 }
 
-fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
+/// The strings of an operand.
+pub(super) fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
     let texts = Texts::of(operand.array)?;
     Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
-}
-
-/// `a op b`, value by value.
-///
-/// # Errors
-/// A dtype without order.
-pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
-    let dtype = dtype_of(a.array)?;
-    let len = if a.scalar { b.array.len() } else { a.array.len() };
-    let bits = match dtype {
-        DType::Bool => {
-            let (x, y) = (bools(a.array)?, bools(b.array)?);
-            let at = |bits: &BooleanBuffer, scalar: bool, i: usize| bits.value(if scalar { 0 } else { i });
-            match op {
-                Compare::Equal => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) == at(y, b.scalar, i)),
-                Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) != at(y, b.scalar, i)),
-                _ => return Err(Error::data("internal: bools have no order")),
-            }
-        }
-        DType::String | DType::Bytes => {
-            let (x, y) = (texts(a)?, texts(b)?);
-            match op {
-                Compare::Equal => BooleanBuffer::collect_bool(len, |i| x(i) == y(i)),
-                Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| x(i) != y(i)),
-                Compare::Less => BooleanBuffer::collect_bool(len, |i| x(i) < y(i)),
-                Compare::LessEqual => BooleanBuffer::collect_bool(len, |i| x(i) <= y(i)),
-                Compare::Greater => BooleanBuffer::collect_bool(len, |i| x(i) > y(i)),
-                Compare::GreaterEqual => BooleanBuffer::collect_bool(len, |i| x(i) >= y(i)),
-            }
-        }
-        _ => {
-            numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}"))))
-        }
-    };
-    Ok(Arc::new(BooleanArray::new(bits, None)))
-}
-
-fn compare_numbers<T: Number>(op: Compare, a: Operand, b: Operand, len: usize) -> Result<BooleanBuffer> {
-    fn run<N: Copy>(x: &[N], a_scalar: bool, y: &[N], b_scalar: bool, len: usize, f: impl Fn(N, N) -> bool) -> BooleanBuffer {
-        match (a_scalar, b_scalar) {
-            (true, _) if !x.is_empty() => BooleanBuffer::collect_bool(len, |i| f(x[0], y[i])),
-            (_, true) if !y.is_empty() => BooleanBuffer::collect_bool(len, |i| f(x[i], y[0])),
-            _ => BooleanBuffer::collect_bool(len, |i| f(x[i], y[i])),
-        }
-    }
-    let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
-    Ok(match op {
-        Compare::Equal => run(x, a.scalar, y, b.scalar, len, |a, b| a == b),
-        Compare::NotEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a != b),
-        Compare::Less => run(x, a.scalar, y, b.scalar, len, |a, b| a < b),
-        Compare::LessEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a <= b),
-        Compare::Greater => run(x, a.scalar, y, b.scalar, len, |a, b| a > b),
-        Compare::GreaterEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a >= b),
-    })
 }
 
 /// `a op b` of bools.
@@ -404,34 +350,6 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
         }
         other => Err(Error::data(format!("internal: {op:?} of {other}"))),
     }
-}
-
-/// Tests of floats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
-    Finite,
-    Infinite,
-    Nan,
-}
-
-/// Whether each value is finite, infinite, NaN.
-///
-/// # Errors
-/// Other dtypes: a fault of ours.
-pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
-    let dtype = dtype_of(array)?;
-    let bits = floats!(&dtype, T => {
-        let values = native::<T>(array)?;
-        BooleanBuffer::collect_bool(values.len(), |i| {
-            let v = values[i];
-            match op {
-                Test::Finite => v.is_finite(),
-                Test::Infinite => v.is_infinite(),
-                Test::Nan => v.is_nan(),
-            }
-        })
-    }, return Err(Error::data(format!("internal: {op:?} of {dtype}"))));
-    Ok(Arc::new(BooleanArray::new(bits, None)))
 }
 
 /// The values of `a` where `condition` is true, else those of `b`.

@@ -54,21 +54,30 @@ pub fn partition_of(dim: &Dim, lengths: Vec<usize>) -> Result<RowPartition> {
     }
 }
 
-/// The partitions of a dense shape in each of `nrows` records, and the number of values below them.
+/// The partitions of a dense shape in each record, and the record of each value below: `size` gives the
+/// size of an axis in a record, which is that of `dims` where that is known.
 ///
 /// # Errors
-/// More values than can be counted.
-pub fn dense_frame(nrows: usize, sizes: &[usize]) -> Result<(Vec<RowPartition>, usize)> {
-    let mut count = nrows;
-    let partitions = sizes
-        .iter()
-        .map(|n| {
-            let partition = RowPartition::uniform(*n, count)?;
-            count = partition.nvals();
-            Ok(partition)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok((partitions, count))
+/// As `size`; more values than can be counted.
+pub fn dense_partitions(
+    dims: &[Dim],
+    nrecords: usize,
+    size: impl Fn(usize, usize) -> Result<usize>,
+) -> Result<(Vec<RowPartition>, Vec<usize>)> {
+    let mut records: Vec<usize> = (0..nrecords).collect();
+    let mut partitions = Vec::with_capacity(dims.len());
+    for (axis, dim) in dims.iter().enumerate() {
+        let (mut lengths, mut next) = (Vec::with_capacity(records.len()), Vec::new());
+        for record in &records {
+            let n = size(axis, *record)?;
+            check_count(next.len().checked_add(n), *record)?;
+            next.extend(std::iter::repeat_n(*record, n));
+            lengths.push(n);
+        }
+        partitions.push(partition_of(dim, lengths)?);
+        records = next;
+    }
+    Ok((partitions, records))
 }
 
 /// Limits how many values a function may make of one record's numbers: `fill`, `tile`, `range` ...

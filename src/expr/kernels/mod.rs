@@ -2,13 +2,13 @@
 
 pub mod broadcast;
 pub mod cast;
+pub mod compare;
 pub mod elementwise;
 pub mod hash;
 pub mod level;
 pub mod lines;
 pub mod number;
 pub mod printf;
-pub mod ranges;
 pub mod re2;
 pub mod script;
 pub mod segment;

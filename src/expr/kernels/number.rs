@@ -16,6 +16,8 @@ pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Sen
     const BOTTOM: Self::Native;
     /// What is above everything.
     const TOP: Self::Native;
+    /// Whether sums wrap, so that their order makes no difference.
+    const WRAPS: bool;
     fn add(a: Self::Native, b: Self::Native) -> Self::Native;
     fn subtract(a: Self::Native, b: Self::Native) -> Self::Native;
     fn multiply(a: Self::Native, b: Self::Native) -> Self::Native;
@@ -49,6 +51,7 @@ macro_rules! integer {
             const HIGHEST: $native = <$native>::MAX;
             const BOTTOM: $native = <$native>::MIN;
             const TOP: $native = <$native>::MAX;
+            const WRAPS: bool = true;
             #[inline]
             fn add(a: $native, b: $native) -> $native {
                 a.wrapping_add(b)
@@ -157,6 +160,7 @@ macro_rules! float {
             const HIGHEST: $native = <$native>::MAX;
             const BOTTOM: $native = <$native>::NEG_INFINITY;
             const TOP: $native = <$native>::INFINITY;
+            const WRAPS: bool = false;
             #[inline]
             fn add(a: $native, b: $native) -> $native {
                 $down($up(a) + $up(b))

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, PrimitiveArray};
 use arrow_buffer::BooleanBufferBuilder;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub enum Reduce<'a> {
     },
     Any,
     All,
+    /// The number of values, as float64.
+    Count,
     /// Strings, with a separator between them; `lazy`: not behind nothing but empty strings, as TensorFlow joins segments.
     Join {
         separator: &'a [u8],
@@ -48,6 +50,9 @@ pub enum Reduce<'a> {
 pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     if let Reduce::Join { separator, lazy } = op {
         return joined(separator, lazy, array, (0..partition.nrows()).map(|row| partition.range(row)));
+    }
+    if op == Reduce::Count {
+        return Ok(Arc::new(Float64Array::from_iter_values(partition.row_lengths().map(|n| n as f64))));
     }
     let dtype = dtype_of(array)?;
     if matches!(op, Reduce::Any | Reduce::All) {
@@ -66,25 +71,52 @@ pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<Ar
 
 fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     let values = native::<T>(array)?;
-    let start = first::<T>(op);
-    fn run<N: Copy>(values: &[N], partition: &RowPartition, start: N, f: impl Fn(N, N) -> N) -> Vec<N> {
-        (0..partition.nrows()).map(|row| values[partition.range(row)].iter().fold(start, |all, v| f(all, *v))).collect()
-    }
+    let (start, splits) = (first::<T>(op), partition.row_splits());
     let out = match op {
-        Reduce::Sum => run(values, partition, start, T::add),
-        Reduce::Product => run(values, partition, start, T::multiply),
-        Reduce::Minimum { infinite: true } => run(values, partition, start, T::minimum),
+        Reduce::Sum if T::WRAPS => wrapping_sums::<T>(values, &splits),
+        Reduce::Sum => folds(values, &splits, start, T::add),
+        Reduce::Product => folds(values, &splits, start, T::multiply),
+        Reduce::Minimum { infinite: true } => folds(values, &splits, start, T::minimum),
         // Segments pass over NaN, as TensorFlow's comparisons do.
-        Reduce::Minimum { infinite: false } => run(values, partition, start, |a, b| if b < a { b } else { a }),
-        Reduce::Maximum { infinite: false } => run(values, partition, start, |a, b| if b > a { b } else { a }),
-        _ => run(values, partition, start, T::maximum),
+        Reduce::Minimum { infinite: false } => folds(values, &splits, start, |a, b| if b < a { b } else { a }),
+        Reduce::Maximum { infinite: false } => folds(values, &splits, start, |a, b| if b > a { b } else { a }),
+        _ => folds(values, &splits, start, T::maximum),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
+/// Folds each row from the left.
+fn folds<N: Copy>(values: &[N], splits: &[i64], start: N, f: impl Fn(N, N) -> N) -> Vec<N> {
+    splits.windows(2).map(|w| values[w[0] as usize..w[1] as usize].iter().fold(start, |all, v| f(all, *v))).collect()
+}
+
+/// Sums of rows of integers, which wrap: the difference of running sums at the ends of each row, so
+/// that no branch depends on its length.
+fn wrapping_sums<T: Number>(values: &[T::Native], splits: &[i64]) -> Vec<T::Native> {
+    const BLOCK: usize = 1024;
+    let mut running = [T::ZERO; BLOCK];
+    let mut ends = Vec::with_capacity(splits.len());
+    let mut sum = T::ZERO;
+    // Before the first value every sum is 0.
+    let mut rest = &splits[splits.partition_point(|s| *s == 0)..];
+    ends.resize(splits.len() - rest.len(), sum);
+    for (i, block) in values.chunks(BLOCK).enumerate() {
+        for (place, v) in running.iter_mut().zip(block) {
+            sum = T::add(sum, *v);
+            *place = sum;
+        }
+        let before = i * BLOCK;
+        while let Some((end, behind)) = rest.split_first().filter(|(end, _)| **end as usize <= before + block.len()) {
+            ends.push(running[(*end as usize - before - 1) % BLOCK]);
+            rest = behind;
+        }
+    }
+    ends.windows(2).map(|w| T::subtract(w[1], w[0])).collect()
+}
+
 fn first<T: Number>(op: Reduce) -> T::Native {
     match op {
-        Reduce::Sum | Reduce::Any | Reduce::All | Reduce::Join { .. } => T::ZERO,
+        Reduce::Sum | Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => T::ZERO,
         Reduce::Product => T::ONE,
         Reduce::Minimum { infinite: true } => T::TOP,
         Reduce::Minimum { infinite: false } => T::HIGHEST,
@@ -124,6 +156,11 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         let mut members = vec![Vec::new(); nsegments];
         ids.iter().enumerate().for_each(|(i, id)| members[*id].push(i));
         return joined(separator, lazy, array, members.into_iter());
+    }
+    if op == Reduce::Count {
+        let mut out = vec![0f64; nsegments];
+        ids.iter().for_each(|id| out[*id] += 1.0);
+        return Ok(Arc::new(Float64Array::from(out)));
     }
     let dtype = dtype_of(array)?;
     if matches!(op, Reduce::Any | Reduce::All) {
@@ -185,6 +222,11 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
         Size::Known(n) => RowPartition::uniform(n as usize, nsegments)?,
         _ => from_lengths(lengths)?,
     };
+    if let (1, Tensor::Leaf(array)) = (dims.len(), list.values())
+        && let Some(flat) = rows_onto(op, array, partition, ids, &out)?
+    {
+        return Tensor::list(out, Tensor::Leaf(flat), None);
+    }
     let mut below = Vec::with_capacity(partition.nvals());
     for (row, id) in ids.iter().enumerate() {
         let start = out.start(*id);
@@ -192,6 +234,41 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
     }
     let inner = aggregate(op, list.values(), &dims[1..], &below, &owners.merge(&out))?;
     Tensor::list(out, inner, None)
+}
+
+/// Rows of numbers put together value by value: row i goes onto row `ids[i]` of the result. `None`
+/// for operations that are none of two numbers.
+fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usize], out: &RowPartition) -> Result<Option<ArrayRef>> {
+    fn onto<T: Number>(
+        array: &ArrayRef,
+        (partition, ids, out): (&RowPartition, &[usize], &RowPartition),
+        start: T::Native,
+        f: impl Fn(T::Native, T::Native) -> T::Native,
+    ) -> Result<ArrayRef> {
+        let values = native::<T>(array)?;
+        let mut all = vec![start; out.nvals()];
+        for (row, id) in ids.iter().enumerate() {
+            let place = out.start(*id);
+            for (a, v) in all[place..].iter_mut().zip(&values[partition.range(row)]) {
+                *a = f(*a, *v);
+            }
+        }
+        Ok(Arc::new(PrimitiveArray::<T>::new(all.into(), None)))
+    }
+    let dtype = dtype_of(array)?;
+    let rows = (partition, ids, out);
+    numbers!(&dtype, T => {
+        let start = first::<T>(op);
+        Ok(Some(match op {
+            Reduce::Sum => onto::<T>(array, rows, start, <T as Number>::add)?,
+            Reduce::Product => onto::<T>(array, rows, start, <T as Number>::multiply)?,
+            Reduce::Minimum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::minimum)?,
+            Reduce::Minimum { infinite: false } => onto::<T>(array, rows, start, |a, b| if b < a { b } else { a })?,
+            Reduce::Maximum { infinite: false } => onto::<T>(array, rows, start, |a, b| if b > a { b } else { a })?,
+            Reduce::Maximum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::maximum)?,
+            Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => return Ok(None),
+        }))
+    }, Ok(None))
 }
 
 /// Sums divided by counts: floats in their dtype, integers as TensorFlow divides them.

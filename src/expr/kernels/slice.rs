@@ -1,8 +1,7 @@
 //! Python's slices, on splits.
 
-use super::level::from_lengths;
-use super::ranges::{Run, take_runs};
 use crate::error::{Error, Result};
+use crate::tensor::take::{Native, Run, native, push_reversed, push_row, take_runs, with_room};
 use crate::tensor::{RowPartition, Tensor};
 
 /// `start:stop:step`; the step is not 0.
@@ -40,21 +39,29 @@ impl Slice {
 pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -> Slice) -> Result<(RowPartition, Tensor)> {
     let nrows = partition.nrows();
     if nrows == 0 {
-        let row = of_row(0);
         // No row is there to cut, but a uniform axis has its new size all the same.
         let out = match partition.uniform_row_length() {
-            Some(length) => RowPartition::uniform(row.of_row(length).1, 0)?,
+            Some(length) => RowPartition::uniform(of_row(0).of_row(length).1, 0)?,
             None => partition.clone(),
         };
         return Ok((out, values.clone()));
     }
-    let mut lengths = Vec::with_capacity(nrows);
+    let mut end = 0;
+    let mut splits: Vec<i64> = Vec::with_capacity(nrows + 1);
+    splits.push(0);
+    let mut uniform = partition.uniform_row_length().map(|length| of_row(0).of_row(length).1);
+    let mut next = |row: usize| {
+        let slice = of_row(row);
+        let (first, count) = slice.of_row(partition.row_length(row));
+        uniform = uniform.filter(|n| *n == count);
+        end += count as i64;
+        splits.push(end);
+        (partition.start(row) + first, count, slice.step)
+    };
     let values = if of_row(0).step == 1 {
         let mut runs: Vec<Run> = Vec::with_capacity(nrows);
         for row in 0..nrows {
-            let (first, count) = of_row(row).of_row(partition.row_length(row));
-            lengths.push(count);
-            let start = partition.start(row) + first;
+            let (start, count, _) = next(row);
             match runs.last_mut() {
                 _ if count == 0 => {}
                 Some(last) if last.end == start => last.end += count,
@@ -63,26 +70,103 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
         }
         take_runs(&[values], &runs)?
     } else {
-        let mut places: Vec<usize> = Vec::with_capacity(partition.nvals());
-        for row in 0..nrows {
-            let slice = of_row(row);
-            let (first, count) = slice.of_row(partition.row_length(row));
-            lengths.push(count);
-            let start = partition.start(row) + first;
-            let step = usize::try_from(slice.step.unsigned_abs()).unwrap_or(usize::MAX);
-            if slice.step > 0 {
-                places.extend((0..count).map(|i| start + i * step));
-            } else {
-                places.extend((0..count).map(|i| start - i * step));
-            }
-        }
-        values.gather(&places)?
+        let strides: Vec<(usize, usize, i64)> = (0..nrows).map(&mut next).filter(|(_, count, _)| *count > 0).collect();
+        take_strides(values, &strides)?
     };
-    let out = match (partition.uniform_row_length(), lengths.first()) {
-        (Some(_), Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, nrows)?,
-        _ => from_lengths(lengths)?,
+    let out = match uniform {
+        Some(n) => RowPartition::uniform(n, nrows)?,
+        None => RowPartition::from_row_splits(splits)?,
     };
     Ok((out, values))
+}
+
+/// [`rows`] with the same slice for every row.
+///
+/// # Errors
+/// As there.
+pub fn each_row(partition: &RowPartition, values: &Tensor, slice: Slice) -> Result<(RowPartition, Tensor)> {
+    if let Tensor::Leaf(array) = values
+        && matches!(slice.step, 1 | -1)
+        && partition.nrows() > 0
+    {
+        let (splits, slice) = (partition.row_splits(), Ends::new(slice));
+        let mut end = 0;
+        let new: Vec<i64> = std::iter::once(0)
+            .chain(splits.windows(2).map(|w| {
+                let (first, behind) = slice.of(w[1] - w[0]);
+                end += behind - first;
+                end
+            }))
+            .collect();
+        if let Some(out) = native(&[array], &Ended { splits: &splits, slice, len: end as usize }) {
+            let partition = match partition.uniform_row_length() {
+                Some(_) => RowPartition::uniform(new[1] as usize, partition.nrows())?,
+                None => RowPartition::from_row_splits(new)?,
+            };
+            return Ok((partition, Tensor::Leaf(out)));
+        }
+    }
+    rows(partition, values, |_| slice)
+}
+
+/// A slice of step 1 or -1, as the items between two ends.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: Option<i64>,
+    behind: Option<i64>,
+    reversed: bool,
+}
+
+impl Ends {
+    fn new(slice: Slice) -> Ends {
+        let Slice { start, stop, step } = slice;
+        // `start:stop:-1` are the items behind `stop` up to `start`.
+        let next = |v: i64| if v == -1 { None } else { Some(v.saturating_add(1)) };
+        match step {
+            -1 => Ends { first: stop.map(|s| next(s).unwrap_or(i64::MAX)), behind: start.and_then(next), reversed: true },
+            _ => Ends { first: start, behind: stop, reversed: false },
+        }
+    }
+
+    /// The first item of a row of that length, and the one behind the last.
+    #[inline]
+    fn of(&self, length: i64) -> (i64, i64) {
+        let place = |v: i64| if v < 0 { v.saturating_add(length).max(0) } else { v.min(length) };
+        let first = self.first.map_or(0, place);
+        (first, self.behind.map_or(length, place).max(first))
+    }
+}
+
+struct Ended<'a> {
+    splits: &'a [i64],
+    slice: Ends,
+    len: usize,
+}
+
+impl Native for Ended<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = with_room(self.len);
+        for w in self.splits.windows(2) {
+            let (first, behind) = self.slice.of(w[1] - w[0]);
+            let (start, end) = ((w[0] + first) as usize, (w[0] + behind) as usize);
+            if self.slice.reversed { push_reversed(&mut out, values[0], start, end) } else { push_row(&mut out, values[0], start, end) }
+        }
+        out
+    }
+}
+
+/// The items at `start`, `start + step` ..., so many of each stride.
+fn take_strides(values: &Tensor, strides: &[(usize, usize, i64)]) -> Result<Tensor> {
+    let mut places: Vec<usize> = Vec::with_capacity(strides.iter().map(|(_, count, _)| count).sum());
+    for (start, count, step) in strides {
+        let width = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+        if *step > 0 {
+            places.extend((0..*count).map(|i| start + i * width));
+        } else {
+            places.extend((0..*count).map(|i| start - i * width));
+        }
+    }
+    values.gather(&places)
 }
 
 /// The item at `of_row` of each row; negative numbers count from its end.
@@ -104,4 +188,23 @@ pub fn items(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -
         }
     }
     values.gather(&places).map_err(|e| (0, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_between_ends_are_those_of_pythons_rules() {
+        let bounds: Vec<Option<i64>> = (-6..=6).map(Some).chain([None, Some(i64::MIN), Some(i64::MAX)]).collect();
+        for length in 0..5i64 {
+            for (start, stop, step) in bounds.iter().flat_map(|a| bounds.iter().flat_map(move |b| [(*a, *b, 1), (*a, *b, -1)])) {
+                let slice = Slice { start, stop, step };
+                let (first, count) = slice.of_row(length as usize);
+                let (low, high) = Ends::new(slice).of(length);
+                let expected = if step == 1 { first as i64..(first + count) as i64 } else { (first + 1 - count) as i64..first as i64 + 1 };
+                assert!(if count == 0 { low == high } else { (low..high) == expected }, "{slice:?} of {length}: {low}..{high}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use super::{is_text, rows, text};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::functions::axes::transposed;
+use crate::expr::functions::join::one_rank;
 use crate::expr::functions::reduce::{Plan, plan};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::broadcast::align;
@@ -52,12 +53,7 @@ fn join(call: &mut Call) -> Bind<ItemKind> {
     }
     let separator = call.bytes(1)?.unwrap_or_default();
     let shaped: Vec<Arg> = args.iter().filter(|a| a.rank() > 0).cloned().collect();
-    if let Some(other) = shaped.iter().find(|a| a.rank() != shaped[0].rank()) {
-        return Err(Problem::at(
-            other.span.clone(),
-            format!("{} works on tensors of one shape; this has {} axes, the first {}", call.name, other.rank(), shaped[0].rank()),
-        ));
-    }
+    one_rank(call, &shaped)?;
     let all: Vec<&[Dim]> = args.iter().map(|a| a.ty.dims.as_slice()).collect();
     let dims = types::broadcast(&all)?;
     let dtype = args[0].dtype()?.clone();
@@ -97,7 +93,7 @@ fn reduce_join(call: &mut Call) -> Bind<ItemKind> {
         let plan = plan(call, &x)?;
         let ty = Type::tensor(dtype, plan.dims(&x.ty.dims)?);
         return call
-            .one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &|dense| Reduce::Join { separator: &separator, lazy: !dense }));
+            .one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &|step| Reduce::Join { separator: &separator, lazy: !step.dense }));
     };
     let mut perm: Vec<usize> = (0..x.rank()).filter(|a| !axes.contains(a)).collect();
     let kept = perm.len();

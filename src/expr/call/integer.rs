@@ -1,0 +1,139 @@
+//! Integers that are known before the first record, or that each record has of its own.
+
+use super::known::{static_int, static_ints};
+use super::{Arg, Call};
+use crate::error::{Error, Result};
+use crate::expr::eval::Args;
+use crate::expr::functions;
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::cast::i64s;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{Dim, Literal, Size};
+
+/// An integer.
+#[derive(Clone, Debug)]
+pub enum Integer {
+    Known(i64),
+    Of(Arg),
+}
+
+impl Integer {
+    /// The integer, if it is known.
+    pub fn known(&self) -> Option<i64> {
+        match self {
+            Integer::Known(n) => Some(*n),
+            Integer::Of(_) => None,
+        }
+    }
+
+    /// The axis that has so many items; one of open size if the number is not known.
+    pub fn dim(&self) -> Dim {
+        self.known().and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)
+    }
+
+    /// The number of every record.
+    ///
+    /// # Errors
+    /// A failure of memory only.
+    pub fn of(&self, args: &Args) -> Result<Integers> {
+        Ok(match self {
+            Integer::Known(n) => Integers { known: Some(*n), column: Vec::new() },
+            Integer::Of(arg) => Integers { known: None, column: i64s(arg.of(args)?.as_leaf()?)?.to_vec() },
+        })
+    }
+}
+
+/// The integers of all records.
+#[derive(Clone, Debug)]
+pub struct Integers {
+    known: Option<i64>,
+    column: Vec<i64>,
+}
+
+impl Integers {
+    /// The number of a record.
+    pub fn at(&self, record: usize) -> i64 {
+        self.known.or_else(|| self.column.get(record).copied()).unwrap_or(0)
+    }
+
+    /// The number of a record where it can't be negative.
+    ///
+    /// # Errors
+    /// It is; the message says what it is, and the row.
+    pub fn size(&self, record: usize, what: &str) -> Result<usize> {
+        let n = self.at(record);
+        usize::try_from(n).map_err(|_| Error::data(format!("{what} {n} is negative")).at_row(record))
+    }
+}
+
+impl Call {
+    /// Argument `i` as an integer.
+    ///
+    /// # Errors
+    /// It is none, or has axes.
+    pub fn integer(&mut self, i: usize) -> Bind<Integer> {
+        let item = self.item(i)?.clone();
+        self.integer_of(&item)
+    }
+
+    /// An item as an integer, as [`Call::integer`] takes an argument.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn integer_of(&mut self, item: &Item) -> Bind<Integer> {
+        if let Some(n) = static_int(item) {
+            return Ok(Integer::Known(n));
+        }
+        let arg = self.integers_of(item)?;
+        if arg.rank() > 0 {
+            return Err(Problem::at(item.span.clone(), format!("{}: expected a single integer, found {}", self.name, arg.ty)));
+        }
+        Ok(Integer::Of(arg))
+    }
+
+    /// Argument `i` as integers, how many is known: a list of integers and None, a vector of known
+    /// size, one integer. `None` where it was not given.
+    ///
+    /// # Errors
+    /// Other items; a vector of open size.
+    pub fn integer_list(&mut self, i: usize) -> Bind<Option<Vec<Option<Integer>>>> {
+        let Some(item) = self.given(i).cloned() else {
+            return Ok(None);
+        };
+        let items = match (item.elements(), &item.kind) {
+            (Some(items), _) => items,
+            (None, ItemKind::Tensor(node)) if node.ty.rank() == 1 => {
+                if let Some(known) = static_ints(&item) {
+                    return Ok(Some(known.into_iter().map(|n| Some(Integer::Known(n))).collect()));
+                }
+                let Size::Known(n) = node.ty.dims[0].size else {
+                    return Err(Problem::at(
+                        item.span.clone(),
+                        format!("{}: how many numbers {} has must be known before the first record", self.name, self.param(i)),
+                    )
+                    .help("write them one by one: [n, 2]"));
+                };
+                (0..n)
+                    .map(|k| {
+                        let key = Item { kind: ItemKind::Literal(Literal::Int(k.into())), span: item.span.clone() };
+                        let kind = functions::subscript(&item, &[key], self.text(), &item.span)?;
+                        Ok(Item { kind, span: item.span.clone() })
+                    })
+                    .collect::<Bind<Vec<_>>>()?
+            }
+            _ => vec![item.clone()],
+        };
+        items.iter().map(|item| if item.is_none() { Ok(None) } else { self.integer_of(item).map(Some) }).collect::<Bind<Vec<_>>>().map(Some)
+    }
+
+    /// Argument `i` as [`Call::integer_list`], None not among them.
+    ///
+    /// # Errors
+    /// As there; it was not given.
+    pub fn all_integers(&mut self, i: usize) -> Bind<Vec<Integer>> {
+        let item = self.item(i)?.clone();
+        let numbers = self.integer_list(i)?.unwrap_or_default();
+        let all: Option<Vec<Integer>> = numbers.into_iter().collect();
+        all.ok_or_else(|| Problem::at(item.span.clone(), format!("{}: {} can't have None in it", self.name, self.param(i))))
+    }
+}

@@ -1,0 +1,280 @@
+//! Rows taken from tensors and put one after the other: what slices, joins and gathered lists are made of.
+//!
+//! Native values are copied in blocks of fixed size that are cut afterwards: a copy of a length that
+//! is known only at run time is a call, and rows of a few values would be mostly calls.
+
+use super::{List, RowPartition, Struct, Tensor};
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive, make_array};
+use arrow_data::transform::MutableArrayData;
+use std::sync::Arc;
+
+/// New native values made of those of one or more arrays.
+pub trait Native {
+    /// The new values.
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N>;
+}
+
+/// The array that `job` makes of arrays of one type; `None` where their values are no native ones, or hold nulls.
+pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
+    fn of<T: ArrowPrimitiveType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
+        let values = arrays.iter().map(|a| a.as_primitive_opt::<T>().map(|a| a.values().as_ref())).collect::<Option<Vec<_>>>()?;
+        let out = job.run(&values);
+        Some(Arc::new(PrimitiveArray::<T>::new(out.into(), None).with_data_type(arrays[0].data_type().clone())))
+    }
+    if arrays.is_empty() || arrays.iter().any(|a| a.null_count() > 0 || a.data_type() != arrays[0].data_type()) {
+        return None;
+    }
+    macro_rules! of_type {
+        ($t:ty) => {
+            of::<$t>(arrays, job)
+        };
+    }
+    downcast_primitive! {
+        arrays[0].data_type() => (of_type),
+        _ => None
+    }
+}
+
+/// Values that are copied at once, whether a row is as long or not.
+const fn block<N>() -> usize {
+    let width = size_of::<N>();
+    if width == 0 || width > 64 { 1 } else { 64 / width }
+}
+
+/// Room for so many values that [`push_row`] and [`push_times`] add.
+pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
+    Vec::with_capacity(len + 2 * block::<N>())
+}
+
+/// Adds `values[start..end]`.
+#[inline]
+pub fn push_row<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
+    let len = end - start;
+    match values.get(start..start + block::<N>()) {
+        Some(whole) if len <= block::<N>() => {
+            let to = out.len() + len;
+            out.extend_from_slice(whole);
+            out.truncate(to);
+        }
+        _ => out.extend_from_slice(&values[start..end]),
+    }
+}
+
+/// Adds `values[start..end]` from the last to the first.
+#[inline]
+pub fn push_reversed<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
+    const BLOCK: usize = 16;
+    let len = end - start;
+    match values[..end].last_chunk::<BLOCK>() {
+        Some(whole) if len <= BLOCK => {
+            let mut whole = *whole;
+            whole.reverse();
+            let to = out.len() + len;
+            out.extend_from_slice(&whole);
+            out.truncate(to);
+        }
+        _ => out.extend(values[start..end].iter().rev()),
+    }
+}
+
+/// Adds a value so many times.
+#[inline]
+pub fn push_times<N: Copy>(out: &mut Vec<N>, value: N, times: usize) {
+    const BLOCK: usize = 8;
+    let to = out.len() + times;
+    if times <= BLOCK {
+        out.extend_from_slice(&[value; BLOCK]);
+        out.truncate(to);
+    } else {
+        out.resize(to, value);
+    }
+}
+
+/// Rows `start .. end` of part `part`.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub part: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+struct Runs<'a>(&'a [Run]);
+
+impl Native for Runs<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = with_room(self.0.iter().map(|r| r.end - r.start).sum());
+        self.0.iter().for_each(|run| push_row(&mut out, values[run.part], run.start, run.end));
+        out
+    }
+}
+
+/// The rows of all runs, in order. The parts have one type. O(values taken); lists are taken by their ends.
+///
+/// # Errors
+/// Parts of different kinds: a fault of ours.
+pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
+    if let ([part], [run]) = (parts, runs) {
+        return Ok(part.slice(run.start, run.end - run.start));
+    }
+    let Some(first) = parts.first() else {
+        return Err(Error::data("internal: runs of nothing"));
+    };
+    match first {
+        Tensor::Leaf(_) => {
+            let arrays = parts.iter().map(|p| p.as_leaf()).collect::<Result<Vec<_>>>()?;
+            match native(&arrays, &Runs(runs)) {
+                Some(out) => Ok(Tensor::Leaf(out)),
+                None => any_runs(&arrays, runs).map(Tensor::Leaf),
+            }
+        }
+        Tensor::List(list) if list.validity().is_none() => {
+            let lists = parts.iter().map(|p| p.as_list()).collect::<Result<Vec<_>>>()?;
+            if lists.iter().any(|l| l.validity().is_some()) {
+                return by_numbers(parts, runs);
+            }
+            let partitions: Vec<&RowPartition> = lists.iter().map(|l| l.partition()).collect();
+            let nrows: usize = runs.iter().map(|r| r.end - r.start).sum();
+            let uniform = partitions[0].uniform_row_length();
+            let out = match uniform.filter(|n| partitions.iter().all(|p| p.uniform_row_length() == Some(*n))) {
+                Some(n) => RowPartition::uniform(n, nrows)?,
+                None => RowPartition::from_row_lengths(
+                    runs.iter().flat_map(|r| (r.start..r.end).map(|row| partitions[r.part].row_length(row) as i64)),
+                )?,
+            };
+            let below: Vec<Run> = runs
+                .iter()
+                .map(|r| Run { part: r.part, start: partitions[r.part].start(r.start), end: partitions[r.part].start(r.end) })
+                .collect();
+            Tensor::list(out, take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?, None)
+        }
+        Tensor::Struct(s) if s.validity().is_none() => {
+            let structs = parts.iter().map(|p| p.as_struct()).collect::<Result<Vec<&Struct>>>()?;
+            if structs.iter().any(|s| s.validity().is_some()) {
+                return by_numbers(parts, runs);
+            }
+            let fields = (0..s.fields().len())
+                .map(|i| take_runs(&structs.iter().filter_map(|s| s.fields().get(i)).collect::<Vec<_>>(), runs))
+                .collect::<Result<_>>()?;
+            Tensor::structure(runs.iter().map(|r| r.end - r.start).sum(), fields, None)
+        }
+        _ => by_numbers(parts, runs),
+    }
+}
+
+fn by_numbers(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
+    if let [part] = parts {
+        return part.gather(&runs.iter().flat_map(|r| r.start..r.end).collect::<Vec<_>>());
+    }
+    let mut bases = Vec::with_capacity(parts.len());
+    let mut end = 0;
+    for part in parts {
+        bases.push(end);
+        end += part.nrows();
+    }
+    let rows: Vec<usize> = runs.iter().flat_map(|r| bases[r.part] + r.start..bases[r.part] + r.end).collect();
+    Tensor::concat(parts)?.gather(&rows)
+}
+
+fn any_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
+    let data: Vec<_> = arrays.iter().map(|a| a.to_data()).collect();
+    let mut out = MutableArrayData::new(data.iter().collect(), false, runs.iter().map(|r| r.end - r.start).sum());
+    for run in runs {
+        out.try_extend(run.part, run.start, run.end).map_err(|e| Error::data(e.to_string()))?;
+    }
+    Ok(make_array(out.freeze()))
+}
+
+struct InTurn<'a>(Vec<&'a [i64]>);
+
+impl Native for InTurn<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = with_room(values.iter().map(|v| v.len()).sum());
+        for row in 0..self.0.first().map_or(0, |splits| splits.len() - 1) {
+            for (splits, values) in self.0.iter().zip(values) {
+                push_row(&mut out, values, splits[row] as usize, splits[row + 1] as usize);
+            }
+        }
+        out
+    }
+}
+
+/// The values of row 0 of each list, then those of row 1 ... The lists have as many rows.
+///
+/// # Errors
+/// As [`take_runs`].
+pub fn rows_in_turn(lists: &[&List]) -> Result<Tensor> {
+    let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
+    if let Ok(arrays) = values.iter().map(|v| v.as_leaf()).collect::<Result<Vec<_>>>() {
+        let splits: Vec<_> = lists.iter().map(|l| l.partition().row_splits()).collect();
+        if let Some(out) = native(&arrays, &InTurn(splits.iter().map(|s| s.as_ref()).collect())) {
+            return Ok(Tensor::Leaf(out));
+        }
+    }
+    let nrows = lists.first().map_or(0, |l| l.partition().nrows());
+    let mut runs = Vec::with_capacity(nrows * lists.len());
+    for row in 0..nrows {
+        for (part, list) in lists.iter().enumerate() {
+            let range = list.partition().range(row);
+            if !range.is_empty() {
+                runs.push(Run { part, start: range.start, end: range.end });
+            }
+        }
+    }
+    take_runs(&values, &runs)
+}
+
+struct RowsOf<'a> {
+    splits: &'a [i64],
+    rows: &'a [usize],
+}
+
+impl Native for RowsOf<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let range = |row: &usize| (self.splits[*row] as usize, self.splits[*row + 1] as usize);
+        let mut out = with_room(self.rows.iter().map(range).map(|(start, end)| end - start).sum());
+        self.rows.iter().map(range).for_each(|(start, end)| push_row(&mut out, values[0], start, end));
+        out
+    }
+}
+
+impl List {
+    /// The values of the rows of these numbers, row after row.
+    pub(super) fn values_of(&self, rows: &[usize]) -> Result<Tensor> {
+        if let Tensor::Leaf(array) = self.values()
+            && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows })
+        {
+            return Ok(Tensor::Leaf(out));
+        }
+        let mut runs: Vec<Run> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let range = self.partition.range(*row);
+            match runs.last_mut() {
+                _ if range.is_empty() => {}
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => runs.push(Run { part: 0, start: range.start, end: range.end }),
+            }
+        }
+        take_runs(&[&self.values], &runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_every_length_are_copied_reversed_and_repeated() {
+        let values: Vec<u16> = (0..100).collect();
+        for (start, end) in (0..=100).flat_map(|s| (s..=100).map(move |e| (s, e))) {
+            let mut out = vec![7];
+            push_row(&mut out, &values, start, end);
+            push_reversed(&mut out, &values, start, end);
+            push_times(&mut out, 9, end - start);
+            let row = &values[start..end];
+            let expected = [7].iter().chain(row).chain(row.iter().rev()).copied().chain(row.iter().map(|_| 9));
+            assert!(expected.eq(out.iter().copied()), "{start}..{end}");
+        }
+    }
+}
