@@ -55,3 +55,14 @@ pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -
     }
     Ok(chunks)
 }
+
+/// Reads the input, and prints what is let in as JSON lines.
+pub fn print(name: &str, bytes: &[u8]) {
+    let request = request(false, false);
+    let Ok(schema) = infer(name, bytes, &request) else { return };
+    let Ok(chunks) = read(name, bytes, &schema, &request) else { return };
+    let Some(Ok(writer)) = format("jsonl").writer(&schema, &request.options) else { return };
+    for chunk in chunks {
+        let _ = writer.encoder().encode(chunk);
+    }
+}

@@ -7,6 +7,7 @@ use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive, make_array};
+use arrow_buffer::BooleanBuffer;
 use arrow_data::transform::MutableArrayData;
 use std::sync::Arc;
 
@@ -37,10 +38,13 @@ pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
     }
 }
 
-/// Values that are copied at once, whether a row is as long or not.
+/// Values that are copied at once, whether a row is as long or not: 64 bytes, or 16 wider values.
 const fn block<N>() -> usize {
-    let width = size_of::<N>();
-    if width == 0 || width > 64 { 1 } else { 64 / width }
+    match size_of::<N>() {
+        width @ 1..4 => 64 / width,
+        4..=16 => 16,
+        _ => 1,
+    }
 }
 
 /// Room for so many values that [`push_row`] and [`push_times`] add.
@@ -225,6 +229,36 @@ pub fn rows_in_turn(lists: &[&List]) -> Result<Tensor> {
     take_runs(&values, &runs)
 }
 
+struct Chosen<'a>(&'a BooleanBuffer);
+
+impl Native for Chosen<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = Vec::with_capacity(self.0.count_set_bits());
+        let words = self.0.bit_chunks();
+        for (block, mut word) in values[0].chunks(64).zip(words.iter_padded()) {
+            while word != 0 {
+                // Bits beyond the values are 0.
+                out.push(block[word.trailing_zeros() as usize]);
+                word &= word - 1;
+            }
+        }
+        out
+    }
+}
+
+/// The rows whose bit is set; a bit for each row.
+///
+/// # Errors
+/// A failure of memory only.
+pub fn take_chosen(rows: &Tensor, chosen: &BooleanBuffer) -> Result<Tensor> {
+    if let Tensor::Leaf(array) = rows
+        && let Some(out) = native(&[array], &Chosen(chosen))
+    {
+        return Ok(Tensor::Leaf(out));
+    }
+    rows.gather(&chosen.set_indices().collect::<Vec<_>>())
+}
+
 struct RowsOf<'a> {
     splits: &'a [i64],
     rows: &'a [usize],
@@ -263,6 +297,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::{StringArray, UInt16Array};
 
     #[test]
     fn rows_of_every_length_are_copied_reversed_and_repeated() {
@@ -275,6 +310,21 @@ mod tests {
             let row = &values[start..end];
             let expected = [7].iter().chain(row).chain(row.iter().rev()).copied().chain(row.iter().map(|_| 9));
             assert!(expected.eq(out.iter().copied()), "{start}..{end}");
+        }
+    }
+
+    #[test]
+    fn chosen_rows_are_those_whose_bit_is_set() {
+        let all = BooleanBuffer::collect_bool(300, |i| i % 3 == 0 || i % 7 == 5);
+        for (start, len) in [(0, 0), (0, 1), (0, 63), (0, 64), (1, 64), (5, 65), (13, 200), (0, 300), (63, 129)] {
+            let bits = all.slice(start, len);
+            let values: ArrayRef = Arc::new(UInt16Array::from_iter_values(0..len as u16));
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..len).map(|i| i.to_string())));
+            let expected: Vec<usize> = (0..len).filter(|i| bits.value(*i)).collect();
+            for array in [values, texts] {
+                let found = take_chosen(&Tensor::Leaf(array.clone()), &bits).unwrap();
+                assert_eq!(found, Tensor::Leaf(array).gather(&expected).unwrap(), "{start} {len}");
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What functions of several families share: value by value operations on one, two or three tensors.
+//! What functions of several families share: value by value operations.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call};
@@ -12,6 +12,7 @@ use crate::expr::types;
 use crate::schema::{DType, Dim, Element, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
+use std::borrow::Cow;
 
 /// The type of a tensor with another dtype.
 pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
@@ -23,71 +24,54 @@ pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
 /// # Errors
 /// As [`Call::one`].
 pub fn unary(call: &mut Call, x: Arg, dtype: DType, f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static) -> Bind<ItemKind> {
-    call.one(with_dtype(&x.ty, dtype), move |args| x.of(args)?.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?))))
+    pointwise(call, [x], dtype, move |[x]| f(x.array).map_err(|e| (0, e)))
 }
 
-/// A function of two tensors of one dtype, value by value, broadcast against each other.
+/// A function of tensors of these dtypes, value by value, broadcast against each other. A constant scalar
+/// beside a tensor reaches `f` as a single value; one operand at least is none.
 ///
 /// # Errors
 /// Shapes that do not broadcast; as [`Call::one`].
-pub fn binary(
+pub fn pointwise<const N: usize>(
     call: &mut Call,
-    a: Arg,
-    b: Arg,
+    of: [Arg; N],
     dtype: DType,
-    f: impl Fn(Operand, Operand) -> Result<ArrayRef, Flaw> + Send + Sync + 'static,
-) -> Bind<ItemKind> {
-    let dims = types::broadcast(&[&a.ty.dims, &b.ty.dims])?;
-    call.one(Type::tensor(dtype, dims), move |args| two(args, &a, &b, &f))
-}
-
-fn is_scalar_constant(args: &Args, arg: &Arg) -> Result<bool> {
-    Ok(arg.rank() == 0 && args.value(arg.index)?.constant)
-}
-
-fn two(args: &Args, a: &Arg, b: &Arg, f: &dyn Fn(Operand, Operand) -> Result<ArrayRef, Flaw>) -> Result<Tensor> {
-    // A constant beside a tensor stands everywhere, whatever the shape.
-    let one = |shaped: &Arg, scalar: &Arg, scalar_first: bool| -> Result<Tensor> {
-        let tensor = shaped.of(args)?;
-        let constant = &args.value(scalar.index)?.tensor;
-        tensor.map_below(shaped.rank(), &mut |t| {
-            let (x, y) = (Operand { array: t.as_leaf()?, scalar: false }, Operand { array: constant.as_leaf()?, scalar: true });
-            let out = if scalar_first { f(y, x) } else { f(x, y) };
-            Ok(Tensor::Leaf(out.map_err(|(i, e)| e.at_row(record_of(&tensor, shaped.rank(), i)))?))
-        })
-    };
-    if is_scalar_constant(args, b)? {
-        return one(a, b, false);
-    }
-    if is_scalar_constant(args, a)? {
-        return one(b, a, true);
-    }
-    let (x, y) = (a.of(args)?, b.of(args)?);
-    let aligned = align(&[(&x, a.ty.dims.as_slice()), (&y, b.ty.dims.as_slice())])?;
-    let (p, q) = (aligned.flat(0, &x, a.rank())?, aligned.flat(1, &y, b.rank())?);
-    let out = f(Operand { array: p.as_leaf()?, scalar: false }, Operand { array: q.as_leaf()?, scalar: false })
-        .map_err(|(i, e)| e.at_row(aligned.record_of(i)))?;
-    aligned.wrap(Tensor::Leaf(out))
-}
-
-/// A function of three tensors, value by value, broadcast against each other.
-///
-/// # Errors
-/// Shapes that do not broadcast; as [`Call::one`].
-pub fn ternary(
-    call: &mut Call,
-    of: [Arg; 3],
-    dtype: DType,
-    f: impl Fn(&ArrayRef, &ArrayRef, &ArrayRef) -> Result<ArrayRef, Flaw> + Send + Sync + 'static,
+    f: impl Fn([Operand; N]) -> Result<ArrayRef, Flaw> + Send + Sync + 'static,
 ) -> Bind<ItemKind> {
     let all: Vec<&[Dim]> = of.iter().map(|a| a.ty.dims.as_slice()).collect();
     let dims = types::broadcast(&all)?;
-    call.one(Type::tensor(dtype, dims), move |args| {
-        let tensors = of.iter().map(|a| a.of(args)).collect::<Result<Vec<_>>>()?;
-        let operands: Vec<(&Tensor, &[Dim])> = tensors.iter().zip(&of).map(|(t, a)| (t.as_ref(), a.ty.dims.as_slice())).collect();
-        let aligned = align(&operands)?;
-        let flat = (0..3).map(|i| aligned.flat(i, &tensors[i], of[i].rank())).collect::<Result<Vec<_>>>()?;
-        let out = f(flat[0].as_leaf()?, flat[1].as_leaf()?, flat[2].as_leaf()?).map_err(|(i, e)| e.at_row(aligned.record_of(i)))?;
-        aligned.wrap(Tensor::Leaf(out))
-    })
+    let f = move |operands: &[Operand]| f(std::array::from_fn(|i| operands[i]));
+    call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
+}
+
+fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Operand]) -> Result<ArrayRef, Flaw>) -> Result<Tensor> {
+    let mut scalar = of.iter().map(|a| Ok(a.rank() == 0 && args.value(a.index)?.constant)).collect::<Result<Vec<_>>>()?;
+    if scalar.iter().all(|s| *s) {
+        scalar.fill(false);
+    }
+    let tensor = |(a, scalar): (&Arg, &bool)| if *scalar { Ok(Cow::Borrowed(&args.value(a.index)?.tensor)) } else { a.of(args) };
+    let tensors = of.iter().zip(&scalar).map(tensor).collect::<Result<Vec<_>>>()?;
+    let shaped: Vec<usize> = (0..scalar.len()).filter(|i| !scalar[*i]).collect();
+    if let [i] = shaped.as_slice() {
+        let (tensor, rank) = (&tensors[*i], of[*i].rank());
+        return tensor.map_below(rank, &mut |below| {
+            let mut operands = Vec::with_capacity(of.len());
+            for (tensor, scalar) in tensors.iter().zip(&scalar) {
+                operands.push(Operand { array: if *scalar { tensor.as_leaf()? } else { below.as_leaf()? }, scalar: *scalar });
+            }
+            f(&operands).map(Tensor::Leaf).map_err(|(at, e)| e.at_row(record_of(tensor, rank, at)))
+        });
+    }
+    let operands: Vec<_> = shaped.iter().map(|i| (tensors[*i].as_ref(), of[*i].ty.dims.as_slice())).collect();
+    let aligned = align(&operands)?;
+    let mut flat: Vec<Tensor> = tensors.iter().map(|t| t.as_ref().clone()).collect();
+    for (k, i) in shaped.iter().enumerate() {
+        flat[*i] = aligned.flat(k, &tensors[*i], of[*i].rank())?;
+    }
+    let mut operands = Vec::with_capacity(of.len());
+    for (tensor, scalar) in flat.iter().zip(&scalar) {
+        operands.push(Operand { array: tensor.as_leaf()?, scalar: *scalar });
+    }
+    let out = f(&operands).map_err(|(at, e)| e.at_row(aligned.record_of(at)))?;
+    aligned.wrap(Tensor::Leaf(out))
 }

@@ -2,7 +2,7 @@
 //!
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
-use super::apply::{binary, unary};
+use super::apply::{pointwise, unary};
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::compare::{self, Test};
@@ -265,7 +265,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
             _ => problem,
         });
     }
-    binary(call, a, b, dtype, move |x, y| kernel::binary(op, x, y))
+    pointwise(call, [a, b], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
 /// The width in which integers are divided.
@@ -286,7 +286,7 @@ fn true_divide(call: &mut Call) -> Bind<ItemKind> {
     let wide = quotient(&dtype);
     let (a, b) = (args[0].clone(), args[1].clone());
     let to = wide.clone();
-    binary(call, a, b, wide, move |x, y| {
+    pointwise(call, [a, b], wide, move |[x, y]| {
         use crate::expr::kernels::cast::cast;
         let (p, q) = (cast(x.array, &to).map_err(|e| (0, e))?, cast(y.array, &to).map_err(|e| (0, e))?);
         kernel::binary(Binary::Divide, kernel::Operand { array: &p, scalar: x.scalar }, kernel::Operand { array: &q, scalar: y.scalar })
@@ -310,7 +310,7 @@ fn of_floats(call: &mut Call, op: Binary) -> Bind<ItemKind> {
     if !dtype.is_float() {
         return Err(call.problem(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
     }
-    binary(call, args[0].clone(), args[1].clone(), dtype, move |x, y| kernel::binary(op, x, y))
+    pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
 fn bitwise(call: &mut Call, op: Binary) -> Bind<ItemKind> {
@@ -319,7 +319,7 @@ fn bitwise(call: &mut Call, op: Binary) -> Bind<ItemKind> {
     if !dtype.is_integer() {
         return Err(call.problem(format!("{} works on integers; these are {dtype}", call.name)));
     }
-    binary(call, args[0].clone(), args[1].clone(), dtype, move |x, y| kernel::binary(op, x, y))
+    pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
 fn comparison(call: &mut Call, op: Compare) -> Bind<ItemKind> {
@@ -329,7 +329,7 @@ fn comparison(call: &mut Call, op: Compare) -> Bind<ItemKind> {
     if ordered && !dtype.is_number() {
         return Err(call.problem(format!("{} compares numbers; these are {dtype}", call.name)));
     }
-    binary(call, args[0].clone(), args[1].clone(), DType::Bool, move |x, y| compare::compare(op, x, y).map_err(|e| (0, e)))
+    pointwise(call, [args[0].clone(), args[1].clone()], DType::Bool, move |[x, y]| compare::compare(op, x, y).map_err(|e| (0, e)))
 }
 
 fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
@@ -356,7 +356,7 @@ fn logical(call: &mut Call, op: Logic) -> Bind<ItemKind> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     bools(call, &a)?;
     bools(call, &b)?;
-    binary(call, a, b, DType::Bool, move |x, y| kernel::logic(op, x, y).map_err(|e| (0, e)))
+    pointwise(call, [a, b], DType::Bool, move |[x, y]| kernel::logic(op, x, y).map_err(|e| (0, e)))
 }
 
 fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
@@ -405,9 +405,8 @@ fn clip(call: &mut Call) -> Bind<ItemKind> {
     let [x, low, high] = args.as_slice() else {
         return Err(call.problem("internal: three operands"));
     };
-    super::apply::ternary(call, [x.clone(), low.clone(), high.clone()], dtype, |x, low, high| {
-        let plain = |array| kernel::Operand { array, scalar: false };
-        let below = kernel::binary(Binary::Minimum, plain(x), plain(high))?;
-        kernel::binary(Binary::Maximum, plain(&below), plain(low))
+    pointwise(call, [x.clone(), low.clone(), high.clone()], dtype, |[x, low, high]| {
+        let below = kernel::binary(Binary::Minimum, x, high)?;
+        kernel::binary(Binary::Maximum, kernel::Operand { array: &below, scalar: x.scalar && high.scalar }, low)
     })
 }

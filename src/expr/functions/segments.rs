@@ -248,7 +248,7 @@ fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], co
                         Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
                     let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &dtype_of(array)?)?;
                     let chosen = elementwise::choose(
-                        &empty,
+                        elementwise::Operand { array: &empty, scalar: false },
                         elementwise::Operand { array: &zero, scalar: true },
                         elementwise::Operand { array, scalar: false },
                     )?;

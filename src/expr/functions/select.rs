@@ -3,18 +3,20 @@
 //! Source of the meaning: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`,
 //! `tf.dynamic_partition` on tf.RaggedTensor. An index out of range is always an error.
 
-use super::apply::ternary;
+use super::apply::pointwise;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, static_int};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{bools, i64s};
-use crate::expr::kernels::elementwise::{Operand, choose};
+use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::take::take_chosen;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::{ArrayRef, Int64Array};
+use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -200,6 +202,25 @@ fn mask_of(call: &mut Call, i: usize) -> Bind<Arg> {
     Ok(mask)
 }
 
+/// How many bits are set before each of these places, which go up to the number of bits.
+fn set_before(bits: &BooleanBuffer, places: &[i64]) -> Vec<i64> {
+    let mut words = Vec::with_capacity(bits.len() / 64 + 2);
+    let mut before = Vec::with_capacity(words.capacity());
+    let mut sum = 0;
+    for word in bits.bit_chunks().iter_padded() {
+        words.push(word);
+        before.push(sum);
+        sum += i64::from(word.count_ones());
+    }
+    words.push(0);
+    before.push(sum);
+    let of = |place: &i64| {
+        let (word, bit) = ((place / 64) as usize, place % 64);
+        before[word] + i64::from((words[word] & ((1 << bit) - 1)).count_ones())
+    };
+    places.iter().map(of).collect()
+}
+
 fn boolean_mask(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
     let mask = mask_of(call, 1)?;
@@ -224,12 +245,8 @@ fn boolean_mask(call: &mut Call) -> Bind<ItemKind> {
         tensor.map_below(levels - 1, &mut |t| {
             let list = t.as_list()?;
             let partition = list.partition();
-            let lengths = (0..partition.nrows()).map(|row| {
-                let range = partition.range(row);
-                bits.slice(range.start, range.len()).count_set_bits()
-            });
-            let places: Vec<usize> = bits.set_indices().collect();
-            Tensor::list(from_lengths(lengths)?, list.values().gather(&places)?, None)
+            let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
+            Tensor::list(splits, take_chosen(list.values(), bits)?, None)
         })
     })
 }
@@ -241,9 +258,7 @@ fn choice(call: &mut Call) -> Bind<ItemKind> {
             let args = call.promoted(&[1, 2])?;
             let [x, y] = args.as_slice() else { return Err(call.problem("internal: two operands")) };
             let dtype = x.dtype()?.clone();
-            ternary(call, [condition, x.clone(), y.clone()], dtype, |condition, x, y| {
-                choose(condition, Operand { array: x, scalar: false }, Operand { array: y, scalar: false }).map_err(|e| (0, e))
-            })
+            pointwise(call, [condition, x.clone(), y.clone()], dtype, |[condition, x, y]| choose(condition, x, y).map_err(|e| (0, e)))
         }
         (false, false) => coordinates(call, condition),
         _ => Err(call.problem("where takes both x and y, or neither")),

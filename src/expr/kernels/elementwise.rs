@@ -167,7 +167,7 @@ fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, F
 }
 
 /// The strings of an operand.
-pub(super) fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
+pub fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
     let texts = Texts::of(operand.array)?;
     Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
 }
@@ -356,10 +356,13 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
 ///
 /// # Errors
 /// Different dtypes: a fault of ours.
-pub fn choose(condition: &ArrayRef, a: Operand, b: Operand) -> Result<ArrayRef> {
-    let bits = bools(condition)?;
+pub fn choose(condition: Operand, a: Operand, b: Operand) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
-    let len = bits.len();
+    let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);
+    let bits = match bools(condition.array)? {
+        bit if condition.scalar => &BooleanBuffer::collect_bool(len, |_| bit.value(0)),
+        bits => bits,
+    };
     let (i, j) = (|k: usize| if a.scalar { 0 } else { k }, |k: usize| if b.scalar { 0 } else { k });
     match dtype {
         DType::Bool => {

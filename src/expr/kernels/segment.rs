@@ -75,7 +75,10 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
     let out = match op {
         Reduce::Sum if T::WRAPS => wrapping_sums::<T>(values, &splits),
         Reduce::Sum => folds(values, &splits, start, T::add),
+        Reduce::Product if T::WRAPS => short_folds(values, &splits, start, T::multiply),
         Reduce::Product => folds(values, &splits, start, T::multiply),
+        Reduce::Minimum { .. } if T::WRAPS => short_folds(values, &splits, start, T::minimum),
+        Reduce::Maximum { .. } if T::WRAPS => short_folds(values, &splits, start, T::maximum),
         Reduce::Minimum { infinite: true } => folds(values, &splits, start, T::minimum),
         // Segments pass over NaN, as TensorFlow's comparisons do.
         Reduce::Minimum { infinite: false } => folds(values, &splits, start, |a, b| if b < a { b } else { a }),
@@ -88,6 +91,25 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
 /// Folds each row from the left.
 fn folds<N: Copy>(values: &[N], splits: &[i64], start: N, f: impl Fn(N, N) -> N) -> Vec<N> {
     splits.windows(2).map(|w| values[w[0] as usize..w[1] as usize].iter().fold(start, |all, v| f(all, *v))).collect()
+}
+
+/// Folds each row in any order, for which `neutral` changes nothing. Rows of a few values take the same
+/// steps whatever their length: the branch at the end of a row is what short rows cost most.
+fn short_folds<N: Copy>(values: &[N], splits: &[i64], neutral: N, f: impl Fn(N, N) -> N) -> Vec<N> {
+    const SHORT: usize = 16;
+    let row = |w: &[i64]| {
+        let (start, end) = (w[0] as usize, w[1] as usize);
+        let len = end - start;
+        let Some(block) = values[start..].first_chunk::<SHORT>().filter(|_| len <= SHORT) else {
+            return values[start..end].iter().fold(neutral, |all, v| f(all, *v));
+        };
+        let mut lanes = [neutral; 4];
+        for (i, v) in block.iter().enumerate() {
+            lanes[i % 4] = f(lanes[i % 4], if i < len { *v } else { neutral });
+        }
+        f(f(lanes[0], lanes[1]), f(lanes[2], lanes[3]))
+    };
+    splits.windows(2).map(row).collect()
 }
 
 /// Sums of rows of integers, which wrap: the difference of running sums at the ends of each row, so

@@ -6,12 +6,12 @@
 use super::{each, flat, rows, text};
 use crate::error::Error;
 use crate::expr::call::{Call, Function};
-use crate::expr::functions::apply::ternary;
+use crate::expr::functions::apply::pointwise;
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::elementwise::Flaw;
+use crate::expr::kernels::elementwise::{Flaw, texts};
 use crate::expr::kernels::printf::trimmed;
-use crate::expr::kernels::text::{TextBuilder, Texts};
+use crate::expr::kernels::text::TextBuilder;
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::last_ragged;
 use crate::schema::DType;
@@ -139,13 +139,15 @@ fn substr(call: &mut Call) -> Bind<ItemKind> {
     // A part of bytes may cut a character.
     let dtype = if characters { x.dtype()?.clone() } else { DType::Bytes };
     let to = dtype.clone();
-    ternary(call, [x, pos, len], dtype, move |x, pos, len| {
+    pointwise(call, [x, pos, len], dtype, move |[x, pos, len]| {
         let whole = |e| (0, e);
-        let (texts, pos, len) = (Texts::of(x).map_err(whole)?, i64s(pos).map_err(whole)?, i64s(len).map_err(whole)?);
-        let mut out = TextBuilder::with_capacity(texts.len(), 0);
-        for (i, text) in texts.iter().enumerate() {
-            let part = if characters { character_part(text, pos[i], len[i]) } else { byte_part(text, pos[i], len[i]) };
-            out.push(part.ok_or_else(|| outside(i, text, pos[i]))?);
+        let nvals = [x, pos, len].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);
+        let (text, from, count) = (texts(x).map_err(whole)?, i64s(pos.array).map_err(whole)?, i64s(len.array).map_err(whole)?);
+        let mut out = TextBuilder::with_capacity(nvals, 0);
+        for i in 0..nvals {
+            let (text, pos, len) = (text(i), from[if pos.scalar { 0 } else { i }], count[if len.scalar { 0 } else { i }]);
+            let part = if characters { character_part(text, pos, len) } else { byte_part(text, pos, len) };
+            out.push(part.ok_or_else(|| outside(i, text, pos))?);
         }
         out.finish(&to).map_err(whole)
     })
