@@ -225,7 +225,8 @@ impl Binder<'_> {
             let known_field = self.scope.find(names[0]).is_some();
             let plain = without_tf(&names);
             let dotted = plain.join(".");
-            if let Some(function) = functions::find(&dotted)
+            // A name that TensorFlow and another source give to different functions has `tf.` in the table.
+            if let Some(function) = functions::find(&names.join(".")).or_else(|| functions::find(&dotted))
                 && (plain.len() == 1 || !known_field)
             {
                 let (positional, keywords) = bound_args(None)?;

@@ -2,7 +2,8 @@
 
 use super::bind::{Binder, Scope, unknown_in};
 use super::call::as_node;
-use super::eval::{CallNode, Frame, Node, Value};
+use super::eval::{CallNode, Frame, Node, NodeKind, Value};
+use super::functions;
 use super::item::{Item, ItemKind};
 use super::problem::{Bind, Problem};
 use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
@@ -11,7 +12,7 @@ use super::values;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::{DType, Element, Field, Schema, Size, Type};
+use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::BooleanArray;
 use arrow_array::cast::AsArray;
@@ -154,7 +155,10 @@ impl Binding {
             }
             return Ok(());
         }
-        let items = item.elements().ok_or_else(|| Problem::at(statement.value.span.clone(), format!("one value for {n} names")))?;
+        let items = match item.elements() {
+            Some(items) => items,
+            None => self.unstacked(&item, n)?,
+        };
         if items.len() != n {
             return Err(Problem::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
         }
@@ -168,6 +172,28 @@ impl Binding {
             }
         }
         Ok(())
+    }
+
+    /// The items of a tensor whose first axis is known, for so many names.
+    fn unstacked(&mut self, item: &Item, n: usize) -> Bind<Vec<Item>> {
+        let span = item.span.clone();
+        let first = item.node().and_then(|node| node.ty.dims.first()).map(|dim| dim.size);
+        let Some(Size::Known(size)) = first.filter(|_| item.node().is_some_and(|node| !node.ty.is_sparse())) else {
+            return Err(Problem::at(span, format!("one value for {n} names")));
+        };
+        if size != n as u64 {
+            return Err(Problem::at(span, format!("{size} value{} for {n} names", if size == 1 { "" } else { "s" })));
+        }
+        // Computed once, whatever it is.
+        let (slot, ty) = self.value(item)?;
+        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: "the value".into() } };
+        let whole = Item { kind: ItemKind::Tensor(whole), span: span.clone() };
+        (0..n)
+            .map(|i| {
+                let key = Item { kind: ItemKind::Literal(Literal::Int(i as i128)), span: span.clone() };
+                Ok(Item { kind: functions::subscript(&whole, &[key], &self.text, &span)?, span: span.clone() })
+            })
+            .collect()
     }
 
     /// A value in a slot of its own.

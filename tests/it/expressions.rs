@@ -1,96 +1,11 @@
 //! Expressions against a slow, plain reference over nested lists, and laws that hold for every expression.
 
+use crate::nested::Nested::{self, List, Number};
+use crate::nested::{list, ragged, records, run};
 use proptest::prelude::*;
-use std::sync::Arc;
-use tatter::chunk::{Chunk, Origin, Rows};
 use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
-use tatter::tensor::{RowPartition, Tensor};
-
-/// A nested list of numbers, or a number.
-#[derive(Clone, Debug, PartialEq)]
-enum Nested {
-    Number(i64),
-    List(Vec<Nested>),
-}
-
-use Nested::{List, Number};
-
-impl Nested {
-    fn items(&self) -> &[Nested] {
-        match self {
-            List(items) => items,
-            Number(_) => panic!("a number has no items"),
-        }
-    }
-
-    fn number(&self) -> i64 {
-        match self {
-            Number(n) => *n,
-            List(_) => panic!("a list is no number"),
-        }
-    }
-
-    /// Applies a function to the values below `depth` lists.
-    fn at_depth(&self, depth: usize, f: &dyn Fn(&Nested) -> Nested) -> Nested {
-        if depth == 0 { f(self) } else { List(self.items().iter().map(|i| i.at_depth(depth - 1, f)).collect()) }
-    }
-}
-
-fn list(items: impl IntoIterator<Item = Nested>) -> Nested {
-    List(items.into_iter().collect())
-}
-
-/// Records of rank `rank`, the axes inside the record of any lengths.
-fn records(rank: usize) -> impl Strategy<Value = Vec<Nested>> {
-    let mut nested: BoxedStrategy<Nested> = (-20i64..20).prop_map(Number).boxed();
-    for _ in 0..rank {
-        nested = prop::collection::vec(nested, 0..4).prop_map(List).boxed();
-    }
-    prop::collection::vec(nested, 0..5)
-}
-
-/// A column of these records.
-fn column(records: &[Nested], rank: usize) -> Tensor {
-    if rank == 0 {
-        let values: Vec<i64> = records.iter().map(Nested::number).collect();
-        return Tensor::Leaf(Arc::new(arrow_array::Int64Array::from(values)));
-    }
-    let lengths = records.iter().map(|r| r.items().len() as i64);
-    let below: Vec<Nested> = records.iter().flat_map(|r| r.items().iter().cloned()).collect();
-    Tensor::list(RowPartition::from_row_lengths(lengths).unwrap(), column(&below, rank - 1), None).unwrap()
-}
-
-/// The nested list in one row of a column.
-fn nested(tensor: &Tensor, row: usize) -> Nested {
-    match tensor {
-        Tensor::List(list) => List(list.partition().range(row).map(|i| nested(list.values(), i)).collect()),
-        Tensor::Leaf(array) => {
-            let wide = arrow_cast::cast(array, &arrow_schema::DataType::Int64).unwrap();
-            Number(arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&wide).value(row))
-        }
-        _ => panic!("no tensor of numbers"),
-    }
-}
-
-fn ragged(rank: usize) -> Type {
-    let dims = (0..rank).map(|i| if i == 0 { Dim::UNIFORM } else { Dim::RAGGED }).collect();
-    Type::tensor(DType::Int64, dims)
-}
-
-/// Runs an expression over fields `x` and `y`; the value of each record, or the message.
-fn run(text: &str, fields: &[(&str, &[Nested], Type)]) -> Result<Vec<Nested>, String> {
-    let nrows = fields.first().map_or(1, |f| f.1.len());
-    let schema = Schema::new(fields.iter().map(|(name, _, ty)| Field::new(*name, ty.clone())).collect());
-    let columns = fields.iter().map(|(_, records, ty)| column(records, ty.rank())).collect();
-    let program = Program::bind(&format!("out = {text}"), &schema, &Options::default()).map_err(|e| e.to_string())?;
-    let chunk = Chunk::try_new(nrows, columns, Origin { input: None, rows: Rows::Unknown }).unwrap();
-    let out = program.apply(chunk).map_err(|e| e.to_string())?;
-    out.check(program.schema()).unwrap();
-    let tensor = out.columns.last().unwrap();
-    Ok((0..nrows).map(|row| nested(tensor, row)).collect())
-}
 
 /// Ragged broadcasting of one record, as the guide says it: a ragged axis is never repeated.
 fn add(x: &Nested, y: &Nested, x_uniform: &[bool], y_uniform: &[bool]) -> Option<Nested> {
@@ -317,6 +232,19 @@ const EXPRESSIONS: &[&str] = &[
     "x[:, 0:2] + 1",
     "cumsum(x, axis=-1)",
     "one_hot(x, 3, dtype=int64)",
+    "sequence_pool(x, \"sum\")",
+    "sequence_pool(x, \"max\", pad_value=-3)",
+    "sequence_pad(x, 7)[0]",
+    "sequence_unpad(to_tensor(x), row_lengths(x))",
+    "sequence_mask(row_lengths(x))",
+    "sequence_expand(x, x)",
+    "sequence_expand_as(row_lengths(x), x)",
+    "sequence_enumerate(x, 3)",
+    "sequence_reshape(x, 2)",
+    "sequence_slice(x, row_lengths(x) // 2, ones_like(row_lengths(x)))",
+    "sequence_scatter(zeros([len(x), 9], int64), x, x)",
+    "recursive_sequence_lengths(x)",
+    "lod(x)",
 ];
 
 const PARTS: &[&str] = &[
@@ -374,6 +302,10 @@ const PARTS: &[&str] = &[
     "reshape",
     "split",
     "to_tensor",
+    "sequence_pad",
+    "sequence_pool",
+    "sequence_expand",
+    "create_lod_tensor",
     "shape=",
     "newaxis",
     "int32",

@@ -121,7 +121,8 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn zero_of(call: &mut Call, dtype: &DType) -> Bind<Arg> {
+/// The zero of a dtype as an argument.
+pub fn zero_of(call: &mut Call, dtype: &DType) -> Bind<Arg> {
     let (ty, tensor) = crate::expr::constant::plain(&zero(dtype)?, Some(dtype))?;
     Ok(call.push(crate::expr::item::constant(tensor, ty, call.span.clone())))
 }

@@ -59,8 +59,9 @@ fn along(call: &mut Call, x: Arg, axis: usize, with: impl AlongLine + 'static) -
     call.one(x.ty.clone(), move |args| replaced(&*x.of(args)?, axis, x.rank(), &with))
 }
 
-struct Softmax {
-    log: bool,
+/// Exponentials scaled to a sum of 1, or their logarithms.
+pub struct Softmax {
+    pub log: bool,
 }
 
 fn softmax(call: &mut Call, log: bool) -> Bind<ItemKind> {

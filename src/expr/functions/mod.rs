@@ -27,6 +27,7 @@ mod reduce;
 mod repeat;
 mod segments;
 mod select;
+mod sequence;
 mod sort;
 mod strings;
 mod structured;
@@ -54,6 +55,12 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Along an axis", functions: lines::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
     Family { title: "Combinations", functions: cross::FUNCTIONS },
+    Family { title: "Sequences", functions: sequence::levels::FUNCTIONS },
+    Family { title: "Sequences pooled", functions: sequence::pool::FUNCTIONS },
+    Family { title: "Sequences repeated", functions: sequence::expand::FUNCTIONS },
+    Family { title: "Sequences padded", functions: sequence::pad::FUNCTIONS },
+    Family { title: "Sequences rearranged", functions: sequence::rearrange::FUNCTIONS },
+    Family { title: "Sequences as indices", functions: sequence::scatter::FUNCTIONS },
     Family { title: "Strings", functions: strings::letters::FUNCTIONS },
     Family { title: "Strings joined and split", functions: strings::join::FUNCTIONS },
     Family { title: "N-grams", functions: strings::ngrams::FUNCTIONS },
@@ -92,9 +99,10 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
     FAMILIES.iter().flat_map(|family| family.functions)
 }
 
-/// The function of that name, with or without `tf.`.
+/// The function of that name, with or without `tf.`. Where TensorFlow and Paddle have one of the same
+/// name but another meaning, TensorFlow's has `tf.` in its name.
 pub fn find(name: &str) -> Option<&'static Function> {
-    BY_NAME.get(name.strip_prefix("tf.").unwrap_or(name)).copied()
+    BY_NAME.get(name).or_else(|| BY_NAME.get(name.strip_prefix("tf.")?)).copied()
 }
 
 /// The function behind an attribute.

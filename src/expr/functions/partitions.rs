@@ -172,7 +172,8 @@ impl Encoding {
             }
         };
         if partition.nvals() != nvals {
-            return Err(Error::data(format!("the partition ends at {}, but there are {nvals} values", partition.nvals())));
+            let what = if matches!(self, Encoding::RowLengths) { "the row lengths add up to" } else { "the partition ends at" };
+            return Err(Error::data(format!("{what} {}, but there are {nvals} values", partition.nvals())));
         }
         Ok(partition)
     }
@@ -338,7 +339,8 @@ fn rows_of(
     Ok((from_lengths(rows)?, inner))
 }
 
-fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+/// Several partitions around axis 0, the outermost first.
+pub fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
     let mut values = call.any(0)?;
     let first = values.clone();
     let partitions: Vec<Item> = call.list(1)?;

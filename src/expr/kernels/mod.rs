@@ -8,6 +8,7 @@ pub mod hash;
 pub mod level;
 pub mod lines;
 pub mod number;
+pub mod pool;
 pub mod printf;
 pub mod re2;
 pub mod script;

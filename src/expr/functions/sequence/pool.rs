@@ -1,0 +1,106 @@
+//! Sequences to one step each.
+
+use super::Sequences;
+use super::fill::{Filled, filling};
+use crate::expr::call::{Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::level::merged;
+use crate::expr::kernels::pool::{Pool, combined};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::DType;
+use crate::tensor::Tensor;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sequence_pool"],
+        "input|x, pool_type, pad_value=0.0, is_test=False",
+        "One step for each sequence: \"sum\", \"average\", \"sqrt\" (the sum by the root of the length), \"max\", \"first\" or \"last\"; pad_value where it is empty.",
+        [
+            ("sequence_pool([[1.0, 3.0], [], [2.0, 4.0, 6.0]], \"average\")", "[2.0, 0.0, 4.0]"),
+            ("sequence_pool([[[1.0, 8.0], [3.0, 2.0]], []], \"max\", pad_value=-1.0)", "[[3.0, 8.0], [-1.0, -1.0]]")
+        ],
+        |c| {
+            let kind = kind(c)?;
+            pool(c, kind, 2)
+        }
+    ),
+    function!(
+        ["sequence_first_step"],
+        "input|x",
+        "The first step of each sequence; 0 where it is empty.",
+        [("sequence_first_step([[1.0, 3.0], [], [2.0]])", "[1.0, 0.0, 2.0]")],
+        |c| pool(c, Kind::First, 1)
+    ),
+    function!(
+        ["sequence_last_step"],
+        "input|x",
+        "The last step of each sequence; 0 where it is empty.",
+        [("sequence_last_step([[1.0, 3.0], [], [2.0]])", "[3.0, 0.0, 2.0]")],
+        |c| pool(c, Kind::Last, 1)
+    ),
+];
+
+/// What is left of a sequence.
+#[derive(Clone, Copy)]
+enum Kind {
+    First,
+    Last,
+    Of(Pool),
+}
+
+fn kind(call: &Call) -> Bind<Kind> {
+    let item = call.item(1)?;
+    let name = call.string(1)?.unwrap_or_default();
+    Ok(match name.to_ascii_lowercase().as_str() {
+        "first" => Kind::First,
+        "last" => Kind::Last,
+        "sum" => Kind::Of(Pool::Sum),
+        "average" => Kind::Of(Pool::Average),
+        "sqrt" => Kind::Of(Pool::Sqrt),
+        "max" => Kind::Of(Pool::Max),
+        _ => {
+            return Err(Problem::at(item.span.clone(), format!("{}: there is no pool_type {name:?}", call.name))
+                .help("it is \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
+        }
+    })
+}
+
+/// `[n, (a), w]` to `[n, w]`.
+fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    match kind {
+        Kind::Of(Pool::Average | Pool::Sqrt) => {
+            call.check_dtype(&x.arg, "floats", DType::is_float).map_err(|e| e.help("cast(x, float32) converts"))?
+        }
+        Kind::Of(Pool::Sum | Pool::Max) => call.check_dtype(&x.arg, "numbers", DType::is_number)?,
+        Kind::First | Kind::Last => {}
+    }
+    let filling = filling(call, pad_at, &x, false)?;
+    let mut dims = x.arg.ty.dims.clone();
+    dims.remove(x.axis);
+    call.one(x.with_dims(dims), move |args| {
+        let tensor = x.arg.of(args)?;
+        let cut = x.cut(&tensor)?;
+        let (sequences, steps) = (cut.list.partition(), cut.list.values());
+        let mut ends = Filled::new(&x, &tensor, steps, &filling, args)?;
+        for record in 0..cut.records.nrows() {
+            for range in cut.records.range(record).map(|s| sequences.range(s)) {
+                match kind {
+                    _ if range.is_empty() => ends.fill(record, 1),
+                    Kind::Last => ends.copy(range.end - 1, range.end),
+                    _ => ends.copy(range.start, range.start + 1),
+                }
+            }
+        }
+        let ends = ends.finish()?;
+        let Kind::Of(op) = kind else { return cut.around(ends) };
+        // The first steps are what the others are put onto.
+        let inner = x.step().len();
+        let (blocks, places) = (merged(steps, 0, inner)?, merged(&ends, 0, inner)?);
+        let (_, values) = steps.levels(inner)?;
+        let values = values.as_leaf()?;
+        cut.around(
+            ends.map_below(inner, &mut |first| Ok(Tensor::Leaf(combined(op, first.as_leaf()?, &places, values, &blocks, sequences)?)))?,
+        )
+    })
+}

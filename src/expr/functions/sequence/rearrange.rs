@@ -1,0 +1,324 @@
+//! Steps in another order, other sequences of the same steps.
+
+use super::super::join::{items, join};
+use super::super::lines::Softmax;
+use super::fill::filling;
+use super::{Sequences, counted};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::level::{check_count, check_same, check_uniform, from_lengths, merged, record_of};
+use crate::expr::kernels::lines::replaced;
+use crate::expr::kernels::slice::{self, Slice};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::shape;
+use crate::schema::{DType, Dim, Size};
+use crate::tensor::take::{Native, native};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::ArrayRef;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sequence_concat"],
+        "input",
+        "Sequences joined: the first of each tensor, the second of each ...",
+        [("sequence_concat([[[1, 2], [3]], [[4], [5, 6]]])", "[[1, 2, 4], [3, 5, 6]]")],
+        concat
+    ),
+    function!(
+        ["sequence_reverse"],
+        "x",
+        "Each sequence from its last step to its first.",
+        [("sequence_reverse([[1, 2, 3], [4]])", "[[3, 2, 1], [4]]")],
+        reverse
+    ),
+    function!(
+        ["sequence_slice"],
+        "input|x, offset, length",
+        "So many steps of each sequence, from an offset on.",
+        [("sequence_slice([[1, 2, 3], [4, 5]], [[0], [1]], [[2], [1]])", "[[1, 2], [5]]")],
+        cut
+    ),
+    function!(
+        ["sequence_reshape"],
+        "input|x, new_dim",
+        "Sequences of steps of new_dim values each.",
+        [(
+            "sequence_reshape([[[1, 2], [3, 4]], [[5, 6], [7, 8], [9, 10], [11, 12]]], 4)",
+            "[[[1, 2, 3, 4]], [[5, 6, 7, 8], [9, 10, 11, 12]]]"
+        )],
+        reshape
+    ),
+    function!(
+        ["sequence_enumerate"],
+        "input|x, win_size, pad_value=0",
+        "For each step the window of steps that starts there; pad_value behind the end of the sequence.",
+        [("sequence_enumerate([[1, 2, 3], [4]], win_size=2)", "[[[1, 2], [2, 3], [3, 0]], [[4, 0]]]")],
+        enumerate
+    ),
+    function!(
+        ["sequence_softmax"],
+        "input|x",
+        "Exponentials of each sequence, scaled to a sum of 1.",
+        [("sequence_softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
+        softmax
+    ),
+];
+
+fn concat(call: &mut Call) -> Bind<ItemKind> {
+    let all = items(call, 0)?.into_iter().map(|arg| Sequences::in_arg(call, arg)).collect::<Bind<Vec<_>>>()?;
+    let first = &all[0];
+    let mut dims = first.arg.ty.dims.clone();
+    for other in &all[1..] {
+        let found = &other.arg.ty.dims;
+        let meet = |(a, b): (&mut Dim, &Dim)| match (a.size, b.size) {
+            (Size::Known(m), Size::Known(n)) => m == n,
+            // What one of them knows is checked in each record.
+            (Size::Uniform, Size::Known(_)) => {
+                *a = b.clone();
+                true
+            }
+            _ => true,
+        };
+        if other.axis != first.axis || found.len() != dims.len() || !dims.iter_mut().zip(found).all(meet) {
+            return Err(Problem::at(
+                other.arg.span.clone(),
+                format!(
+                    "sequence_concat works on tensors of one shape but for their sequences; this is {}, the first {}",
+                    shape(found),
+                    shape(&first.arg.ty.dims)
+                ),
+            ));
+        }
+    }
+    // Sequences of known length in all of them are ragged rows again.
+    dims[first.axis] = Dim::RAGGED;
+    let (axis, ty) = (first.axis, first.with_dims(dims.clone()));
+    call.one(ty, move |args| {
+        let tensors = all.iter().map(|x| x.arg.of(args)).collect::<Result<Vec<_>>>()?;
+        let out = join(&tensors.iter().map(AsRef::as_ref).collect::<Vec<_>>(), axis)?;
+        check_uniform(&out, &dims)?;
+        known_sizes(out, &dims)
+    })
+}
+
+/// The tensor with its axes of known size as such.
+fn known_sizes(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
+    (0..dims.len()).try_fold(tensor, |tensor, axis| match dims[axis].size {
+        Size::Known(n) => tensor.map_below(axis, &mut |t| {
+            t.clone().with_row_length(n as usize).map_err(|e| {
+                let row = e.location().row.map(|row| record_of(&tensor, axis, row));
+                e.locate(|at| at.row = row)
+            })
+        }),
+        _ => Ok(tensor),
+    })
+}
+
+fn reverse(call: &mut Call) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    call.one(x.arg.ty.clone(), move |args| {
+        x.arg.of(args)?.map_below(x.axis, &mut |t| {
+            let list = t.as_list()?;
+            let backwards = Slice { start: None, stop: None, step: -1 };
+            let (_, steps) = slice::each_row(list.partition(), list.values(), backwards)?;
+            Tensor::list(list.partition().clone(), steps, None)
+        })
+    })
+}
+
+/// A number for each sequence of `x`: `[n]`, or `[n, 1]` as Paddle has it.
+fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> Bind<Arg> {
+    let numbers = call.integers(i)?;
+    let dims = &numbers.ty.dims;
+    let fits = |(a, b): (&Dim, &Dim)| !matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n);
+    let one = dims.get(x.axis).is_none_or(|d| !matches!(d.size, Size::Known(n) if n != 1));
+    let rank = dims.len();
+    if !(rank == x.axis || rank == x.axis + 1) || !one || !dims.iter().zip(x.outer()).all(fits) {
+        return Err(Problem::at(
+            numbers.span.clone(),
+            format!(
+                "{}: {} must be one number for each sequence of shape {}; this is {}",
+                call.name,
+                call.param(i),
+                shape(x.outer()),
+                numbers.ty
+            ),
+        ));
+    }
+    Ok(numbers)
+}
+
+/// The numbers of each sequence.
+///
+/// # Errors
+/// Another number of them in a record.
+fn numbers_of(numbers: &Tensor, arg: &Arg, tensor: &Tensor, x: &Sequences, what: &str) -> Result<ArrayRef> {
+    check_same(tensor, numbers, x.axis, &format!("the sequences and their {what}"))?;
+    let (_, each) = numbers.levels(x.axis)?;
+    if arg.rank() > x.axis {
+        let list = each.as_list()?;
+        if let Some(row) = (0..list.partition().nrows()).find(|row| list.partition().row_length(*row) != 1) {
+            let error = format!("{} numbers as the {what} of one sequence", list.partition().row_length(row));
+            return Err(Error::data(error).at_row(record_of(numbers, x.axis, row)));
+        }
+    }
+    Ok(numbers.levels(arg.rank())?.1.as_leaf()?.clone())
+}
+
+fn cut(call: &mut Call) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    let (offset, length) = (each_sequence(call, 1, &x)?, each_sequence(call, 2, &x)?);
+    call.one(x.arg.ty.clone(), move |args| {
+        let tensor = x.arg.of(args)?;
+        let sequences = x.cut(&tensor)?;
+        let (offsets, lengths) = (
+            numbers_of(&*offset.of(args)?, &offset, &tensor, &x, "offsets")?,
+            numbers_of(&*length.of(args)?, &length, &tensor, &x, "lengths")?,
+        );
+        let (offsets, lengths) = (i64s(&offsets)?, i64s(&lengths)?);
+        let partition = sequences.list.partition();
+        for (s, (offset, length)) in offsets.iter().zip(lengths).enumerate() {
+            let there = partition.row_length(s);
+            if *offset < 0 || *length < 0 || offset.checked_add(*length).is_none_or(|end| end > there as i64) {
+                let (record, sequence) = sequences.place_of(s);
+                let error = format!("offset {offset} and length {length} of sequence {sequence}, which has {}", counted(there, "step"));
+                return Err(Error::data(error).at_row(record));
+            }
+        }
+        let (partition, steps) = slice::rows(partition, sequences.list.values(), |s| {
+            let (start, length) = (offsets.get(s).copied().unwrap_or(0), lengths.get(s).copied().unwrap_or(0));
+            Slice { start: Some(start), stop: Some(start.saturating_add(length)), step: 1 }
+        })?;
+        sequences.around(Tensor::list(partition, steps, None)?)
+    })
+}
+
+fn reshape(call: &mut Call) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    let width = call.int(1)?;
+    let Some(width) = usize::try_from(width).ok().filter(|n| *n > 0) else {
+        return Err(Problem::at(
+            call.item(1)?.span.clone(),
+            format!("sequence_reshape: new_dim is {width}; a step has one value at least"),
+        ));
+    };
+    if x.step().len() > 1 {
+        return Err(Problem::at(
+            x.arg.span.clone(),
+            format!("sequence_reshape works on steps of one axis at most; these are of shape {}", shape(x.step())),
+        )
+        .help("merge_dims(x, -2, -1) makes one axis of two"));
+    }
+    let mut dims = x.arg.ty.dims[..=x.axis].to_vec();
+    dims.push(Dim::known(width as u64));
+    call.one(x.with_dims(dims), move |args| {
+        let tensor = x.arg.of(args)?;
+        let cut = x.cut(&tensor)?;
+        let inner = x.step().len();
+        let blocks = merged(cut.list.values(), 0, inner)?;
+        let sequences = cut.list.partition();
+        let mut lengths = Vec::with_capacity(sequences.nrows());
+        for s in 0..sequences.nrows() {
+            let steps = sequences.range(s);
+            let nvals = blocks.start(steps.end) - blocks.start(steps.start);
+            if nvals % width != 0 {
+                let (record, sequence) = cut.place_of(s);
+                return Err(Error::data(format!("sequence {sequence} has {}, which make no steps of {width}", counted(nvals, "value")))
+                    .at_row(record));
+            }
+            lengths.push(nvals / width);
+        }
+        let sequences = from_lengths(lengths)?;
+        let (_, flat) = cut.list.values().levels(inner)?;
+        let steps = Tensor::list(RowPartition::uniform(width, sequences.nvals())?, flat.clone(), None)?;
+        cut.around(Tensor::list(sequences, steps, None)?)
+    })
+}
+
+fn enumerate(call: &mut Call) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    x.one_value_a_step(call)?;
+    let width = call.int(1)?;
+    let Some(width) = usize::try_from(width).ok().filter(|n| *n > 1) else {
+        return Err(Problem::at(
+            call.item(1)?.span.clone(),
+            format!("sequence_enumerate: win_size is {width}; a window has two steps at least"),
+        ));
+    };
+    let padding = filling(call, 2, &x, false)?;
+    let mut dims = x.arg.ty.dims[..=x.axis].to_vec();
+    dims.push(Dim::known(width as u64));
+    call.one(x.with_dims(dims), move |args| {
+        let tensor = x.arg.of(args)?;
+        let cut = x.cut(&tensor)?;
+        let inner = x.step().len();
+        let blocks = merged(cut.list.values(), 0, inner)?;
+        if let Some(step) = (0..blocks.nrows()).find(|step| blocks.row_length(*step) != 1) {
+            let error = format!("sequence_enumerate works on steps of one value; this has {}", blocks.row_length(step));
+            return Err(Error::data(error).at_row(record_of(&tensor, x.axis + 1, step)));
+        }
+        let nsteps = blocks.nrows();
+        if nsteps > 0 {
+            check_count(nsteps.checked_mul(width), record_of(&tensor, x.axis + 1, nsteps - 1))?;
+        }
+        let (_, flat) = cut.list.values().levels(inner)?;
+        let (flat, padding) = (flat.as_leaf()?, padding.of(args)?);
+        let windows = Windows { records: &cut.records, sequences: cut.list.partition(), width };
+        let values = match native(&[flat, padding.as_leaf()?], &windows) {
+            Some(values) => Tensor::Leaf(values),
+            None => Tensor::concat(&[&Tensor::Leaf(flat.clone()), &padding])?.gather(&windows.places(nsteps))?,
+        };
+        let steps = Tensor::list(RowPartition::uniform(width, nsteps)?, values, None)?;
+        cut.around(Tensor::list(cut.list.partition().clone(), steps, None)?)
+    })
+}
+
+/// The windows of all steps.
+struct Windows<'a> {
+    records: &'a RowPartition,
+    sequences: &'a RowPartition,
+    width: usize,
+}
+
+impl Windows<'_> {
+    /// Calls `f` with the steps of each window that are there, how many are not, and the record.
+    fn each(&self, mut f: impl FnMut(std::ops::Range<usize>, usize, usize)) {
+        for record in 0..self.records.nrows() {
+            for range in self.records.range(record).map(|s| self.sequences.range(s)) {
+                for start in range.clone() {
+                    let end = range.end.min(start + self.width);
+                    f(start..end, self.width - (end - start), record);
+                }
+            }
+        }
+    }
+
+    /// The place of each value; that of a record's padding is behind the `nsteps` steps.
+    fn places(&self, nsteps: usize) -> Vec<usize> {
+        let mut out = Vec::with_capacity(nsteps * self.width);
+        self.each(|steps, missing, record| {
+            out.extend(steps);
+            out.extend(std::iter::repeat_n(nsteps + record, missing));
+        });
+        out
+    }
+}
+
+impl Native for Windows<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let mut out = Vec::with_capacity(values[0].len() * self.width);
+        self.each(|steps, missing, record| {
+            out.extend_from_slice(&values[0][steps]);
+            out.resize(out.len() + missing, values[1][record]);
+        });
+        out
+    }
+}
+
+fn softmax(call: &mut Call) -> Bind<ItemKind> {
+    let x = Sequences::of(call, 0)?;
+    call.check_dtype(&x.arg, "floats", DType::is_float)?;
+    call.one(x.arg.ty.clone(), move |args| replaced(&*x.arg.of(args)?, x.axis, x.arg.rank(), &Softmax { log: false }))
+}

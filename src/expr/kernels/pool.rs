@@ -1,0 +1,77 @@
+//! The steps of sequences put together.
+//!
+//! ```text
+//! steps of 2 values   [1 8] [3 2] | | [4 0]      sums  [4 10] [filling] [4 0]
+//! ```
+//!
+//! Source of the meaning: `paddle.static.nn.sequence_pool`.
+
+use super::cast::{dtype_of, native};
+use super::number::{Number, numbers};
+use crate::error::{Error, Result};
+use crate::tensor::RowPartition;
+use arrow_array::{ArrayRef, PrimitiveArray};
+use std::sync::Arc;
+
+/// How steps are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    Sum,
+    Average,
+    /// The sum divided by the square root of the number of steps.
+    Sqrt,
+    /// A NaN stays only where it is the first.
+    Max,
+}
+
+/// The first steps of sequences with the others put onto them: `places` are the values of each first
+/// step, `blocks` those of each step. A sequence without steps keeps what stands in its place.
+///
+/// # Errors
+/// Other values than numbers: a fault of ours.
+pub fn combined(
+    op: Pool,
+    first: &ArrayRef,
+    places: &RowPartition,
+    values: &ArrayRef,
+    blocks: &RowPartition,
+    sequences: &RowPartition,
+) -> Result<ArrayRef> {
+    let dtype = dtype_of(first)?;
+    numbers!(&dtype, T => {
+        let mut out = native::<T>(first)?.to_vec();
+        let values = native::<T>(values)?;
+        for sequence in 0..sequences.nrows() {
+            let steps = sequences.range(sequence);
+            // One step alone is its own sum and average.
+            if steps.len() > 1 {
+                let out = &mut out[places.range(sequence)];
+                let rest = &values[blocks.start(steps.start + 1)..blocks.start(steps.end)];
+                match op {
+                    Pool::Max => onto(out, rest, |a, b| if b > a { b } else { a }),
+                    _ => onto(out, rest, <T as Number>::add),
+                }
+                let divisor = match op {
+                    Pool::Average => steps.len() as f64,
+                    Pool::Sqrt => (steps.len() as f64).sqrt(),
+                    Pool::Sum | Pool::Max => continue,
+                };
+                out.iter_mut().for_each(|v| *v = <T as Number>::divide(*v, <T as Number>::of_f64(divisor)));
+            }
+        }
+        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+    }, Err(Error::data(format!("internal: a pool of {dtype}"))))
+}
+
+/// Puts the rows of `rest`, as long as `out`, onto it one after the other.
+fn onto<N: Copy>(out: &mut [N], rest: &[N], f: impl Fn(N, N) -> N) {
+    match out {
+        [] => {}
+        [one] => *one = rest.iter().fold(*one, |all, v| f(all, *v)),
+        _ => {
+            for row in rest.chunks_exact(out.len()) {
+                out.iter_mut().zip(row).for_each(|(all, v)| *all = f(*all, *v));
+            }
+        }
+    }
+}
