@@ -404,6 +404,7 @@ fn unknown_function(name: &str, span: Span) -> Problem {
         "ragged.map_flat_values" | "map_flat_values" => {
             return problem.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
         }
+        "sparse.map_values" => return problem.help("write with_values(x, f(values(x)))"),
         "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return problem.help(format!("reduce_{name}(x, axis) reduces")),
         _ => {}
     }

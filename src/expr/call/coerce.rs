@@ -4,7 +4,7 @@ use crate::expr::constant;
 use crate::expr::eval::{CallNode, Frame, Node, NodeKind};
 use crate::expr::functions;
 use crate::expr::item::{self, Item, ItemKind};
-use crate::expr::kernels::cast;
+use crate::expr::kernels::{cast, entries};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::syntax::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
@@ -121,7 +121,9 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> Bind<Node> {
     if !cast::can_cast(&from, dtype) {
         return Err(Problem::at(node.span.clone(), format!("{from} can't be converted to {dtype}")));
     }
-    let ty = Type { element: Element::Value(dtype.clone()), ..node.ty.clone() };
+    let sparse = node.ty.is_sparse();
+    let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
+    let ty = Type { element, ..node.ty.clone() };
     let (span, levels, to) = (node.span.clone(), node.ty.rank(), dtype.clone());
     let call = CallNode {
         span: span.clone(),
@@ -129,6 +131,11 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> Bind<Node> {
         args: vec![node],
         outputs: vec![ty.clone()],
         kernel: Box::new(move |args| {
+            if sparse {
+                let tensor = args.tensor(0)?;
+                let s = entries::sparse(&tensor)?;
+                return Ok(vec![entries::with_values(s, cast::cast(s.values(), &to)?)?]);
+            }
             Ok(vec![args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))?])
         }),
     };
@@ -184,6 +191,11 @@ pub fn fold(node: Node) -> Bind<Node> {
 /// The type of a constant: every axis that is uniform has a known size.
 fn known(ty: &Type, tensor: &Tensor) -> Bind<Type> {
     let mut ty = ty.clone();
+    if let Tensor::Sparse(s) = tensor
+        && s.nrows() == 1
+    {
+        ty.dims.iter_mut().zip(s.shape_of(0)).for_each(|(dim, n)| *dim = u64::try_from(*n).map_or(Dim::UNIFORM, Dim::known));
+    }
     if ty.is_sparse() {
         return Ok(ty);
     }

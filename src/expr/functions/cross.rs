@@ -43,44 +43,60 @@ fn cross(call: &mut Call) -> Bind<ItemKind> {
     let inputs = Inputs::new(call)?;
     let bytes = inputs.args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
     let dtype = if bytes { DType::Bytes } else { DType::String };
-    call.one(Type::tensor(dtype.clone(), inputs.dims.clone()), move |args| {
-        inputs.combined(args, |columns| {
-            let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
-            let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
-            let mut out = TextBuilder::with_capacity(0, 0);
-            let rows = combine(columns, |chosen| {
-                for (k, (place, texts)) in chosen.iter().zip(&texts).enumerate() {
-                    if k > 0 {
-                        out.bytes.extend_from_slice(b"_X_");
-                    }
-                    out.bytes.extend_from_slice(texts.get(*place));
-                }
-                out.end();
-            })?;
-            Ok((rows, out.finish(&dtype)?))
-        })
-    })
+    call.one(Type::tensor(dtype.clone(), inputs.dims.clone()), move |args| inputs.combined(args, |columns| joined(columns, b"_X_", &dtype)))
 }
 
 fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
-    const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let inputs = Inputs::new(call)?;
+    let (buckets, key) = buckets(call)?;
+    call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
+}
+
+/// num_buckets and hash_key, arguments 1 and 2.
+///
+/// # Errors
+/// No integers, a negative number of buckets.
+pub fn buckets(call: &Call) -> Bind<(u64, u64)> {
+    const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let buckets = call.optional_int(1)?.unwrap_or(0);
     let buckets = u64::try_from(buckets)
         .or_else(|_| Err(Problem::at(call.item(1)?.span.clone(), format!("num_buckets is {buckets}; it can't be negative"))))?;
     let buckets = if buckets == 0 { i64::MAX as u64 } else { buckets };
-    let key = call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64;
-    call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| {
-        inputs.combined(args, |columns| {
-            let hashes = columns.iter().map(|c| fingerprints(&c.values)).collect::<Result<Vec<_>>>()?;
-            let mut out = Vec::new();
-            let rows = combine(columns, |chosen| {
-                let hash = chosen.iter().zip(&hashes).fold(key, |hash, (place, own)| fingerprint_cat(hash, own[*place]));
-                out.push((hash % buckets) as i64);
-            })?;
-            Ok((rows, Arc::new(Int64Array::from(out)) as ArrayRef))
-        })
-    })
+    Ok((buckets, call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64))
+}
+
+/// The combinations of each row as texts.
+///
+/// # Errors
+/// Too many; what is no UTF-8 as a string.
+pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(RowPartition, ArrayRef)> {
+    let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
+    let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
+    let mut out = TextBuilder::with_capacity(0, 0);
+    let rows = combine(columns, |chosen| {
+        for (k, (place, texts)) in chosen.iter().zip(&texts).enumerate() {
+            if k > 0 {
+                out.bytes.extend_from_slice(separator);
+            }
+            out.bytes.extend_from_slice(texts.get(*place));
+        }
+        out.end();
+    })?;
+    Ok((rows, out.finish(dtype)?))
+}
+
+/// The combinations of each row as numbers below `buckets`.
+///
+/// # Errors
+/// Too many.
+pub fn hashed(columns: &[Column], buckets: u64, key: u64) -> Result<(RowPartition, ArrayRef)> {
+    let hashes = columns.iter().map(|c| fingerprints(&c.values)).collect::<Result<Vec<_>>>()?;
+    let mut out = Vec::new();
+    let rows = combine(columns, |chosen| {
+        let hash = chosen.iter().zip(&hashes).fold(key, |hash, (place, own)| fingerprint_cat(hash, own[*place]));
+        out.push((hash % buckets) as i64);
+    })?;
+    Ok((rows, Arc::new(Int64Array::from(out)) as ArrayRef))
 }
 
 /// The tensors that are combined: integers and strings in rows.
@@ -90,9 +106,9 @@ struct Inputs {
 }
 
 /// The rows of an input below its first axis, and its values.
-struct Column {
-    rows: RowPartition,
-    values: ArrayRef,
+pub struct Column {
+    pub rows: RowPartition,
+    pub values: ArrayRef,
 }
 
 impl Inputs {

@@ -5,6 +5,7 @@
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::item::{Item, ItemKind, constant};
+use crate::expr::kernels::entries;
 use crate::expr::kernels::level::{from_lengths, merged, wrap};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::last_ragged;
@@ -135,25 +136,41 @@ pub static FUNCTIONS: &[Function] = &[
         [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
         bounding_shape
     ),
-    function!(["shape"], "input|x, out_type=None", "The sizes of a dense tensor.", [("shape([[3, 1], [2, 4]])", "[2, 2]")], shape),
-    function!(["indices"], "sp_input|x", "The indices of a sparse tensor.", [], |c| {
+    function!(
+        ["shape"],
+        "input|x, out_type=None",
+        "The sizes of a dense or a sparse tensor.",
+        [("shape([[3, 1], [2, 4]])", "[2, 2]")],
+        shape
+    ),
+    function!(
+        ["dtype"],
+        "x",
+        "The dtype of the values, for functions that take one.",
+        [("cast([1, 2], cast(3, float64).dtype)", "[1.0, 2.0]")],
+        |c| {
+            let x = c.any(0)?;
+            Ok(ItemKind::DType(x.dtype()?.clone()))
+        }
+    ),
+    function!(["indices"], "sp_input|x", "The indices of a sparse tensor.", [("indices(sparse.from_dense([0, 5]))", "[[1]]")], |c| {
         let x = sparse(c)?;
         let n = x.ty.rank();
         let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(n as u64)]);
         c.one(ty, move |args| {
             let tensor = x.of(args)?;
-            let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+            let s = entries::sparse(&tensor)?;
             let flat: ArrayRef = Arc::new(Int64Array::new(s.indices().clone(), None));
             let inner = Tensor::list(RowPartition::uniform(n, s.entries().nvals())?, Tensor::Leaf(flat), None)?;
             Tensor::list(s.entries().clone(), inner, None)
         })
     }),
-    function!(["dense_shape"], "sp_input|x", "The sizes of a sparse tensor.", [], |c| {
+    function!(["dense_shape"], "sp_input|x", "The sizes of a sparse tensor.", [("dense_shape(sparse.from_dense([0, 5]))", "[2]")], |c| {
         let x = sparse(c)?;
         let n = x.ty.rank();
         c.one(Type::tensor(DType::Int64, vec![Dim::known(n as u64)]), move |args| {
             let tensor = x.of(args)?;
-            let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+            let s = entries::sparse(&tensor)?;
             let flat: ArrayRef = Arc::new(Int64Array::new(s.dense_shape().clone(), None));
             Tensor::list(RowPartition::uniform(n, s.nrows())?, Tensor::Leaf(flat), None)
         })
@@ -225,7 +242,7 @@ fn values(call: &mut Call) -> Bind<ItemKind> {
     let ty = Type::tensor(x.dtype()?.clone(), vec![Dim::UNIFORM]);
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
-        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        let s = entries::sparse(&tensor)?;
         Tensor::list(s.entries().clone(), Tensor::Leaf(s.values().clone()), None)
     })
 }
@@ -279,22 +296,14 @@ fn with_values(call: &mut Call) -> Bind<ItemKind> {
     let ty = Type::sparse(new.dtype()?.clone(), x.ty.dims.clone());
     call.one(ty, move |args| {
         let (tensor, new) = (x.of(args)?, new.of(args)?);
-        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        let s = entries::sparse(&tensor)?;
         let list = new.as_list()?;
         if list.partition() != s.entries() {
             let row = (0..s.nrows()).find(|r| s.entries().row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
             let (old, found) = (s.entries().row_length(row), list.partition().row_length(row));
             return Err(Error::data(format!("{found} new values for {old} indices")).at_row(row));
         }
-        let values = list.values().as_leaf()?.clone();
-        Ok(Tensor::Sparse(crate::tensor::Sparse::try_new(
-            s.ndims(),
-            s.entries().clone(),
-            s.indices().clone(),
-            values,
-            s.dense_shape().clone(),
-            None,
-        )?))
+        entries::with_values(s, list.values().as_leaf()?.clone())
     })
 }
 
@@ -384,10 +393,19 @@ fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
 
 fn size(call: &mut Call) -> Bind<ItemKind> {
     let x = call.sized(0)?;
-    if x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), "size works on ragged and dense tensors; this is a sparse one"));
-    }
     let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+    if x.ty.is_sparse() {
+        return call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
+            let tensor = x.of(args)?;
+            let s = entries::sparse(&tensor)?;
+            let sizes = (0..s.nrows()).map(|record| {
+                let size = entries::volume(s.shape_of(record)).filter(|n| i64::try_from(*n).is_ok());
+                size.ok_or_else(|| Error::data("the dense shape has more than 2^63 values").at_row(record))
+            });
+            let sizes = int64_leaf(sizes.collect::<Result<Vec<_>>>()?);
+            Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(sizes.as_leaf()?, &dtype)?))
+        });
+    }
     call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
         let whole = merged(&*x.of(args)?, 0, x.rank())?;
         let lengths = int64_leaf(whole.row_lengths());
@@ -491,7 +509,14 @@ fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
 fn shape(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), "a sparse tensor has a dense_shape").help("dense_shape(x)"));
+        let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+        let rank = x.rank();
+        return call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
+            let tensor = x.of(args)?;
+            let sizes: ArrayRef = Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None));
+            let sizes = crate::expr::kernels::cast::cast(&sizes, &dtype)?;
+            Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes), None)
+        });
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(

@@ -3,6 +3,7 @@
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
 use super::apply::{pointwise, unary};
+use super::sparse::arithmetic as sparse;
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::compare::{self, Test};
@@ -152,8 +153,8 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let node = strict_node(c.item(0)?)?;
             let dtype = c.dtype(1)?.ok_or_else(|| c.problem("cast needs a dtype"))?;
-            if node.ty.dtype().is_none() || node.ty.is_sparse() {
-                return Err(Problem::at(node.span.clone(), "cast works on ragged and dense tensors"));
+            if node.ty.dtype().is_none() {
+                return Err(Problem::at(node.span.clone(), "cast works on tensors; this is a structure"));
             }
             Ok(ItemKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
@@ -163,10 +164,12 @@ pub static FUNCTIONS: &[Function] = &[
         Ok(ItemKind::Tensor(node))
     }),
     function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
+        let signed = |d: &DType| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed);
+        if let Some(sparse) = sparse::of_values(c, "floats and signed integers", signed, |a| kernel::unary(Unary::Negative, a))? {
+            return Ok(sparse);
+        }
         let x = c.tensor(0)?;
-        c.check_dtype(&x, "floats and signed integers", |d| {
-            d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed)
-        })?;
+        c.check_dtype(&x, "floats and signed integers", signed)?;
         let dtype = x.dtype()?.clone();
         unary(c, x, dtype, |a| kernel::unary(Unary::Negative, a))
     }),
@@ -249,6 +252,9 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The operands as one dtype; refuses what arithmetic has no meaning for.
 fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+    if let Some(sparse) = sparse::with_dense(call, op)? {
+        return Ok(sparse);
+    }
     let mut args = call.promoted(&[0, 1])?.into_iter();
     let (Some(a), Some(b)) = (args.next(), args.next()) else {
         return Err(call.problem("internal: two operands"));
@@ -269,7 +275,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
 }
 
 /// The width in which integers are divided.
-fn quotient(dtype: &DType) -> DType {
+pub fn quotient(dtype: &DType) -> DType {
     match dtype {
         DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
         d if d.is_float() => d.clone(),
@@ -278,6 +284,9 @@ fn quotient(dtype: &DType) -> DType {
 }
 
 fn true_divide(call: &mut Call) -> Bind<ItemKind> {
+    if let Some(sparse) = sparse::with_dense(call, Binary::Divide)? {
+        return Ok(sparse);
+    }
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
@@ -360,6 +369,10 @@ fn logical(call: &mut Call, op: Logic) -> Bind<ItemKind> {
 }
 
 fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
+    let keeps_zero = matches!(op, Unary::Absolute | Unary::Sign | Unary::Square);
+    if keeps_zero && let Some(sparse) = sparse::of_values(call, "numbers", DType::is_number, move |a| kernel::unary(op, a))? {
+        return Ok(sparse);
+    }
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let dtype = x.dtype()?.clone();
@@ -367,6 +380,11 @@ fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
 }
 
 fn float(call: &mut Call, op: Float) -> Bind<ItemKind> {
+    // What maps 0 to 0 may be taken of the entries alone.
+    let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
+    if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {
+        return Ok(sparse);
+    }
     let x = floats(call)?;
     let dtype = x.dtype()?.clone();
     unary(call, x, dtype, move |a| kernel::float(op, a))

@@ -29,6 +29,7 @@ mod segments;
 mod select;
 mod sequence;
 mod sort;
+mod sparse;
 mod strings;
 mod structured;
 
@@ -69,6 +70,17 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
     Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
+    Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
+    Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },
+    Family { title: "Sparse shapes and entries", functions: sparse::structure::FUNCTIONS },
+    Family { title: "Sparse tensors joined and cut", functions: sparse::join::FUNCTIONS },
+    Family { title: "Sparse tensors together", functions: sparse::union::FUNCTIONS },
+    Family { title: "Sparse matrices", functions: sparse::matrix::FUNCTIONS },
+    Family { title: "Sparse softmax", functions: sparse::softmax::FUNCTIONS },
+    Family { title: "Sparse reductions", functions: sparse::reduce::FUNCTIONS },
+    Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS },
+    Family { title: "Sparse combinations", functions: sparse::cross::FUNCTIONS },
+    Family { title: "Segments of chosen rows", functions: sparse::segments::FUNCTIONS },
 ];
 
 /// Functions that belong together.
@@ -88,6 +100,7 @@ pub const ATTRIBUTES: &[&str] = &[
     "shape",
     "indices",
     "dense_shape",
+    "dtype",
     "ndim",
 ];
 
@@ -99,10 +112,12 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
     FAMILIES.iter().flat_map(|family| family.functions)
 }
 
-/// The function of that name, with or without `tf.`. Where TensorFlow and Paddle have one of the same
-/// name but another meaning, TensorFlow's has `tf.` in its name.
+/// The function of that name, with or without `tf.` and `tf.compat.v1.`. Where TensorFlow and Paddle have one of
+/// the same name but another meaning, TensorFlow's has `tf.` in its name.
 pub fn find(name: &str) -> Option<&'static Function> {
-    BY_NAME.get(name).or_else(|| BY_NAME.get(name.strip_prefix("tf.")?)).copied()
+    let short = name.strip_prefix("tf.").unwrap_or(name);
+    let short = short.strip_prefix("compat.v1.").unwrap_or(short);
+    BY_NAME.get(name).or_else(|| BY_NAME.get(short)).copied()
 }
 
 /// The function behind an attribute.

@@ -112,8 +112,9 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// How the values of a segment are put together.
 #[derive(Clone, Copy)]
-enum Op {
+pub enum Op {
     Plain(Reduce<'static>),
     /// What has no value is 0.
     Zeroed(Reduce<'static>),
@@ -202,7 +203,11 @@ fn sorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
     })
 }
 
-fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
+/// The items of each record put together by segment: `counts` segments in each record.
+///
+/// # Errors
+/// Data and ids of other rows; a segment beyond the count.
+pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
     check_same(data, ids, levels, "data and ids")?;
     let mut total = 0usize;
     for (record, n) in counts.iter().enumerate() {

@@ -4,6 +4,7 @@ pub mod broadcast;
 pub mod cast;
 pub mod compare;
 pub mod elementwise;
+pub mod entries;
 pub mod hash;
 pub mod level;
 pub mod lines;

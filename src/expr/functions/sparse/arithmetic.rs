@@ -1,0 +1,197 @@
+//! Products and quotients of a sparse and a dense tensor, and functions of the values alone.
+//!
+//! ```text
+//! sp        . 2 .      y  [10 20 30]      sp * y    . 40 .      the entries stay, the dense tensor is
+//!           3 . .                                   30 . .      repeated along its axes of size 1
+//! ```
+//!
+//! Source of the meaning: the operators of `tf.SparseTensor`; `tf.math.abs`, `negative`, `sign`, `square`,
+//! `sqrt`, `sin`, `tanh`, `erf` of sparse tensors.
+
+use super::{dense, size_of, with_dtype};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, cast_node, strict_node};
+use crate::expr::eval::{Args, Node};
+use crate::expr::functions::math::quotient;
+use crate::expr::item::{Item, ItemKind, constant};
+use crate::expr::kernels::cast::{cast, native};
+use crate::expr::kernels::elementwise::{self, Binary, Operand};
+use crate::expr::kernels::entries::{self, dense_parts, visit_places, with_values};
+use crate::expr::kernels::number::{Number, floats};
+use crate::expr::problem::{Bind, Problem};
+use crate::expr::types::{promote, shape};
+use crate::schema::{DType, Dim, Type};
+use crate::tensor::gather::take;
+use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
+use arrow_array::ArrayRef;
+use std::borrow::Cow;
+
+/// Whether an item is a sparse tensor.
+pub fn is_sparse(item: &Item) -> bool {
+    item.node().is_some_and(|n| n.ty.is_sparse())
+}
+
+/// The product or the quotient, where an operand is sparse; `None` where none is.
+///
+/// # Errors
+/// Two sparse operands, another operation, a sparse divisor, a dense operand that is not repeated to the sparse shape.
+pub fn with_dense(call: &mut Call, op: Binary) -> Bind<Option<ItemKind>> {
+    let (a, b) = (call.item(0)?.clone(), call.item(1)?.clone());
+    let (left, right) = (is_sparse(&a), is_sparse(&b));
+    if !left && !right {
+        return Ok(None);
+    }
+    let (name, help) = match op {
+        Binary::Add => ("`+`", "sparse.add(a, b) adds"),
+        Binary::Subtract => ("`-`", "sparse.add(a, -b) subtracts"),
+        Binary::Maximum => ("maximum", "sparse.maximum(a, b) of two sparse tensors"),
+        Binary::Minimum => ("minimum", "sparse.minimum(a, b) of two sparse tensors"),
+        _ => ("this", "with_values(x, f(values(x))) changes the entries; sparse.to_dense(x) makes it dense"),
+    };
+    if !matches!(op, Binary::Multiply | Binary::Divide) {
+        let name = if call.name.starts_with('`') || name == "this" { call.name.clone() } else { name.to_owned() };
+        return Err(call.problem(format!("{name} does not work on sparse tensors")).help(help));
+    }
+    if left && right {
+        return Err(call
+            .problem(format!("{} works on a sparse and a dense tensor; both of these are sparse", call.name))
+            .help("sparse.to_dense(x) makes one of them dense"));
+    }
+    if op == Binary::Divide && right {
+        return Err(call.problem(format!("{}: a dense tensor can't be divided by a sparse one, which is 0 nearly everywhere", call.name)));
+    }
+    let (sparse, other) = if left { (a, b) } else { (b, a) };
+    broadcast(call, op, &sparse, &other).map(Some)
+}
+
+fn broadcast(call: &mut Call, op: Binary, sparse: &Item, other: &Item) -> Bind<ItemKind> {
+    let (x, y) = operands(call, sparse, other)?;
+    let y = dense(call, y)?;
+    let dtype = x.dtype()?.clone();
+    if !dtype.is_number() {
+        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+    }
+    let refused = || {
+        Problem::at(
+            y.span.clone(),
+            format!("{}: the dense shape {} is not repeated to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
+        )
+        .help("the dense tensor has the axes of the sparse one, the last ones, or one item along an axis")
+    };
+    let Some(skipped) = x.rank().checked_sub(y.rank()) else {
+        return Err(refused());
+    };
+    let misfit = |(d, s)| matches!((size_of(d), size_of(s)), (Some(m), Some(n)) if m != n && m != 1);
+    if y.ty.dims.iter().zip(&x.ty.dims[skipped..]).any(misfit) {
+        return Err(refused());
+    }
+    let result = if op == Binary::Divide { quotient(&dtype) } else { dtype };
+    call.one(with_dtype(&x.ty, result.clone()), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let values = cast(s.values(), &result)?;
+        let value = args.value(y.index)?;
+        let by = if y.rank() == 0 && value.constant {
+            Cow::Borrowed(value.tensor.as_leaf()?)
+        } else {
+            Cow::Owned(gathered(s, &y, skipped, args)?)
+        };
+        let scalar = y.rank() == 0 && value.constant;
+        let by = cast(&by, &result)?;
+        if op == Binary::Divide
+            && !values.is_empty()
+            && let Some(at) = zero_at(&by, &result)?
+        {
+            let row = row_of(s.entries(), at);
+            let error = Error::data("division by zero: the dense tensor has a 0 where the sparse one has an entry");
+            return Err(error.at_row(if scalar { 0 } else { row }));
+        }
+        let out = elementwise::binary(op, Operand { array: &values, scalar: false }, Operand { array: &by, scalar }).map_err(|(_, e)| e)?;
+        with_values(s, out)
+    })
+}
+
+/// The operands with one dtype: a literal takes that of the sparse tensor where it can.
+fn operands(call: &mut Call, sparse: &Item, other: &Item) -> Bind<(Arg, Arg)> {
+    let x = super::sparse_of(call, sparse)?;
+    let dtype = x.dtype()?.clone();
+    // The values stand for the sparse tensor: they have its dtype, and meet the other one as tensors do.
+    let stand_in = Item { kind: ItemKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
+    let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.problem("internal: two operands"))?;
+    let wide = y.dtype()?.clone();
+    if wide == dtype {
+        return Ok((x, y));
+    }
+    let node = strict_node(sparse)?;
+    let node = cast_node(node, &wide, call.text())?;
+    Ok((call.push(node), y))
+}
+
+/// No values of a dtype, as a tensor that is no literal.
+fn empty_of(dtype: &DType, call: &Call) -> Bind<Node> {
+    let ty = Type::tensor(dtype.clone(), vec![Dim::known(0)]);
+    let none = Tensor::Leaf(arrow_array::new_empty_array(&dtype.arrow()));
+    let tensor = Tensor::list(RowPartition::uniform(0, 1)?, none, None)?;
+    Ok(constant(tensor, ty, call.span.clone()))
+}
+
+/// The value of the dense tensor at each entry.
+fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef> {
+    let rows = super::Rows::of(y, args)?;
+    let rank = y.rank();
+    let (values, starts, shapes) = dense_parts(&rows.tensor, &y.ty.dims)?;
+    let weights = |record: usize| {
+        let (own, row) = (&s.shape_of(record)[skipped..], rows.at(record));
+        let shape = &shapes[row * rank..(row + 1) * rank];
+        let mut weights = vec![0; s.ndims()];
+        let mut step = 1;
+        for axis in (0..rank).rev() {
+            if shape[axis] != 1 && shape[axis] != own[axis] {
+                let error = format!("the dense shape {shape:?} is not repeated to the shape {:?}", s.shape_of(record));
+                return Err(Error::data(error).at_row(record));
+            }
+            weights[skipped + axis] = if shape[axis] == 1 { 0 } else { step };
+            step *= shape[axis];
+        }
+        Ok(weights)
+    };
+    let mut places = Vec::with_capacity(s.entries().nvals());
+    visit_places(s, &|record| starts[rows.at(record)], &weights, |_, place| places.push(place))?;
+    take(values, &places)
+}
+
+/// The place of the first 0.
+fn zero_at(values: &ArrayRef, dtype: &DType) -> Result<Option<usize>> {
+    floats!(dtype, T => Ok(native::<T>(values)?.iter().position(|v| *v == <T as Number>::ZERO)), Ok(None))
+}
+
+/// A function of the values of a sparse argument 0, entry by entry; `None` where it is not sparse.
+///
+/// # Errors
+/// Another dtype than `fits` allows.
+pub fn of_values(
+    call: &mut Call,
+    expected: &str,
+    fits: fn(&DType) -> bool,
+    f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
+) -> Bind<Option<ItemKind>> {
+    if !is_sparse(call.item(0)?) {
+        return Ok(None);
+    }
+    let x = super::sparse(call, 0)?;
+    call.check_dtype(&x, expected, fits)?;
+    call.one(x.ty.clone(), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        with_values(s, f(s.values())?)
+    })
+    .map(Some)
+}
+
+/// The dtype that two tensors meet in.
+///
+/// # Errors
+/// Strings beside numbers.
+pub fn meeting(call: &Call, a: &DType, b: &DType) -> Bind<DType> {
+    promote(a, b).ok_or_else(|| call.problem(format!("{} can't work on {a} and {b} together", call.name)))
+}

@@ -1,0 +1,176 @@
+//! Sparse tensors from their parts, from dense ones, and of nothing but ones.
+//!
+//! Source of the meaning: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
+
+use super::{dense, dim_of, said};
+use crate::error::{Error, Result};
+use crate::expr::call::{Call, Function, Integer};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{bools, cast, dtype_of, native};
+use crate::expr::kernels::entries::dense_parts;
+use crate::expr::kernels::level::{check_count, from_lengths};
+use crate::expr::kernels::number::{Number, numbers};
+use crate::expr::kernels::text::Texts;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::gather::take;
+use crate::tensor::{Sparse, Tensor};
+use arrow_array::{ArrayRef, Int64Array};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["SparseTensor", "sparse.SparseTensor"],
+        "indices, values, dense_shape",
+        "A sparse tensor of its indices, one row for each value, its values and its sizes.",
+        [(
+            "SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])",
+            "{\"indices\":[[0,1],[2,0]],\"values\":[5,7],\"dense_shape\":[3,2]}"
+        )],
+        construct
+    ),
+    function!(
+        ["sparse.from_dense"],
+        "tensor|x",
+        "The values that are not 0, not empty, not false, with their indices.",
+        [("sparse.from_dense([[0, 3], [0, 0]])", "{\"indices\":[[0,1]],\"values\":[3],\"dense_shape\":[2,2]}")],
+        from_dense
+    ),
+    function!(
+        ["sparse.eye"],
+        "num_rows, num_columns=None, dtype=\"float32\"",
+        "Ones on the diagonal.",
+        [("sparse.eye(2, 3, dtype=int32)", "{\"indices\":[[0,0],[1,1]],\"values\":[1,1],\"dense_shape\":[2,3]}")],
+        eye
+    ),
+];
+
+fn construct(call: &mut Call) -> Bind<ItemKind> {
+    let shape = call.all_integers(2)?;
+    let place = call.item(2)?.span.clone();
+    if call.item(2)?.elements().is_none() && call.item(2)?.node().is_none_or(|n| n.ty.rank() != 1) {
+        return Err(Problem::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
+    }
+    if shape.is_empty() {
+        return Err(Problem::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has one axis at least", call.name)));
+    }
+    let rank = shape.len();
+    if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
+        return Err(Problem::at(place, format!("{}: the size {n} in dense_shape is negative", call.name)));
+    }
+    let indices = call.integers(0)?;
+    // `[]` stands for no indices of whatever rank.
+    let none = indices.rank() == 1 && matches!(indices.ty.dims[0].size, Size::Known(0));
+    let fits = indices.rank() == 2 && !matches!(indices.ty.dims[1].size, Size::Known(n) if n != rank as u64);
+    if !none && !fits {
+        return Err(Problem::at(
+            indices.span.clone(),
+            format!("{}: indices are a matrix of {rank} columns, one for each size of dense_shape; this is {}", call.name, said(&indices)),
+        ));
+    }
+    let indices = dense(call, indices)?;
+    let values = call.tensor(1)?;
+    if values.rank() != 1 {
+        return Err(Problem::at(values.span.clone(), format!("{}: values are a vector; this is {}", call.name, said(&values))));
+    }
+    let ty = Type::sparse(values.dtype()?.clone(), shape.iter().map(Integer::dim).collect());
+    call.one(ty, move |args| {
+        let (tensor, list) = (indices.of(args)?, values.of(args)?);
+        let list = list.as_list()?;
+        let entries = tensor.as_list()?.partition().clone();
+        if !none
+            && let Some((record, n)) = dense_parts(&tensor, &indices.ty.dims)?
+                .2
+                .chunks_exact(2)
+                .enumerate()
+                .find_map(|(record, s)| (s[0] > 0 && s[1] != rank as i64).then_some((record, s[1])))
+        {
+            return Err(Error::data(format!("indices of {n} numbers for a dense_shape of {rank}")).at_row(record));
+        }
+        if entries != *list.partition() {
+            let row = (0..entries.nrows()).find(|r| entries.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let (n, m) = (entries.row_length(row), list.partition().row_length(row));
+            return Err(Error::data(format!("{n} indices for {m} values")).at_row(row));
+        }
+        let (_, below) = tensor.levels(indices.rank())?;
+        let flat = native::<arrow_array::types::Int64Type>(below.as_leaf()?)?.to_vec();
+        let shapes = super::rows_of(&shape, args)?;
+        Ok(Tensor::Sparse(Sparse::try_new(rank, entries, flat.into(), list.values().as_leaf()?.clone(), shapes.into(), None)?))
+    })
+}
+
+fn from_dense(call: &mut Call) -> Bind<ItemKind> {
+    let x = call.tensor(0)?;
+    let x = dense(call, x)?;
+    let rank = x.rank();
+    if rank == 0 {
+        return Err(Problem::at(x.span.clone(), format!("{}: a scalar has no sparse form", call.name)));
+    }
+    let ty = Type::sparse(x.dtype()?.clone(), x.ty.dims.iter().map(super::plain).collect());
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let (values, starts, shapes) = dense_parts(&tensor, &x.ty.dims)?;
+        let places = nonzero(values)?;
+        let (mut lengths, mut indices) = (Vec::with_capacity(args.nrows), Vec::with_capacity(places.len() * rank));
+        let mut rest = places.as_slice();
+        for record in 0..args.nrows {
+            let own = rest.partition_point(|place| *place < starts[record + 1]);
+            let shape = &shapes[record * rank..(record + 1) * rank];
+            for place in &rest[..own] {
+                let (mut place, at) = (place - starts[record], indices.len());
+                indices.resize(at + rank, 0i64);
+                for axis in (0..rank).rev() {
+                    let size = shape[axis].max(1) as usize;
+                    indices[at + axis] = (place % size) as i64;
+                    place /= size;
+                }
+            }
+            lengths.push(own);
+            rest = &rest[own..];
+        }
+        Ok(Tensor::Sparse(Sparse::try_new(rank, from_lengths(lengths)?, indices.into(), take(values, &places)?, shapes.into(), None)?))
+    })
+}
+
+/// The places of the values that are not 0, not empty, not false. NaN is not 0.
+fn nonzero(values: &ArrayRef) -> Result<Vec<usize>> {
+    if let Ok(texts) = Texts::of(values) {
+        return Ok((0..texts.len()).filter(|i| !texts.get(*i).is_empty()).collect());
+    }
+    let dtype = dtype_of(values)?;
+    numbers!(&dtype, T => {
+        let values = native::<T>(values)?;
+        let mut places = Vec::with_capacity(values.len());
+        values.iter().enumerate().for_each(|(i, v)| if *v != <T as Number>::ZERO { places.push(i) });
+        Ok(places)
+    }, Ok(bools(values)?.set_indices().collect()))
+}
+
+fn eye(call: &mut Call) -> Bind<ItemKind> {
+    let rows = call.integer(0)?;
+    let columns = if call.given(1).is_some() { call.integer(1)? } else { rows.clone() };
+    for (i, n) in [(0, &rows), (1, &columns)] {
+        if n.known().is_some_and(|n| n < 0) {
+            let place = call.given(i).map_or(call.span.clone(), |item| item.span.clone());
+            return Err(Problem::at(place, format!("{}: {} is negative", call.name, call.param(i))));
+        }
+    }
+    let dtype = call.dtype(2)?.unwrap_or(DType::Float32);
+    if !dtype.is_number() && dtype != DType::Bool {
+        return Err(call.problem(format!("{}: ones are numbers or bools, not {dtype}", call.name)));
+    }
+    let dims: Vec<Dim> = vec![dim_of(rows.known()), dim_of(columns.known())];
+    call.one(Type::sparse(dtype.clone(), dims), move |args| {
+        let (m, n) = (rows.of(args)?, columns.of(args)?);
+        let (mut lengths, mut shapes, mut all) = (Vec::new(), Vec::new(), 0usize);
+        for record in 0..args.nrows {
+            let own = m.size(record, "num_rows")?.min(n.size(record, "num_columns")?);
+            all = check_count(all.checked_add(own), record)?;
+            lengths.push(own);
+            shapes.extend([m.at(record), n.at(record)]);
+        }
+        let indices: Vec<i64> = lengths.iter().flat_map(|n| (0..*n as i64).flat_map(|i| [i, i])).collect();
+        let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; all]));
+        Ok(Tensor::Sparse(Sparse::try_new(2, from_lengths(lengths)?, indices.into(), cast(&ones, &dtype)?, shapes.into(), None)?))
+    })
+}

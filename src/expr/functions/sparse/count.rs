@@ -1,0 +1,236 @@
+//! How often each number stands among values, as a sparse tensor.
+//!
+//! Source of the meaning: `tf.sparse.bincount`.
+
+use super::{is_sparse_item, plain, said, sparse};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::eval::Args;
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
+use crate::expr::kernels::entries;
+use crate::expr::kernels::level::{check_same, from_lengths, merged};
+use crate::expr::kernels::number::{Number, numbers};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Type};
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[function!(
+    ["sparse.bincount"],
+    "values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False",
+    "How often each number occurs, or the sum of its weights: of all values, or of each row with axis=-1.",
+    [
+        ("sparse.bincount([2, 1, 1, 5])", "{\"indices\":[[1],[2],[5]],\"values\":[2,1,1],\"dense_shape\":[6]}"),
+        ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{\"indices\":[[0,1],[1,0],[1,2]],\"values\":[2,1,1],\"dense_shape\":[2,3]}")
+    ],
+    bincount
+)];
+
+/// Values that are counted: numbers, the record of each, its row there, and its weight.
+struct Counted {
+    /// Which values belong to which record.
+    records: RowPartition,
+    /// The row of each value inside its record; `None`: there is one row.
+    rows: Option<Vec<i64>>,
+    /// The number of rows in each record.
+    nrows: Vec<i64>,
+    values: ArrayRef,
+    weights: Option<ArrayRef>,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    least: i64,
+    most: Option<i64>,
+    binary: bool,
+}
+
+fn bincount(call: &mut Call) -> Bind<ItemKind> {
+    let of_sparse = is_sparse_item(call, 0)?;
+    let x = if of_sparse { sparse(call, 0)? } else { call.tensor(0)? };
+    call.check_dtype(&x, "int32 and int64", |d| matches!(d, DType::Int32 | DType::Int64))?;
+    let weights = match call.given(1).is_some() {
+        false => None,
+        true if of_sparse && !is_sparse_item(call, 1)? => {
+            return Err(Problem::at(call.item(1)?.span.clone(), format!("{}: the weights of a sparse tensor are sparse", call.name))
+                .help("with_values(x, w) has the indices of x"));
+        }
+        true if of_sparse => Some(sparse(call, 1)?),
+        true => Some(call.tensor(1)?),
+    };
+    let axis = call.optional_int(2)?.unwrap_or(0);
+    if axis != 0 && axis != -1 {
+        return Err(Problem::at(call.item(2)?.span.clone(), format!("{}: axis is 0 (all values) or -1 (each row), not {axis}", call.name)));
+    }
+    let length = |i: usize| -> Bind<Option<i64>> {
+        match call.optional_int(i)? {
+            Some(n) if n < -1 => Err(Problem::at(call.item(i)?.span.clone(), format!("{}: {} is negative", call.name, call.param(i)))),
+            n => Ok(n.filter(|n| *n >= 0)),
+        }
+    };
+    let (least, most) = (length(3)?.unwrap_or(0), length(4)?);
+    let binary = call.flag(5, false)?;
+    if let Some(w) = &weights {
+        if binary {
+            return Err(call.problem(format!("{}: binary_output has no use for weights; give one of them", call.name)));
+        }
+        call.check_dtype(w, "weights of int32, int64, float32 and float64", |d| {
+            matches!(d, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64)
+        })?;
+        if w.rank() != x.rank() {
+            return Err(Problem::at(w.span.clone(), format!("{}: weights of {} axes for values of {}", call.name, w.rank(), x.rank())));
+        }
+    }
+    let by_row = axis == -1 && x.rank() > 1;
+    if axis == -1 && (x.rank() == 0 || (!of_sparse && x.rank() > 2)) {
+        return Err(Problem::at(
+            x.span.clone(),
+            format!("{}: axis=-1 works on vectors and on rows of values; this is {}", call.name, said(&x)),
+        ));
+    }
+    let dtype = weights.as_ref().map_or(x.dtype(), |w| w.dtype())?.clone();
+    let mut dims: Vec<Dim> = Vec::new();
+    if by_row {
+        dims.push(plain(&x.ty.dims[0]));
+    }
+    dims.push(super::dim_of(most));
+    let limits = Limits { least, most, binary };
+    call.one(Type::sparse(dtype.clone(), dims), move |args| {
+        let counted = if of_sparse {
+            Counted::of_sparse(&x, weights.as_ref(), by_row, args)?
+        } else {
+            Counted::of_rows(&x, weights.as_ref(), by_row, args)?
+        };
+        counted.counts(limits, &dtype, by_row)
+    })
+}
+
+impl Counted {
+    fn of_sparse(x: &Arg, weights: Option<&Arg>, by_row: bool, args: &Args) -> Result<Counted> {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let rank = s.ndims();
+        if let Some(weights) = weights {
+            let other = weights.of(args)?;
+            let w = entries::sparse(&other)?;
+            for record in 0..s.nrows() {
+                let (a, b) = (s.entries().range(record), w.entries().range(record));
+                let own = &s.indices()[a.start * rank..a.end * rank];
+                if s.shape_of(record) != w.shape_of(record) || *own != w.indices()[b.start * rank..b.end * rank] {
+                    return Err(Error::data("weights and values have other indices or another dense_shape")
+                        .at_row(record)
+                        .help("with_values(x, w) has the indices of x"));
+                }
+            }
+        }
+        Ok(Counted {
+            records: s.entries().clone(),
+            rows: by_row.then(|| s.indices().chunks_exact(rank.max(1)).map(|index| index[0]).collect()),
+            nrows: (0..s.nrows()).map(|record| s.shape_of(record).first().copied().unwrap_or(0)).collect(),
+            values: s.values().clone(),
+            weights: weights.map(|w| Ok::<_, Error>(entries::sparse(&*w.of(args)?)?.values().clone())).transpose()?,
+        })
+    }
+
+    fn of_rows(x: &Arg, weights: Option<&Arg>, by_row: bool, args: &Args) -> Result<Counted> {
+        let tensor = x.of(args)?;
+        let rank = x.rank();
+        let leaf = |t: &Tensor| -> Result<ArrayRef> { Ok(t.levels(rank)?.1.as_leaf()?.clone()) };
+        let weights = match weights {
+            None => None,
+            Some(w) => {
+                let other = w.of(args)?;
+                check_same(&tensor, &other, rank, "values and weights")?;
+                Some(leaf(&other)?)
+            }
+        };
+        let records = merged(&tensor, 0, rank)?;
+        let (mut rows, mut nrows) = (None, Vec::new());
+        if by_row {
+            let (partitions, _) = tensor.levels(2)?;
+            let mut of_values = Vec::with_capacity(partitions[1].nvals());
+            for record in 0..partitions[0].nrows() {
+                let range = partitions[0].range(record);
+                nrows.push(range.len() as i64);
+                for row in range.clone() {
+                    of_values.resize(of_values.len() + partitions[1].row_length(row), (row - range.start) as i64);
+                }
+            }
+            rows = Some(of_values);
+        }
+        Ok(Counted { records, rows, nrows, values: leaf(&tensor)?, weights })
+    }
+
+    fn counts(&self, limits: Limits, dtype: &DType, by_row: bool) -> Result<Tensor> {
+        let wide = cast(&self.values, &DType::Int64)?;
+        let values = i64s(&wide)?;
+        let (mut indices, mut lengths, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
+        // The values of each group, by number; a group is a row and a number.
+        let (mut members, mut ends) = (Vec::with_capacity(values.len()), Vec::new());
+        let mut keys: Vec<(i64, i64, usize)> = Vec::new();
+        for record in 0..self.records.nrows() {
+            if by_row && self.nrows[record] == 0 {
+                return Err(Error::data("there are no rows to count in").at_row(record).help("axis=0 counts all values"));
+            }
+            keys.clear();
+            let mut greatest = 0;
+            for at in self.records.range(record) {
+                let value = values[at];
+                if value < 0 {
+                    return Err(Error::data(format!("the value {value} is negative")).at_row(record));
+                }
+                if limits.most.is_none_or(|most| value < most) {
+                    greatest = greatest.max(value);
+                    keys.push((self.rows.as_ref().map_or(0, |rows| rows[at]), value, at));
+                }
+            }
+            if !keys.is_sorted() {
+                keys.sort_unstable();
+            }
+            let before = ends.len();
+            for (i, (row, value, at)) in keys.iter().enumerate() {
+                if i > 0 && keys[i - 1].0 == *row && keys[i - 1].1 == *value {
+                    if let Some(end) = ends.last_mut() {
+                        *end += 1;
+                    }
+                } else {
+                    if by_row {
+                        indices.push(*row);
+                    }
+                    indices.push(*value);
+                    ends.push(members.len() + 1);
+                }
+                members.push(*at);
+            }
+            lengths.push(ends.len() - before);
+            if by_row {
+                shapes.push(self.nrows[record]);
+            }
+            shapes.push(limits.most.unwrap_or(greatest.saturating_add(1).max(limits.least)));
+        }
+        let sizes = || ends.iter().scan(0, |start, end| Some(*end - std::mem::replace(start, *end)));
+        let counts: ArrayRef = match &self.weights {
+            None => {
+                let counts = sizes().map(|n| if limits.binary { 1 } else { n as i64 });
+                cast(&(Arc::new(Int64Array::from_iter_values(counts)) as ArrayRef), dtype)?
+            }
+            Some(weights) => {
+                let dtype = dtype_of(weights)?;
+                numbers!(&dtype, T => {
+                    let weights = native::<T>(weights)?;
+                    let mut start = 0;
+                    let sums: Vec<_> = ends.iter().map(|end| {
+                        let own = &members[start..*end];
+                        start = *end;
+                        own.iter().fold(<T as Number>::ZERO, |sum, at| <T as Number>::add(sum, weights[*at]))
+                    }).collect();
+                    Arc::new(PrimitiveArray::<T>::new(sums.into(), None)) as ArrayRef
+                }, return Err(Error::data("internal: weights of other values")))
+            }
+        };
+        let rank = 1 + usize::from(by_row);
+        Ok(Tensor::Sparse(Sparse::try_new(rank, from_lengths(lengths)?, indices.into(), counts, shapes.into(), None)?))
+    }
+}

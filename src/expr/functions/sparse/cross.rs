@@ -1,0 +1,202 @@
+//! Combinations of the values of several sparse and dense matrices, row by row, as a sparse matrix.
+//!
+//! A row without values in one of the inputs has no combinations. Sparse inputs come before dense ones;
+//! the last input varies fastest.
+//!
+//! Source of the meaning: `tf.sparse.cross`, `tf.sparse.cross_hashed`.
+
+use super::arithmetic::is_sparse;
+use super::{dense, said, size_of};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
+use crate::expr::eval::Args;
+use crate::expr::functions::cross::{Column, buckets, hashed, joined};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::entries::{self, dense_parts, order};
+use crate::expr::kernels::level::from_lengths;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Type};
+use crate::tensor::gather::take;
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::ArrayRef;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sparse.cross"],
+        "inputs, name=None, separator=None",
+        "Every combination of the values of the inputs' rows, joined with separator, else _X_.",
+        [("values(sparse.cross([sparse.from_dense([[\"a\", \"\"]]), [[\"b\", \"c\"]]]))", "[\"a_X_b\", \"a_X_c\"]")],
+        cross
+    ),
+    function!(
+        ["sparse.cross_hashed"],
+        "inputs, num_buckets=0, hash_key=None",
+        "Every combination of the values of the inputs' rows, as a number from 0 to before num_buckets (0: 2^63 - 1).",
+        [("values(sparse.cross_hashed([sparse.from_dense([[\"a\"]]), sparse.from_dense([[\"d\"]])], num_buckets=100))", "[50]")],
+        cross_hashed
+    ),
+];
+
+fn cross(call: &mut Call) -> Bind<ItemKind> {
+    let separator = call.bytes(2)?.unwrap_or_else(|| b"_X_".to_vec());
+    let inputs = Inputs::new(call)?;
+    let bytes = inputs.args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
+    let dtype = if bytes { DType::Bytes } else { DType::String };
+    let ty = Type::sparse(dtype.clone(), inputs.dims());
+    call.one(ty, move |args| inputs.combined(args, |columns| joined(columns, &separator, &dtype)))
+}
+
+fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
+    let (buckets, key) = buckets(call)?;
+    let inputs = Inputs::new(call)?;
+    let ty = Type::sparse(DType::Int64, inputs.dims());
+    call.one(ty, move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
+}
+
+/// The matrices that are combined, sparse ones first.
+struct Inputs {
+    args: Vec<Arg>,
+    rows: Option<i64>,
+}
+
+/// One input's entries row after row, in each record: as many as `values` has.
+struct Source {
+    values: ArrayRef,
+    /// The row of each value of a sparse matrix; a dense one has values in every row.
+    rows: Option<Vec<i64>>,
+    /// Which values belong to which record.
+    records: RowPartition,
+    /// Rows and, of a dense matrix, columns of each record.
+    sizes: Vec<[i64; 2]>,
+}
+
+impl Inputs {
+    fn new(call: &mut Call) -> Bind<Inputs> {
+        let items = call.list(0)?;
+        if items.is_empty() {
+            return Err(call.problem(format!("{} needs one input at least", call.name)));
+        }
+        let (sparse, plain): (Vec<_>, Vec<_>) = items.into_iter().partition(is_sparse);
+        let mut args = Vec::with_capacity(sparse.len() + plain.len());
+        for item in sparse.iter().chain(&plain) {
+            let node = strict_node(item)?;
+            let text = matches!(node.ty.dtype(), Some(DType::String | DType::Bytes));
+            let node = if text { node } else { cast_node(node, &DType::Int64, call.text())? };
+            let mut arg = call.push(node);
+            if !arg.ty.is_sparse() {
+                arg = dense(call, arg)?;
+            }
+            if arg.rank() != 2 {
+                return Err(Problem::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(&arg))));
+            }
+            args.push(arg);
+        }
+        let mut known = args.iter().filter_map(|a| size_of(&a.ty.dims[0]));
+        let rows = known.next();
+        if let Some(other) = known.find(|n| Some(*n) != rows) {
+            return Err(call.problem(format!("{}: the inputs have {} and {other} rows", call.name, rows.unwrap_or(0))));
+        }
+        Ok(Inputs { args, rows })
+    }
+
+    fn dims(&self) -> Vec<Dim> {
+        vec![super::dim_of(self.rows), Dim::UNIFORM]
+    }
+
+    /// The result: `combine` gives the combinations of each row, from columns that have the same rows.
+    fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
+        let sources = self.args.iter().map(|arg| Source::new(arg, args)).collect::<Result<Vec<_>>>()?;
+        // The rows that every input has values in, and where the values of each stand.
+        let (mut rows, mut present, mut nrows) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::with_capacity(args.nrows));
+        let mut places: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); sources.len()];
+        for record in 0..args.nrows {
+            let count = sources[0].sizes[record][0];
+            if let Some(other) = sources.iter().find(|s| s.sizes[record][0] != count) {
+                return Err(Error::data(format!("the inputs have {count} and {} rows", other.sizes[record][0])).at_row(record));
+            }
+            let mut at: Vec<usize> = sources.iter().map(|s| s.records.start(record)).collect();
+            let before = rows.len();
+            let mut row = 0;
+            'rows: while row < count {
+                let mut ranges = Vec::with_capacity(sources.len());
+                for (source, at) in sources.iter().zip(&mut at) {
+                    match source.of_row(record, row, at) {
+                        Ok(range) => ranges.push(range),
+                        Err(next) => {
+                            // No input has a whole row in between.
+                            row = next.max(row + 1);
+                            continue 'rows;
+                        }
+                    }
+                }
+                rows.push(row);
+                for ((own, lengths), range) in places.iter_mut().zip(ranges) {
+                    lengths.push(range.len());
+                    own.extend(range);
+                }
+                row += 1;
+            }
+            present.push(rows.len() - before);
+            nrows.push(count);
+        }
+        let columns = sources
+            .iter()
+            .zip(places)
+            .map(|(source, (places, lengths))| Ok(Column { rows: from_lengths(lengths)?, values: take(&source.values, &places)? }))
+            .collect::<Result<Vec<_>>>()?;
+        let (combinations, values) = combine(&columns)?;
+        let present = from_lengths(present)?;
+        let (mut indices, mut shapes) = (Vec::with_capacity(2 * combinations.nvals()), Vec::with_capacity(2 * args.nrows));
+        for (record, count) in nrows.iter().enumerate() {
+            let mut most = 0;
+            for which in present.range(record) {
+                let n = combinations.row_length(which);
+                most = most.max(n);
+                indices.extend((0..n as i64).flat_map(|i| [rows[which], i]));
+            }
+            shapes.extend([*count, most as i64]);
+        }
+        Ok(Tensor::Sparse(Sparse::try_new(2, present.merge(&combinations), indices.into(), values, shapes.into(), None)?))
+    }
+}
+
+impl Source {
+    fn new(arg: &Arg, args: &Args) -> Result<Source> {
+        let tensor = arg.of(args)?;
+        if !arg.ty.is_sparse() {
+            let (values, _, shapes) = dense_parts(&tensor, &arg.ty.dims)?;
+            let (partitions, _) = tensor.levels(2)?;
+            let sizes = shapes.as_chunks::<2>().0.to_vec();
+            return Ok(Source { values: values.clone(), rows: None, records: partitions[0].merge(partitions[1]), sizes });
+        }
+        let s = entries::sparse(&tensor)?;
+        let sizes = s.dense_shape().as_chunks::<2>().0.to_vec();
+        let (places, values) = match order(s, &[0]) {
+            None => (None, s.values().clone()),
+            Some(places) => {
+                let values = take(s.values(), &places)?;
+                (Some(places), values)
+            }
+        };
+        let row = |at: usize| s.index_of(places.as_ref().map_or(at, |places| places[at]))[0];
+        Ok(Source { values, rows: Some((0..s.entries().nvals()).map(row).collect()), records: s.entries().clone(), sizes })
+    }
+
+    /// The values of a row; `at` goes through the record's values. `Err`: there are none before that row.
+    fn of_row(&self, record: usize, row: i64, at: &mut usize) -> std::result::Result<std::ops::Range<usize>, i64> {
+        let range = self.records.range(record);
+        let Some(rows) = &self.rows else {
+            let columns = self.sizes[record][1] as usize;
+            if columns == 0 {
+                return Err(i64::MAX);
+            }
+            let start = range.start + row as usize * columns;
+            return Ok(start..start + columns);
+        };
+        while *at < range.end && rows[*at] < row {
+            *at += 1;
+        }
+        let end = (*at..range.end).find(|i| rows[*i] != row).unwrap_or(range.end);
+        if end > *at { Ok(*at..end) } else { Err(rows.get(*at).copied().filter(|_| *at < range.end).unwrap_or(i64::MAX)) }
+    }
+}

@@ -1,0 +1,264 @@
+//! Sparse tensors as dense ones.
+//!
+//! Source of the meaning: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
+
+use super::{dense, one_per_axis, plain, rows_of, said, sparse};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function, Integer, cast_node, strict_node};
+use crate::expr::eval::Args;
+use crate::expr::item::{Item, ItemKind};
+use crate::expr::kernels::cast::{dtype_of, i64s, native};
+use crate::expr::kernels::entries::{self, DenseRows, row_major, visit_places};
+use crate::expr::kernels::number::numbers;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::concat::concat_leaves;
+use crate::tensor::gather::take;
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sparse.to_dense", "sparse_tensor_to_dense"],
+        "sp_input, default_value=None, validate_indices=True",
+        "The dense tensor; default_value, else 0, empty or false, where no entry is. Entries must be in order; reorder sorts.",
+        [("sparse.to_dense(SparseTensor([[0, 1], [1, 0]], [5, 7], [2, 2]), default_value=-1)", "[[-1, 5], [7, -1]]")],
+        to_dense
+    ),
+    function!(
+        ["sparse.to_indicator", "sparse_to_indicator"],
+        "sp_input, vocab_size",
+        "For each row, which of the numbers from 0 to before vocab_size are among its values.",
+        [("sparse.to_indicator(sparse.from_dense([[3, 1]]), 4)", "[[false, true, false, true]]")],
+        to_indicator
+    ),
+    function!(
+        ["sparse_to_dense"],
+        "sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True",
+        "The dense tensor of indices and values; one value may stand for all indices.",
+        [("sparse_to_dense([1, 3], [5], 9)", "[0, 9, 0, 9, 0]")],
+        sparse_to_dense
+    ),
+];
+
+fn to_dense(call: &mut Call) -> Bind<ItemKind> {
+    let x = sparse(call, 0)?;
+    let dtype = x.dtype()?.clone();
+    let default = default_value(call, 1, &dtype, true)?;
+    let validate = call.flag(2, true)?;
+    let dims: Vec<Dim> = x.ty.dims.iter().map(plain).collect();
+    call.one(Type::tensor(dtype, dims), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        if validate {
+            check_order(s)?;
+        }
+        filled(s, &x.ty.dims, &default, args)
+    })
+}
+
+/// Argument `i` as one value of that dtype; 0, an empty string or false if it was not given.
+fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Bind<Arg> {
+    if call.given(i).is_none() {
+        if !of_any && !dtype.is_number() {
+            return Err(call.problem(format!("{}: the default_value 0 is no {dtype}", call.name)).help(if *dtype == DType::Bool {
+                "default_value=False"
+            } else {
+                "default_value=\"\""
+            }));
+        }
+        let (ty, tensor) = crate::expr::constant::plain(&crate::expr::constant::zero(dtype)?, Some(dtype))?;
+        return Ok(call.push(crate::expr::item::constant(tensor, ty, call.span.clone())));
+    }
+    let default = call.tensor_of(i, dtype)?;
+    if default.rank() > 0 {
+        return Err(Problem::at(
+            default.span.clone(),
+            format!("{}: default_value is a single value; this is {}", call.name, said(&default)),
+        ));
+    }
+    Ok(default)
+}
+
+/// # Errors
+/// Entries that are not in row-major order, an index that stands twice.
+fn check_order(s: &Sparse) -> Result<()> {
+    if s.is_canonical() {
+        return Ok(());
+    }
+    for record in 0..s.nrows() {
+        for entry in s.entries().range(record).skip(1) {
+            let (before, index) = (s.index_of(entry - 1), s.index_of(entry));
+            if before >= index {
+                let at = entry - s.entries().start(record);
+                let what = if before == index { "stands twice" } else { "is out of order" };
+                return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
+                    .at_row(record)
+                    .help("sparse.reorder(x) sorts; with validate_indices=False the last value of an index counts"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values of the entries in their places, the record's default elsewhere; the last one of several counts.
+fn filled(s: &Sparse, dims: &[Dim], default: &Arg, args: &Args) -> Result<Tensor> {
+    let rows = DenseRows::new(dims, s.dense_shape(), s.nrows())?;
+    let axes: Vec<usize> = (0..s.ndims()).collect();
+    let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
+    let starts = |record: usize| rows.starts[record];
+    let default = args.value(default.index)?;
+    let (one, default) = (default.constant, default.tensor.as_leaf()?);
+    let dtype = dtype_of(s.values())?;
+    let values = numbers!(&dtype, T => {
+        let (values, default) = (native::<T>(s.values())?, native::<T>(default)?);
+        let mut out = if one {
+            vec![default.first().copied().unwrap_or_default(); rows.nvals()]
+        } else {
+            let mut out = Vec::with_capacity(rows.nvals());
+            (0..s.nrows()).for_each(|record| out.resize(rows.starts[record + 1], default[record]));
+            out
+        };
+        visit_places(s, &starts, &weights, |entry, place| out[place] = values[entry])?;
+        Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
+    }, {
+        // Values first, then the defaults.
+        let nvals = s.values().len();
+        let mut places = Vec::with_capacity(rows.nvals());
+        (0..s.nrows()).for_each(|record| places.resize(rows.starts[record + 1], nvals + if one { 0 } else { record }));
+        visit_places(s, &starts, &weights, |entry, place| places[place] = entry)?;
+        take(&concat_leaves(&[s.values(), default])?, &places)?
+    });
+    rows.wrap(values)
+}
+
+fn to_indicator(call: &mut Call) -> Bind<ItemKind> {
+    let item = call.item(0)?.clone();
+    let x = sparse(call, 0)?;
+    call.check_dtype(&x, "numbers and bools", |d| d.is_number() || *d == DType::Bool)?;
+    if x.rank() == 0 {
+        return Err(Problem::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
+    }
+    let ids = cast_node(strict_node(&item)?, &DType::Int64, call.text())?;
+    let x = call.push(ids);
+    let vocabulary = call.integer(1)?;
+    if vocabulary.known().is_some_and(|n| n < 0) {
+        return Err(Problem::at(call.item(1)?.span.clone(), format!("{}: vocab_size is negative", call.name)));
+    }
+    let rank = x.rank();
+    let mut dims: Vec<Dim> = x.ty.dims[..rank - 1].iter().map(plain).collect();
+    dims.push(vocabulary.dim());
+    call.one(Type::tensor(DType::Bool, dims.clone()), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let sizes = vocabulary.of(args)?;
+        let mut shapes = s.dense_shape().to_vec();
+        for record in 0..s.nrows() {
+            shapes[record * rank + rank - 1] = sizes.size(record, "vocab_size")? as i64;
+        }
+        let rows = DenseRows::new(&dims, &shapes, s.nrows())?;
+        let ids = i64s(s.values())?;
+        for record in 0..s.nrows() {
+            if let Some(id) = ids[s.entries().range(record)].iter().find(|id| **id < 0 || **id >= sizes.at(record)) {
+                return Err(Error::data(format!("the value {id} is not in 0 ... {}", sizes.at(record) - 1)).at_row(record));
+            }
+        }
+        let outer: Vec<usize> = (0..rank).collect();
+        let weights = |record: usize| {
+            let mut weights = row_major(&shapes[record * rank..(record + 1) * rank], &outer)
+                .ok_or_else(|| Error::data("internal: places beyond 63 bits"))?;
+            weights[rank - 1] = 0;
+            Ok(weights)
+        };
+        let mut out = vec![false; rows.nvals()];
+        visit_places(s, &|record| rows.starts[record], &weights, |entry, place| out[place + ids[entry] as usize] = true)?;
+        rows.wrap(Arc::new(BooleanArray::from(out)))
+    })
+}
+
+fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
+    let place = call.item(1)?.span.clone();
+    if call.item(1)?.elements().is_none() && call.item(1)?.node().is_none_or(|n| n.ty.rank() != 1) {
+        return Err(Problem::at(place, format!("{}: output_shape is a vector, as [3, 4]", call.name)));
+    }
+    let rank = call.all_integers(1)?.len();
+    let shape = one_per_axis(call, 1, rank)?;
+    if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
+        return Err(Problem::at(place, format!("{}: the size {n} in output_shape is negative", call.name)));
+    }
+    let indices = call.integers(0)?;
+    let indices = dense(call, indices)?;
+    let columns = match indices.rank() {
+        0 | 1 => Some(1),
+        2 => match indices.ty.dims[1].size {
+            Size::Known(n) => usize::try_from(n).ok(),
+            _ => None,
+        },
+        n => {
+            return Err(Problem::at(
+                indices.span.clone(),
+                format!("{}: sparse_indices are a number, a vector or a matrix; this has {n} axes", call.name),
+            ));
+        }
+    };
+    if let Some(columns) = columns.filter(|n| *n != rank) {
+        return Err(Problem::at(place, format!("{}: output_shape has {rank} sizes for indices of {columns} numbers", call.name)));
+    }
+    let values = values_of(call)?;
+    if values.rank() > 1 {
+        return Err(Problem::at(
+            values.span.clone(),
+            format!("{}: sparse_values are a vector or one value; this is {}", call.name, said(&values)),
+        ));
+    }
+    let dtype = values.dtype()?.clone();
+    let default = default_value(call, 3, &dtype, false)?;
+    let validate = call.flag(4, true)?;
+    let dims: Vec<Dim> = shape.iter().map(Integer::dim).collect();
+    call.one(Type::tensor(dtype, dims.clone()), move |args| {
+        let (tensor, values) = (indices.of(args)?, values.of(args)?);
+        let (_, below) = tensor.levels(indices.rank())?;
+        let entries = match indices.rank() {
+            0 => RowPartition::uniform(1, args.nrows)?,
+            _ => tensor.as_list()?.partition().clone(),
+        };
+        let flat = i64s(below.as_leaf()?)?;
+        if flat.len() != entries.nvals() * rank {
+            return Err(Error::data(format!("{} numbers in the indices of {} entries of rank {rank}", flat.len(), entries.nvals())));
+        }
+        let values = match &*values {
+            Tensor::List(list) => {
+                let differs = (0..args.nrows).find(|r| list.partition().row_length(*r) != entries.row_length(*r));
+                if let Some(row) = differs {
+                    let (n, m) = (list.partition().row_length(row), entries.row_length(row));
+                    return Err(Error::data(format!("{n} values for {m} indices")).at_row(row));
+                }
+                list.values().as_leaf()?.clone()
+            }
+            // One value for all indices of a record.
+            one => {
+                let records: Vec<usize> = entries.value_rowids().into_iter().map(|r| r as usize).collect();
+                take(one.as_leaf()?, &records)?
+            }
+        };
+        let shapes = rows_of(&shape, args)?;
+        let s = Sparse::try_new(rank, entries, flat.to_vec().into(), values, shapes.into(), None)?;
+        if validate {
+            check_order(&s)?;
+        }
+        filled(&s, &dims, &default, args)
+    })
+}
+
+/// sparse_values, of the dtype of default_value where they are literals and it is a tensor.
+fn values_of(call: &mut Call) -> Bind<Arg> {
+    let item: Item = call.item(2)?.clone();
+    let of_default = call.given(3).and_then(|d| d.node()).and_then(|n| n.ty.dtype().cloned());
+    match (&item.kind, of_default) {
+        (ItemKind::Literal(Literal::Int(_)) | ItemKind::List(_), Some(dtype)) if item.is_literal() && dtype.is_number() => {
+            call.tensor_of(2, &dtype)
+        }
+        _ => call.tensor(2),
+    }
+}

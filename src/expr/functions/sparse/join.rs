@@ -1,0 +1,284 @@
+//! Sparse tensors put together and cut.
+//!
+//! ```text
+//! concat(1, [a, b])      a . b .          slice       the entries of a box, counted from its corner
+//!                        . a . b          split       boxes along one axis
+//! ```
+//!
+//! Source of the meaning: `tf.sparse.concat`, `slice`, `split`.
+
+use super::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
+use crate::error::Error;
+use crate::expr::call::{Call, Function, Integer};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::entries::{self, order, taken_indices};
+use crate::expr::kernels::level::from_lengths;
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::Dim;
+use crate::tensor::concat::concat_leaves;
+use crate::tensor::gather::take;
+use crate::tensor::{RowPartition, Sparse, Tensor};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sparse.concat", "sparse_concat"],
+        "axis|concat_dim, sp_inputs, expand_nonconcat_dims|expand_nonconcat_dim=False",
+        "The entries of several tensors, one behind the other along an axis, in row-major order.",
+        [(
+            "sparse.concat(1, [sparse.from_dense([[1], [0]]), sparse.from_dense([[2, 0], [0, 3]])])",
+            "{\"indices\":[[0,0],[0,1],[1,2]],\"values\":[1,2,3],\"dense_shape\":[2,3]}"
+        )],
+        concat
+    ),
+    function!(
+        ["sparse.slice", "sparse_slice"],
+        "sp_input, start, size",
+        "The entries from start on, size of them along each axis, or what is there.",
+        [(
+            "sparse.slice(sparse.from_dense([[1, 0, 2], [0, 3, 0]]), [0, 1], [2, 9])",
+            "{\"indices\":[[0,1],[1,0]],\"values\":[2,3],\"dense_shape\":[2,2]}"
+        )],
+        slice
+    ),
+    function!(
+        ["sparse.split", "sparse_split"],
+        "sp_input, num_split, axis|split_dim",
+        "As many parts along an axis; the first ones are one longer where it does not divide.",
+        [("dense_shape(sparse.split(sparse.from_dense([[1, 0, 2]]), 2, axis=1)[0])", "[1, 2]")],
+        split
+    ),
+];
+
+fn concat(call: &mut Call) -> Bind<ItemKind> {
+    let items = call.list(1)?;
+    let args = common(call, &items)?;
+    let expand = call.flag(2, false)?;
+    let axis = call.int(0)?;
+    let [first, rest @ ..] = args.as_slice() else {
+        return Err(call.problem(format!("{} needs one sparse tensor at least", call.name)));
+    };
+    if rest.is_empty() {
+        let first = first.clone();
+        return call.one(first.ty.clone(), move |args| Ok(first.of(args)?.into_owned()));
+    }
+    let rank = first.rank();
+    let axis = call.axis(0, axis, rank)?;
+    for other in rest {
+        if other.rank() != rank {
+            return Err(Problem::at(
+                other.span.clone(),
+                format!("{} joins tensors of as many axes; these have {rank} and {}", call.name, other.rank()),
+            ));
+        }
+    }
+    let dims = (0..rank)
+        .map(|a| {
+            let sizes: Vec<Option<i64>> = args.iter().map(|x| size_of(&x.ty.dims[a])).collect();
+            if a == axis {
+                return Ok(dim_of(sizes.into_iter().try_fold(0i64, |all, n| all.checked_add(n?))));
+            }
+            if expand {
+                return Ok(dim_of(sizes.into_iter().try_fold(0i64, |all, n| Some(all.max(n?)))));
+            }
+            let mut known = sizes.iter().flatten();
+            let size = known.next().copied();
+            match known.find(|n| Some(**n) != size) {
+                Some(other) => Err(call
+                    .problem(format!("{}: axis {a} has {} and {other} items", call.name, size.unwrap_or(0)))
+                    .help("expand_nonconcat_dims=True takes the largest size")),
+                None => Ok(dim_of(size)),
+            }
+        })
+        .collect::<Bind<Vec<Dim>>>()?;
+    call.one(with_dims(&first.ty, dims), move |a| {
+        let tensors = args.iter().map(|x| x.of(a)).collect::<crate::error::Result<Vec<_>>>()?;
+        let parts = tensors.iter().map(|t| entries::sparse(t)).collect::<crate::error::Result<Vec<_>>>()?;
+        let nvals: usize = parts.iter().map(|s| s.entries().nvals()).sum();
+        let (mut indices, mut places) = (Vec::with_capacity(nvals * rank), Vec::with_capacity(nvals));
+        let (mut lengths, mut shapes) = (Vec::with_capacity(a.nrows), Vec::with_capacity(a.nrows * rank));
+        for record in 0..a.nrows {
+            let mut shape = parts[0].shape_of(record).to_vec();
+            shape[axis] = 0;
+            let (before, mut base) = (places.len(), 0);
+            for (which, s) in parts.iter().enumerate() {
+                let own = s.shape_of(record);
+                for other in (0..rank).filter(|other| *other != axis) {
+                    if expand {
+                        shape[other] = shape[other].max(own[other]);
+                    } else if shape[other] != own[other] {
+                        let error =
+                            format!("axis {other} has {} items in the first tensor, {} in tensor {which}", shape[other], own[other]);
+                        return Err(Error::data(error).at_row(record).help("expand_nonconcat_dims=True takes the largest size"));
+                    }
+                }
+                let range = s.entries().range(record);
+                places.extend(range.clone().map(|entry| base + entry));
+                let at = indices.len();
+                indices.extend_from_slice(&s.indices()[range.start * rank..range.end * rank]);
+                if shape[axis] > 0 {
+                    indices[at..].chunks_exact_mut(rank).for_each(|index| index[axis] += shape[axis]);
+                }
+                shape[axis] = shape[axis]
+                    .checked_add(own[axis])
+                    .ok_or_else(|| Error::data(format!("axis {axis} would have more than 2^63 items")).at_row(record))?;
+                base += s.entries().nvals();
+            }
+            lengths.push(places.len() - before);
+            shapes.extend(shape);
+        }
+        let arrays: Vec<_> = parts.iter().map(|s| s.values()).collect();
+        let values = take(&concat_leaves(&arrays)?, &places)?;
+        let joined = Sparse::try_new(rank, from_lengths(lengths)?, indices.into(), values, shapes.into(), None)?;
+        let axes: Vec<usize> = (0..rank).collect();
+        Ok(Tensor::Sparse(match order(&joined, &axes) {
+            None => joined,
+            Some(places) => entries::chosen(&joined, &places, joined.entries().clone())?,
+        }))
+    })
+}
+
+fn slice(call: &mut Call) -> Bind<ItemKind> {
+    let x = sparse(call, 0)?;
+    let rank = x.rank();
+    let (start, size) = (one_per_axis(call, 1, rank)?, one_per_axis(call, 2, rank)?);
+    if let Some(n) = size.iter().filter_map(Integer::known).find(|n| *n < 0) {
+        return Err(Problem::at(call.item(2)?.span.clone(), format!("{}: the size {n} is negative", call.name)));
+    }
+    let dims = (0..rank)
+        .map(|axis| match (start[axis].known(), size[axis].known(), size_of(&x.ty.dims[axis])) {
+            (Some(start), Some(size), Some(all)) => dim_of(Some(left(all, start, size))),
+            _ => Dim::UNIFORM,
+        })
+        .collect();
+    call.one(with_dims(&x.ty, dims), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let (starts, sizes) = (rows_of(&start, args)?, rows_of(&size, args)?);
+        if let Some(at) = sizes.iter().position(|n| *n < 0) {
+            return Err(Error::data(format!("the size {} is negative", sizes[at])).at_row(at / rank.max(1)));
+        }
+        let shapes: Vec<i64> =
+            s.dense_shape().iter().zip(starts.iter().zip(&sizes)).map(|(all, (start, size))| left(*all, *start, *size)).collect();
+        Ok(Tensor::Sparse(boxes(s, &starts, &shapes)?))
+    })
+}
+
+/// The size of a slice of an axis of `all` items.
+fn left(all: i64, start: i64, size: i64) -> i64 {
+    if start >= all { 0 } else { (i128::from(all) - i128::from(start)).min(i128::from(size)) as i64 }
+}
+
+/// The entries of a box in each record: of sizes `shapes` from `starts` on, counted from there.
+fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Sparse> {
+    let rank = s.ndims();
+    let mut places = Vec::with_capacity(s.entries().nvals());
+    let mut lengths = Vec::with_capacity(s.nrows());
+    for record in 0..s.nrows() {
+        let range = s.entries().range(record);
+        let (start, shape) = (&starts[record * rank..(record + 1) * rank], &shapes[record * rank..(record + 1) * rank]);
+        let own = &s.indices()[range.start * rank..range.end * rank];
+        let before = places.len();
+        fn inside(index: &[i64], start: &[i64], shape: &[i64]) -> bool {
+            // A difference below 0 is a huge number; one that wraps is beyond every size.
+            index.iter().zip(start).zip(shape).all(|((i, from), n)| (i.wrapping_sub(*from) as u64) < *n as u64)
+        }
+        fn of_rank<const N: usize>(own: &[i64], start: &[i64], shape: &[i64], first: usize, places: &mut Vec<usize>) {
+            let (mut from, mut n) = ([0i64; N], [0i64; N]);
+            from.copy_from_slice(start);
+            n.copy_from_slice(shape);
+            for (i, index) in own.as_chunks::<N>().0.iter().enumerate() {
+                if inside(index, &from, &n) {
+                    places.push(first + i);
+                }
+            }
+        }
+        match rank {
+            1 => of_rank::<1>(own, start, shape, range.start, &mut places),
+            2 => of_rank::<2>(own, start, shape, range.start, &mut places),
+            3 => of_rank::<3>(own, start, shape, range.start, &mut places),
+            _ => places.extend(range.filter(|entry| inside(s.index_of(*entry), start, shape))),
+        }
+        lengths.push(places.len() - before);
+    }
+    let mut indices = taken_indices(s.indices(), rank, &places);
+    let entries: RowPartition = from_lengths(lengths)?;
+    for record in 0..s.nrows() {
+        let (range, start) = (entries.range(record), &starts[record * rank..(record + 1) * rank]);
+        if start.iter().any(|n| *n != 0) {
+            let own = &mut indices[range.start * rank..range.end * rank];
+            own.chunks_exact_mut(rank.max(1)).for_each(|index| index.iter_mut().zip(start).for_each(|(i, from)| *i -= from));
+        }
+    }
+    Sparse::try_new(rank, entries, indices.into(), take(s.values(), &places)?, shapes.to_vec().into(), None)
+}
+
+fn split(call: &mut Call) -> Bind<ItemKind> {
+    let x = sparse(call, 0)?;
+    let rank = x.rank();
+    let count = call.int(1)?;
+    let axis = call.int(2)?;
+    let axis = call.axis(2, axis, rank)?;
+    let place = call.item(1)?.span.clone();
+    let refused = move |size: i64| format!("num_split is {count}; axis {axis} has {size} items, so it is from 1 to {size}");
+    let parts = usize::try_from(count)
+        .ok()
+        .filter(|n| (1..=65536).contains(n))
+        .ok_or_else(|| Problem::at(place.clone(), format!("{}: num_split is {count}; it is from 1 to the size of the axis", call.name)))?;
+    let known = size_of(&x.ty.dims[axis]);
+    if let Some(size) = known.filter(|n| *n < count) {
+        return Err(Problem::at(place, format!("{}: {}", call.name, refused(size))));
+    }
+    let types = (0..count)
+        .map(|part| {
+            let mut dims: Vec<Dim> = x.ty.dims.iter().map(plain).collect();
+            dims[axis] = dim_of(known.map(|size| part_of(size, count, part).1));
+            with_dims(&x.ty, dims)
+        })
+        .collect();
+    call.several(types, move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        for record in 0..s.nrows() {
+            let size = s.shape_of(record)[axis];
+            if size < count {
+                return Err(Error::data(refused(size)).at_row(record));
+            }
+        }
+        // The part of each entry, then the entries of each part: one walk for all parts.
+        let mut places: Vec<Vec<usize>> = vec![Vec::new(); parts];
+        let mut lengths: Vec<Vec<usize>> = vec![Vec::with_capacity(s.nrows()); parts];
+        for record in 0..s.nrows() {
+            let size = s.shape_of(record)[axis];
+            let (short, longer) = (size / count, size % count);
+            let before: Vec<usize> = places.iter().map(Vec::len).collect();
+            for entry in s.entries().range(record) {
+                let i = s.index_of(entry)[axis];
+                let long = longer.saturating_mul(short + 1);
+                let part = if i < long { i / (short + 1) } else { longer + (i - long) / short };
+                places[part as usize].push(entry);
+            }
+            lengths.iter_mut().zip(&places).zip(before).for_each(|((lengths, places), before)| lengths.push(places.len() - before));
+        }
+        let out = (0..count).zip(places.iter().zip(lengths)).map(|(part, (places, lengths))| {
+            let mut indices = taken_indices(s.indices(), rank, places);
+            let entries = from_lengths(lengths)?;
+            let mut shapes = s.dense_shape().to_vec();
+            for record in 0..s.nrows() {
+                let (start, size) = part_of(s.shape_of(record)[axis], count, part);
+                let range = entries.range(record);
+                let own = &mut indices[range.start * rank..range.end * rank];
+                own.chunks_exact_mut(rank).for_each(|index| index[axis] -= start);
+                shapes[record * rank + axis] = size;
+            }
+            let values = take(s.values(), places)?;
+            Ok(Tensor::Sparse(Sparse::try_new(rank, entries, indices.into(), values, shapes.into(), None)?))
+        });
+        out.collect()
+    })
+}
+
+/// Where a part starts, and its size.
+fn part_of(size: i64, count: i64, part: i64) -> (i64, i64) {
+    let (short, longer) = (size / count, size % count);
+    (part * short + part.min(longer), short + i64::from(part < longer))
+}

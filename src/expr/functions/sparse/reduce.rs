@@ -1,0 +1,198 @@
+//! Sums and greatest values along axes.
+//!
+//! Only entries take part; what has none is 0. A dense result is added up in place, whatever the order
+//! of the entries; for a sparse one they are put in the order of the axes that stay.
+//!
+//! Source of the meaning: `tf.sparse.reduce_sum`, `reduce_max`, and their `_sparse` forms.
+
+use super::{numbers as check_numbers, plain, sparse};
+use crate::error::{Error, Result};
+use crate::expr::call::{Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{dtype_of, native};
+use crate::expr::kernels::entries::{self, DenseRows, order, row_major, visit_places};
+use crate::expr::kernels::level::from_lengths;
+use crate::expr::kernels::number::{Number, numbers};
+use crate::expr::problem::Bind;
+use crate::schema::{Dim, Type};
+use crate::tensor::{Sparse, Tensor};
+use arrow_array::{ArrayRef, PrimitiveArray};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["sparse.reduce_sum", "sparse_reduce_sum"],
+        "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
+        "Sums along axes, dense or sparse; 0 where no entry is.",
+        [
+            ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 1, 0]]), axis=1)", "[2, 1]"),
+            (
+                "sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 0, 0]]), axis=1, output_is_sparse=True)",
+                "{\"indices\":[[0]],\"values\":[2],\"dense_shape\":[2]}"
+            )
+        ],
+        |c| {
+            let sparse = c.flag(3, false)?;
+            reduce(c, Op::Sum, sparse)
+        }
+    ),
+    function!(
+        ["sparse.reduce_max", "sparse_reduce_max"],
+        "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
+        "Greatest entries along axes, dense or sparse; 0 where no entry is.",
+        [("sparse.reduce_max(sparse.from_dense([[-3, 0], [0, 0]]), axis=1)", "[-3, 0]")],
+        |c| {
+            let sparse = c.flag(3, false)?;
+            reduce(c, Op::Max, sparse)
+        }
+    ),
+    function!(
+        ["sparse.reduce_sum_sparse", "sparse_reduce_sum_sparse"],
+        "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None",
+        "sparse.reduce_sum with output_is_sparse=True.",
+        [("values(sparse.reduce_sum_sparse(sparse.from_dense([[1, 0, 1], [0, 0, 0]]), axis=1))", "[2]")],
+        |c| reduce(c, Op::Sum, true)
+    ),
+    function!(
+        ["sparse.reduce_max_sparse", "sparse_reduce_max_sparse"],
+        "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None",
+        "sparse.reduce_max with output_is_sparse=True.",
+        [("values(sparse.reduce_max_sparse(sparse.from_dense([[1, 0, 4], [0, 0, 0]]), axis=1))", "[4]")],
+        |c| reduce(c, Op::Max, true)
+    ),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Op {
+    Sum,
+    Max,
+}
+
+impl Op {
+    /// The result with one more entry. A NaN that comes later wins, as in the source.
+    #[inline]
+    fn with<T: Number>(self, before: T::Native, value: T::Native) -> T::Native {
+        match self {
+            Op::Sum => T::add(before, value),
+            Op::Max if value < before => before,
+            Op::Max => value,
+        }
+    }
+}
+
+fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> Bind<ItemKind> {
+    let x = sparse(call, 0)?;
+    check_numbers(call, &x)?;
+    let rank = x.rank();
+    let reduced: Vec<usize> = match call.ints(1)? {
+        None => (0..rank).collect(),
+        Some(axes) => axes.into_iter().map(|axis| call.axis(1, axis, rank)).collect::<Bind<_>>()?,
+    };
+    let keepdims = call.flag(2, false)?;
+    let kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();
+    // The axes of the result: an axis that stays, or one of size 1.
+    let axes: Vec<Option<usize>> =
+        (0..rank).map(|axis| Some(axis).filter(|axis| kept.contains(axis))).filter(|axis| keepdims || axis.is_some()).collect();
+    let dims: Vec<Dim> = axes.iter().map(|axis| axis.map_or(Dim::known(1), |axis| plain(&x.ty.dims[axis]))).collect();
+    let dtype = x.dtype()?.clone();
+    let ty = if to_sparse { Type::sparse(dtype, dims.clone()) } else { Type::tensor(dtype, dims.clone()) };
+    call.one(ty, move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let shapes: Vec<i64> =
+            (0..s.nrows()).flat_map(|record| axes.iter().map(move |axis| axis.map_or(1, |axis| s.shape_of(record)[axis]))).collect();
+        let dtype = dtype_of(s.values())?;
+        let other = || Error::data("internal: a reduction of other values");
+        if to_sparse {
+            let groups = Groups::new(s, &kept);
+            let values = numbers!(&dtype, T => groups.values::<T>(op, s)?, return Err(other()));
+            let indices: Vec<i64> = groups
+                .firsts
+                .iter()
+                .flat_map(|first| axes.iter().map(move |axis| axis.map_or(0, |axis| s.index_of(*first)[axis])))
+                .collect();
+            return Ok(Tensor::Sparse(Sparse::try_new(
+                axes.len(),
+                from_lengths(groups.lengths)?,
+                indices.into(),
+                values,
+                shapes.into(),
+                None,
+            )?));
+        }
+        let rows = DenseRows::new(&dims, &shapes, s.nrows())?;
+        let values = numbers!(&dtype, T => in_place::<T>(op, s, &kept, &rows)?, return Err(other()));
+        rows.wrap(values)
+    })
+}
+
+fn in_place<T: Number>(op: Op, s: &Sparse, kept: &[usize], rows: &DenseRows) -> Result<ArrayRef> {
+    let values = native::<T>(s.values())?;
+    let weights = |record: usize| row_major(s.shape_of(record), kept).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
+    let starts = |record: usize| rows.starts[record];
+    let mut out = vec![T::ZERO; rows.nvals()];
+    match op {
+        Op::Sum => visit_places(s, &starts, &weights, |entry, place| out[place] = T::add(out[place], values[entry]))?,
+        Op::Max => {
+            let mut seen = vec![false; out.len()];
+            visit_places(s, &starts, &weights, |entry, place| {
+                out[place] = if seen[place] { op.with::<T>(out[place], values[entry]) } else { values[entry] };
+                seen[place] = true;
+            })?;
+        }
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+/// Runs of entries that agree on the axes that stay.
+struct Groups {
+    /// The entries in the order of these axes, if they do not stand so.
+    sorted: Option<Vec<usize>>,
+    /// Where each run ends, counted in that order.
+    ends: Vec<usize>,
+    /// The first entry of each run.
+    firsts: Vec<usize>,
+    /// The number of runs in each record.
+    lengths: Vec<usize>,
+}
+
+impl Groups {
+    fn new(s: &Sparse, kept: &[usize]) -> Groups {
+        let sorted = order(s, kept);
+        let entry = |at: usize| sorted.as_ref().map_or(at, |sorted| sorted[at]);
+        let (mut ends, mut firsts, mut lengths): (Vec<usize>, Vec<usize>, _) = (Vec::new(), Vec::new(), Vec::with_capacity(s.nrows()));
+        for record in 0..s.nrows() {
+            let before = firsts.len();
+            for at in s.entries().range(record) {
+                let same = firsts.len() > before
+                    && firsts.last().is_some_and(|first| kept.iter().all(|axis| s.index_of(*first)[*axis] == s.index_of(entry(at))[*axis]));
+                match ends.last_mut() {
+                    Some(end) if same => *end = at + 1,
+                    _ => {
+                        firsts.push(entry(at));
+                        ends.push(at + 1);
+                    }
+                }
+            }
+            lengths.push(firsts.len() - before);
+        }
+        Groups { sorted, ends, firsts, lengths }
+    }
+
+    fn values<T: Number>(&self, op: Op, s: &Sparse) -> Result<ArrayRef> {
+        let values = native::<T>(s.values())?;
+        let entry = |at: usize| self.sorted.as_ref().map_or(at, |sorted| sorted[at]);
+        let mut at = 0;
+        let out: Vec<T::Native> = self
+            .ends
+            .iter()
+            .map(|end| {
+                let first = values[entry(at)];
+                let result = (at + 1..*end).fold(first, |before, at| op.with::<T>(before, values[entry(at)]));
+                at = *end;
+                result
+            })
+            .collect();
+        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+    }
+}

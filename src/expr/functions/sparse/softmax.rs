@@ -1,0 +1,72 @@
+//! Softmax over the entries of each row: what has no entry takes no part.
+//!
+//! Source of the meaning: `tf.sparse.softmax`. Each result stays with its entry, in whatever order they stand.
+
+use super::sparse;
+use crate::error::{Error, Result};
+use crate::expr::call::{Call, Function};
+use crate::expr::item::ItemKind;
+use crate::expr::kernels::cast::{dtype_of, native};
+use crate::expr::kernels::entries::{self, order, with_values};
+use crate::expr::kernels::number::{Number, floats};
+use crate::expr::problem::{Bind, Problem};
+use crate::schema::DType;
+use crate::tensor::Sparse;
+use arrow_array::{ArrayRef, PrimitiveArray};
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[function!(
+    ["sparse.softmax", "sparse_softmax"],
+    "sp_input",
+    "exp(x) of each entry by the sum of its row, along the last axis.",
+    [("values(sparse.softmax(sparse.from_dense([[3.0, 3.0, 0.0]])))", "[0.5, 0.5]")],
+    softmax
+)];
+
+fn softmax(call: &mut Call) -> Bind<ItemKind> {
+    let x = sparse(call, 0)?;
+    call.check_dtype(&x, "floats", DType::is_float)?;
+    if x.rank() < 2 {
+        return Err(Problem::at(
+            x.span.clone(),
+            format!("{} works on tensors of two axes and more; this is {}", call.name, super::said(&x)),
+        )
+        .help("sparse.expand_dims(x, 0) makes a row of a vector"));
+    }
+    call.one(x.ty.clone(), move |args| {
+        let tensor = x.of(args)?;
+        let s = entries::sparse(&tensor)?;
+        let dtype = dtype_of(s.values())?;
+        let values = floats!(&dtype, T => {
+            let values = PrimitiveArray::<T>::new(of_rows::<T>(s)?.into(), None);
+            Arc::new(values) as ArrayRef
+        }, return Err(Error::data("internal: a softmax of other values")));
+        with_values(s, values)
+    })
+}
+
+fn of_rows<T: Number>(s: &Sparse) -> Result<Vec<T::Native>> {
+    let values = native::<T>(s.values())?;
+    let mut out = values.to_vec();
+    let outer = s.ndims().saturating_sub(1);
+    let axes: Vec<usize> = (0..outer).collect();
+    let sorted = order(s, &axes);
+    let entry = |at: usize| sorted.as_ref().map_or(at, |sorted| sorted[at]);
+    for record in 0..s.nrows() {
+        let mut rest = s.entries().range(record);
+        while !rest.is_empty() {
+            let row = &s.index_of(entry(rest.start))[..outer];
+            let end = rest.clone().find(|at| &s.index_of(entry(*at))[..outer] != row).unwrap_or(rest.end);
+            let greatest = (rest.start..end).map(|at| T::to_f64(values[entry(at)])).fold(f64::NEG_INFINITY, f64::max);
+            let mut sum = 0.0;
+            for at in rest.start..end {
+                sum += (T::to_f64(values[entry(at)]) - greatest).exp();
+            }
+            for at in rest.start..end {
+                out[entry(at)] = T::of_f64((T::to_f64(values[entry(at)]) - greatest).exp() / sum);
+            }
+            rest.start = end;
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,266 @@
+//! The entries of a column of sparse tensors: their order, their places in a dense tensor, some of them.
+//!
+//! All loops run over the entries of a whole chunk; the rank is dispatched once per chunk for the
+//! ranks 1 to 3, so that an index is a small array and not a slice of open length.
+
+use super::level::{check_count, from_lengths};
+use crate::error::{Error, Result};
+use crate::schema::{Dim, Size};
+use crate::tensor::gather::take;
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::ArrayRef;
+use arrow_buffer::ScalarBuffer;
+use std::ops::Range;
+
+/// The sparse tensors of a column.
+///
+/// # Errors
+/// They lie inside structures that have axes of their own.
+pub fn sparse(tensor: &Tensor) -> Result<&Sparse> {
+    match tensor {
+        Tensor::Sparse(s) => Ok(s),
+        _ => Err(Error::data("functions work on one sparse tensor in each record; here one lies in each structure of a list")
+            .help("explode the list first: a record for each structure")),
+    }
+}
+
+/// Runs `$body` with the constant `$n` for the ranks 1 to 3, else `$any`.
+macro_rules! of_rank {
+    ($ndims:expr, $n:ident => $body:expr, $any:expr) => {
+        match $ndims {
+            1 => {
+                const $n: usize = 1;
+                $body
+            }
+            2 => {
+                const $n: usize = 2;
+                $body
+            }
+            3 => {
+                const $n: usize = 3;
+                $body
+            }
+            _ => $any,
+        }
+    };
+}
+
+/// The entries of each record in the order of these axes, the first counting most; entries that agree stay in
+/// their order. `None` if all stand so already. O(entries) where they do, else O(entries log entries).
+pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
+    let stands = |row: usize| is_ordered(s, s.entries().range(row), axes);
+    let first = (0..s.nrows()).find(|row| !stands(*row))?;
+    let mut places: Vec<usize> = (0..s.entries().nvals()).collect();
+    let mut keys: Vec<(i64, usize)> = Vec::new();
+    for row in first..s.nrows() {
+        let range = s.entries().range(row);
+        if row > first && stands(row) {
+            continue;
+        }
+        match row_major(s.shape_of(row), axes) {
+            Some(weights) => {
+                let key = |entry: usize| s.index_of(entry).iter().zip(&weights).map(|(i, w)| i * w).sum::<i64>();
+                keys.clear();
+                keys.extend(range.clone().map(|entry| (key(entry), entry)));
+                keys.sort_unstable();
+                places[range].iter_mut().zip(&keys).for_each(|(place, (_, entry))| *place = *entry);
+            }
+            None => places[range].sort_by(|a, b| {
+                let (a, b) = (s.index_of(*a), s.index_of(*b));
+                axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+            }),
+        }
+    }
+    Some(places)
+}
+
+fn is_ordered(s: &Sparse, range: Range<usize>, axes: &[usize]) -> bool {
+    let n = s.ndims();
+    let own = &s.indices()[range.start * n..range.end * n];
+    if n == 0 {
+        return true;
+    }
+    let all = axes.iter().copied().eq(0..n);
+    if all {
+        return of_rank!(n, N => own.as_chunks::<N>().0.is_sorted(), own.chunks_exact(n).is_sorted());
+    }
+    let below =
+        |a: &[i64], b: &[i64]| axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()) != Some(std::cmp::Ordering::Greater);
+    own.chunks_exact(n).zip(own.chunks_exact(n).skip(1)).all(|(a, b)| below(a, b))
+}
+
+/// What one step along each axis adds to a row-major place among `axes` alone, 0 for the other axes.
+/// `None` if the places are beyond 63 bits.
+pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
+    let mut weights = vec![0; shape.len()];
+    let mut step = 1i64;
+    for axis in axes.iter().rev() {
+        weights[*axis] = step;
+        step = step.checked_mul(shape[*axis].max(1))?;
+    }
+    Some(weights)
+}
+
+/// The product of the sizes.
+pub fn volume(shape: &[i64]) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?))
+}
+
+/// Calls `visit` with the number of each entry and its place: `starts[record]`, and the index times the record's weights.
+///
+/// # Errors
+/// As `weights`.
+pub fn visit_places(
+    s: &Sparse,
+    starts: &dyn Fn(usize) -> usize,
+    weights: &dyn Fn(usize) -> Result<Vec<i64>>,
+    mut visit: impl FnMut(usize, usize),
+) -> Result<()> {
+    let n = s.ndims();
+    for row in 0..s.nrows() {
+        let range = s.entries().range(row);
+        let (start, weights) = (starts(row), weights(row)?);
+        let own = &s.indices()[range.start * n..range.end * n];
+        of_rank!(n, N => {
+            let mut by = [0usize; N];
+            by.iter_mut().zip(&weights).for_each(|(b, w)| *b = *w as usize);
+            for (entry, index) in range.zip(own.as_chunks::<N>().0) {
+                let mut place = start;
+                for axis in 0..N {
+                    place += index[axis] as usize * by[axis];
+                }
+                visit(entry, place);
+            }
+        }, for entry in range {
+            let place: i64 = s.index_of(entry).iter().zip(&weights).map(|(i, w)| i * w).sum();
+            visit(entry, start + place as usize);
+        });
+    }
+    Ok(())
+}
+
+/// These entries in this order, cut into records by `entries`; the shapes stay.
+///
+/// # Errors
+/// As [`Sparse::try_new`].
+pub fn chosen(s: &Sparse, places: &[usize], entries: RowPartition) -> Result<Sparse> {
+    let indices = taken_indices(s.indices(), s.ndims(), places);
+    Sparse::try_new(s.ndims(), entries, indices.into(), take(s.values(), places)?, s.dense_shape().clone(), None)
+}
+
+/// The indices at these places.
+pub fn taken_indices(indices: &[i64], ndims: usize, places: &[usize]) -> Vec<i64> {
+    of_rank!(ndims, N => {
+        let rows = indices.as_chunks::<N>().0;
+        places.iter().map(|place| rows[*place]).collect::<Vec<_>>().into_flattened()
+    }, places.iter().flat_map(|place| &indices[place * ndims..(place + 1) * ndims]).copied().collect())
+}
+
+/// Another tensor with the same entries in other places.
+///
+/// # Errors
+/// As [`Sparse::try_new`].
+pub fn rebuilt(s: &Sparse, ndims: usize, indices: impl Into<ScalarBuffer<i64>>, shapes: impl Into<ScalarBuffer<i64>>) -> Result<Tensor> {
+    Ok(Tensor::Sparse(Sparse::try_new(ndims, s.entries().clone(), indices.into(), s.values().clone(), shapes.into(), None)?))
+}
+
+/// The same indices with other values.
+///
+/// # Errors
+/// Another number of values.
+pub fn with_values(s: &Sparse, values: ArrayRef) -> Result<Tensor> {
+    Ok(Tensor::Sparse(Sparse::try_new(s.ndims(), s.entries().clone(), s.indices().clone(), values, s.dense_shape().clone(), None)?))
+}
+
+/// The axes of dense tensors, one in each record.
+#[derive(Debug)]
+pub struct DenseRows {
+    /// One partition for each axis, outermost first.
+    pub partitions: Vec<RowPartition>,
+    /// Where the values of each record start, and the end.
+    pub starts: Vec<usize>,
+}
+
+impl DenseRows {
+    /// Dense tensors of these shapes, `dims.len()` sizes for each record; a size that `dims` knows is that size. O(rows).
+    ///
+    /// # Errors
+    /// More rows or values than memory should be taken for.
+    pub fn new(dims: &[Dim], shapes: &[i64], nrecords: usize) -> Result<DenseRows> {
+        let rank = dims.len();
+        let mut partitions = Vec::with_capacity(rank);
+        // The rows of the axis at hand in each record, and in all.
+        let mut rows = vec![1usize; nrecords];
+        for (axis, dim) in dims.iter().enumerate() {
+            let size = |record: usize| shapes[record * rank + axis];
+            let mut all = 0usize;
+            let mut next = Vec::with_capacity(nrecords);
+            for (record, n) in rows.iter().enumerate() {
+                let own = usize::try_from(size(record)).ok().and_then(|size| size.checked_mul(*n));
+                let own = own.ok_or_else(|| Error::data("the dense tensor would have more than 2^63 values").at_row(record))?;
+                all = check_count(all.checked_add(own), record)?;
+                next.push(own);
+            }
+            let nrows = rows.iter().sum();
+            let same = match dim.size {
+                Size::Known(n) => usize::try_from(n).ok(),
+                _ if nrecords > 0 && (1..nrecords).all(|record| size(record) == size(0)) => usize::try_from(size(0)).ok(),
+                _ => None,
+            };
+            partitions.push(match same {
+                Some(n) => RowPartition::uniform(n, nrows)?,
+                None => from_lengths(
+                    rows.iter().enumerate().flat_map(|(record, n)| std::iter::repeat_n(usize::try_from(size(record)).unwrap_or(0), *n)),
+                )?,
+            });
+            rows = next;
+        }
+        let mut starts = Vec::with_capacity(nrecords + 1);
+        let mut end = 0;
+        starts.push(0);
+        for n in rows {
+            end += n;
+            starts.push(end);
+        }
+        Ok(DenseRows { partitions, starts })
+    }
+
+    /// The number of values.
+    pub fn nvals(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The tensors with these values.
+    ///
+    /// # Errors
+    /// Another number of values.
+    pub fn wrap(self, values: ArrayRef) -> Result<Tensor> {
+        super::level::wrap(self.partitions.into_iter(), Tensor::Leaf(values))
+    }
+}
+
+/// The flat values of dense tensors of that rank, where each record's start, and the sizes: `rank` for each record.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn dense_parts<'a>(tensor: &'a Tensor, dims: &[Dim]) -> Result<(&'a ArrayRef, Vec<usize>, Vec<i64>)> {
+    let rank = dims.len();
+    let (partitions, below) = tensor.levels(rank)?;
+    let nrecords = tensor.nrows();
+    let mut shapes = vec![0i64; nrecords * rank];
+    let mut starts: Vec<usize> = (0..=nrecords).collect();
+    for (axis, (partition, dim)) in partitions.iter().zip(dims).enumerate() {
+        for record in 0..nrecords {
+            shapes[record * rank + axis] = match dim.size {
+                Size::Known(n) => n as i64,
+                _ if starts[record] < starts[record + 1] => partition.row_length(starts[record]) as i64,
+                _ => 0,
+            };
+        }
+        starts.iter_mut().for_each(|start| *start = partition.start(*start));
+    }
+    Ok((below.as_leaf()?, starts, shapes))
+}
