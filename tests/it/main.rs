@@ -18,6 +18,7 @@ mod random;
 mod readme;
 mod records;
 mod sequences;
+mod sparse;
 mod tatter;
 mod tensor_laws;
 mod tfexample;

@@ -403,7 +403,7 @@ fn size(call: &mut Call) -> Bind<ItemKind> {
                 size.ok_or_else(|| Error::data("the dense shape has more than 2^63 values").at_row(record))
             });
             let sizes = int64_leaf(sizes.collect::<Result<Vec<_>>>()?);
-            Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(sizes.as_leaf()?, &dtype)?))
+            Ok(Tensor::Leaf(sizes_as(sizes.as_leaf()?, &dtype, 1)?))
         });
     }
     call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
@@ -506,6 +506,19 @@ fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
+/// Sizes of sparse tensors, which may be beyond 31 bits, in the dtype that was asked for; `each` of them belong to a record.
+fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
+    use crate::expr::kernels::cast::{cast, i64s};
+    let narrow = cast(sizes, dtype)?;
+    let (before, after) = (i64s(sizes)?, cast(&narrow, &DType::Int64)?);
+    match before.iter().zip(i64s(&after)?).position(|(a, b)| a != b) {
+        None => Ok(narrow),
+        Some(at) => Err(Error::data(format!("the size {} is too large for {dtype}", before[at]))
+            .at_row(at / each.max(1))
+            .help("out_type=int64 is wide enough; so is dense_shape(x)")),
+    }
+}
+
 fn shape(call: &mut Call) -> Bind<ItemKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
@@ -514,8 +527,7 @@ fn shape(call: &mut Call) -> Bind<ItemKind> {
         return call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
             let tensor = x.of(args)?;
             let sizes: ArrayRef = Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None));
-            let sizes = crate::expr::kernels::cast::cast(&sizes, &dtype)?;
-            Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes), None)
+            Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &dtype, rank)?), None)
         });
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {

@@ -201,7 +201,9 @@ impl DenseRows {
             for (record, n) in rows.iter().enumerate() {
                 let own = usize::try_from(size(record)).ok().and_then(|size| size.checked_mul(*n));
                 let own = own.ok_or_else(|| Error::data("the dense tensor would have more than 2^63 values").at_row(record))?;
-                all = check_count(all.checked_add(own), record)?;
+                all = check_count(all.checked_add(own), record).map_err(|e| {
+                    if check_count(Some(own), record).is_err() { e } else { e.help("--chunk-rows 64 takes fewer records at a time") }
+                })?;
                 next.push(own);
             }
             let nrows = rows.iter().sum();
@@ -242,7 +244,8 @@ impl DenseRows {
     }
 }
 
-/// The flat values of dense tensors of that rank, where each record's start, and the sizes: `rank` for each record.
+/// The flat values of dense tensors of that rank, where each record's start, and the sizes: `rank` for each record,
+/// -1 for a size that no row tells: `[0, ?]`.
 ///
 /// # Errors
 /// There are fewer axes.
@@ -257,7 +260,7 @@ pub fn dense_parts<'a>(tensor: &'a Tensor, dims: &[Dim]) -> Result<(&'a ArrayRef
             shapes[record * rank + axis] = match dim.size {
                 Size::Known(n) => n as i64,
                 _ if starts[record] < starts[record + 1] => partition.row_length(starts[record]) as i64,
-                _ => 0,
+                _ => -1,
             };
         }
         starts.iter_mut().for_each(|start| *start = partition.start(*start));

@@ -146,12 +146,12 @@ fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef
         let mut weights = vec![0; s.ndims()];
         let mut step = 1;
         for axis in (0..rank).rev() {
-            if shape[axis] != 1 && shape[axis] != own[axis] {
+            if shape[axis] != 1 && shape[axis] != own[axis] && shape[axis] != -1 {
                 let error = format!("the dense shape {shape:?} is not repeated to the shape {:?}", s.shape_of(record));
                 return Err(Error::data(error).at_row(record));
             }
             weights[skipped + axis] = if shape[axis] == 1 { 0 } else { step };
-            step *= shape[axis];
+            step *= shape[axis].max(0);
         }
         Ok(weights)
     };

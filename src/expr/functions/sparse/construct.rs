@@ -65,7 +65,11 @@ fn construct(call: &mut Call) -> Bind<ItemKind> {
     if !none && !fits {
         return Err(Problem::at(
             indices.span.clone(),
-            format!("{}: indices are a matrix of {rank} columns, one for each size of dense_shape; this is {}", call.name, said(&indices)),
+            format!(
+                "{}: each index has as many numbers as dense_shape, so indices are of shape [?, {rank}]; this is {}",
+                call.name,
+                said(&indices)
+            ),
         ));
     }
     let indices = dense(call, indices)?;
@@ -109,7 +113,8 @@ fn from_dense(call: &mut Call) -> Bind<ItemKind> {
     let ty = Type::sparse(x.dtype()?.clone(), x.ty.dims.iter().map(super::plain).collect());
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
-        let (values, starts, shapes) = dense_parts(&tensor, &x.ty.dims)?;
+        let (values, starts, mut shapes) = dense_parts(&tensor, &x.ty.dims)?;
+        shapes.iter_mut().for_each(|size| *size = (*size).max(0));
         let places = nonzero(values)?;
         let (mut lengths, mut indices) = (Vec::with_capacity(args.nrows), Vec::with_capacity(places.len() * rank));
         let mut rest = places.as_slice();

@@ -175,7 +175,7 @@ impl Counted {
                 return Err(Error::data("there are no rows to count in").at_row(record).help("axis=0 counts all values"));
             }
             keys.clear();
-            let mut greatest = 0;
+            let mut greatest = 0i64;
             for at in self.records.range(record) {
                 let value = values[at];
                 if value < 0 {
@@ -208,7 +208,11 @@ impl Counted {
             if by_row {
                 shapes.push(self.nrows[record]);
             }
-            shapes.push(limits.most.unwrap_or(greatest.saturating_add(1).max(limits.least)));
+            let size = match limits.most {
+                Some(most) => Some(most),
+                None => greatest.checked_add(1).map(|size| size.max(limits.least)),
+            };
+            shapes.push(size.ok_or_else(|| Error::data(format!("the value {greatest} is too large to be counted")).at_row(record))?);
         }
         let sizes = || ends.iter().scan(0, |start, end| Some(*end - std::mem::replace(start, *end)));
         let counts: ArrayRef = match &self.weights {

@@ -186,7 +186,7 @@ impl Source {
     fn of_row(&self, record: usize, row: i64, at: &mut usize) -> std::result::Result<std::ops::Range<usize>, i64> {
         let range = self.records.range(record);
         let Some(rows) = &self.rows else {
-            let columns = self.sizes[record][1] as usize;
+            let columns = self.sizes[record][1].max(0) as usize;
             if columns == 0 {
                 return Err(i64::MAX);
             }

@@ -203,7 +203,7 @@ fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
         }
     };
     if let Some(columns) = columns.filter(|n| *n != rank) {
-        return Err(Problem::at(place, format!("{}: output_shape has {rank} sizes for indices of {columns} numbers", call.name)));
+        return Err(Problem::at(place, format!("{}: output_shape has {rank} sizes for indices of length {columns}", call.name)));
     }
     let values = values_of(call)?;
     if values.rank() > 1 {

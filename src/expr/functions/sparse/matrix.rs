@@ -43,10 +43,12 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
     let (a, b) = (call.item(0)?.clone(), call.item(1)?.clone());
     let first = is_sparse(&a);
     if first == is_sparse(&b) {
-        let what = if first { "both" } else { "none" };
-        return Err(call
-            .problem(format!("{} works on a sparse and a dense matrix; {what} of these is sparse", call.name))
-            .help(if first { "sparse.to_dense(x) makes one of them dense" } else { "a @ b multiplies dense matrices" }));
+        let what = if first { "both of these are" } else { "none of these is" };
+        return Err(call.problem(format!("{} works on a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
+            "sparse.to_dense(x) makes one of them dense"
+        } else {
+            "a @ b multiplies dense matrices"
+        }));
     }
     let (sparse_item, dense_item, dense_at) = if first { (a, b, 1) } else { (b, a, 0) };
     let (sparse_adjoint, dense_adjoint) = if first { (adjoint_a, adjoint_b) } else { (adjoint_b, adjoint_a) };
@@ -108,10 +110,10 @@ impl Product {
         for record in 0..s.nrows() {
             let (p, q) = sizes(record);
             let (left, right) = if self.first { (p, q) } else { (q, p) };
-            if left[1] != right[0] {
+            if left[1] != right[0] && left[1] != -1 && right[0] != -1 {
                 return Err(Error::data(format!("rows of {} items do not meet columns of {}", left[1], right[0])).at_row(record));
             }
-            out_shapes.extend([left[0], right[1]]);
+            out_shapes.extend([left[0].max(0), right[1].max(0)]);
         }
         let result = DenseRows::new(&self.dims, &out_shapes, s.nrows())?;
         let flat = numbers!(&self.dtype, T => {
@@ -120,7 +122,7 @@ impl Product {
             for record in 0..s.nrows() {
                 let (_, q) = sizes(record);
                 let columns = out_shapes[2 * record + 1] as usize;
-                let (m, n) = (q[0] as usize, q[1] as usize);
+                let (m, n) = (q[0].max(0) as usize, q[1].max(0) as usize);
                 // The dense matrix by the axis that is summed, and by the other one; then the result by the sparse one's and the other.
                 let (inner, other_step) = match (self.first, self.dense_adjoint) {
                     (true, false) => (n, 1),

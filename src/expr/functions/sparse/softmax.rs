@@ -25,7 +25,8 @@ pub static FUNCTIONS: &[Function] = &[function!(
 
 fn softmax(call: &mut Call) -> Bind<ItemKind> {
     let x = sparse(call, 0)?;
-    call.check_dtype(&x, "floats", DType::is_float)?;
+    let floats = call.check_dtype(&x, "floats", DType::is_float);
+    floats.map_err(|e| if x.ty.dtype().is_some_and(DType::is_number) { e.help("cast(x, float32) converts") } else { e })?;
     if x.rank() < 2 {
         return Err(Problem::at(
             x.span.clone(),

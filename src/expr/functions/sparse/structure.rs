@@ -5,7 +5,7 @@
 
 use super::{dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
-use crate::expr::call::{Call, Function, Integer, cast_node, strict_node};
+use crate::expr::call::{Call, Function, Integer, cast_node, positive_axis, strict_node};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::bools;
 use crate::expr::kernels::entries::{self, chosen, order, rebuilt, taken_indices};
@@ -181,7 +181,12 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
             let new = new_shape(sizes, known).map_err(|e| Problem::at(place, format!("{}: {e}", call.name)))?;
             new.into_iter().map(|n| dim_of(Some(n))).collect()
         }
-        _ => shape.iter().map(Integer::dim).collect(),
+        (known, _) => {
+            if let Some(known) = known {
+                check_open(known).map_err(|e| Problem::at(place, format!("{}: {e}", call.name)))?;
+            }
+            shape.iter().map(|n| if n.known() == Some(-1) { Dim::UNIFORM } else { n.dim() }).collect()
+        }
     };
     let rank = shape.len();
     call.one(with_dims(&x.ty, dims), move |args| {
@@ -219,18 +224,26 @@ fn product<'a>(mut sizes: impl Iterator<Item = &'a i64>) -> Option<i64> {
 fn new_shape(old: &[i64], wanted: &[i64]) -> std::result::Result<Vec<i64>, String> {
     let too_large = || format!("the shape {old:?} has more than 2^63 values");
     let total = product(old.iter()).ok_or_else(too_large)?;
-    if let Some(n) = wanted.iter().find(|n| **n < -1) {
-        return Err(format!("the size {n} is negative; -1 is what is left"));
-    }
+    check_open(wanted)?;
     let known = product(wanted.iter().filter(|n| **n != -1)).ok_or_else(too_large)?;
     let open = wanted.iter().filter(|n| **n == -1).count();
     match open {
         0 if known == total => Ok(wanted.to_vec()),
         0 => Err(format!("{total} values of the shape {old:?} do not fit the shape {wanted:?}")),
-        1 if known == 0 => Err(format!("-1 can't be told in the shape {wanted:?}, which has no values")),
-        1 if total % known == 0 => Ok(wanted.iter().map(|n| if *n == -1 { total / known } else { *n }).collect()),
-        1 => Err(format!("{total} values of the shape {old:?} can't be cut into the shape {wanted:?}")),
-        _ => Err(format!("only one size can be -1; there are {open} in {wanted:?}")),
+        _ if known == 0 => Err(format!("-1 can't be told in the shape {wanted:?}, which has no values")),
+        _ if total % known == 0 => Ok(wanted.iter().map(|n| if *n == -1 { total / known } else { *n }).collect()),
+        _ => Err(format!("{total} values of the shape {old:?} can't be cut into the shape {wanted:?}")),
+    }
+}
+
+/// Checks that the sizes of a shape are sizes, one of them perhaps -1.
+fn check_open(wanted: &[i64]) -> std::result::Result<(), String> {
+    if let Some(n) = wanted.iter().find(|n| **n < -1) {
+        return Err(format!("the size {n} is negative; -1 is what is left"));
+    }
+    match wanted.iter().filter(|n| **n == -1).count() {
+        0 | 1 => Ok(()),
+        n => Err(format!("only one size can be -1; there are {n} in {wanted:?}")),
     }
 }
 
@@ -272,7 +285,13 @@ fn expand_dims(call: &mut Call) -> Bind<ItemKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let axis = call.optional_int(1)?.unwrap_or(-1);
-    let axis = call.axis(1, axis, rank + 1)?;
+    let axis = positive_axis(axis, rank + 1).ok_or_else(|| {
+        let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
+        Problem::at(
+            place,
+            format!("{}: axis {axis} is out of range: the new axis is from 0 to {rank}, or from -1 back to -{}", call.name, rank + 1),
+        )
+    })?;
     let mut dims: Vec<Dim> = x.ty.dims.iter().map(plain).collect();
     dims.insert(axis, Dim::known(1));
     call.one(with_dims(&x.ty, dims), move |args| {
