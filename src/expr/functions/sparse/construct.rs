@@ -23,24 +23,21 @@ pub static FUNCTIONS: &[Function] = &[
         ["SparseTensor", "sparse.SparseTensor"],
         "indices, values, dense_shape",
         "A sparse tensor of its indices, one row for each value, its values and its sizes.",
-        [(
-            "SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])",
-            "{\"indices\":[[0,1],[2,0]],\"values\":[5,7],\"dense_shape\":[3,2]}"
-        )],
+        [("SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])", "{[0, 1]: 5, [2, 0]: 7} of [3, 2]")],
         construct
     ),
     function!(
         ["sparse.from_dense"],
         "tensor|x",
         "The values that are not 0, not empty, not false, with their indices.",
-        [("sparse.from_dense([[0, 3], [0, 0]])", "{\"indices\":[[0,1]],\"values\":[3],\"dense_shape\":[2,2]}")],
+        [("sparse.from_dense([[0, 3], [0, 0]])", "{[0, 1]: 3} of [2, 2]")],
         from_dense
     ),
     function!(
         ["sparse.eye"],
         "num_rows, num_columns=None, dtype=\"float32\"",
         "Ones on the diagonal.",
-        [("sparse.eye(2, 3, dtype=int32)", "{\"indices\":[[0,0],[1,1]],\"values\":[1,1],\"dense_shape\":[2,3]}")],
+        [("sparse.eye(2, 3, dtype=int32)", "{[0, 0]: 1, [1, 1]: 1} of [2, 3]")],
         eye
     ),
 ];

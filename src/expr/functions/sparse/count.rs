@@ -22,8 +22,8 @@ pub static FUNCTIONS: &[Function] = &[function!(
     "values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False",
     "How often each number occurs, or the sum of its weights: of all values, or of each row with axis=-1.",
     [
-        ("sparse.bincount([2, 1, 1, 5])", "{\"indices\":[[1],[2],[5]],\"values\":[2,1,1],\"dense_shape\":[6]}"),
-        ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{\"indices\":[[0,1],[1,0],[1,2]],\"values\":[2,1,1],\"dense_shape\":[2,3]}")
+        ("sparse.bincount([2, 1, 1, 5])", "{[1]: 2, [2]: 1, [5]: 1} of [6]"),
+        ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{[0, 1]: 2, [1, 0]: 1, [1, 2]: 1} of [2, 3]")
     ],
     bincount
 )];

@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["sparse.cross_hashed"],
         "inputs, num_buckets=0, hash_key=None",
         "Every combination of the values of the inputs' rows, as a number from 0 to before num_buckets (0: 2^63 - 1).",
-        [("values(sparse.cross_hashed([sparse.from_dense([[\"a\"]]), sparse.from_dense([[\"d\"]])], num_buckets=100))", "[50]")],
+        [("values(sparse.cross_hashed([sparse.from_dense([[\"a\"]]), sparse.from_dense([[\"d\"]])], num_buckets=100))", "[82]")],
         cross_hashed
     ),
 ];

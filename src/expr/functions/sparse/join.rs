@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The entries of several tensors, one behind the other along an axis, in row-major order.",
         [(
             "sparse.concat(1, [sparse.from_dense([[1], [0]]), sparse.from_dense([[2, 0], [0, 3]])])",
-            "{\"indices\":[[0,0],[0,1],[1,2]],\"values\":[1,2,3],\"dense_shape\":[2,3]}"
+            "{[0, 0]: 1, [0, 1]: 2, [1, 2]: 3} of [2, 3]"
         )],
         concat
     ),
@@ -34,10 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["sparse.slice", "sparse_slice"],
         "sp_input, start, size",
         "The entries from start on, size of them along each axis, or what is there.",
-        [(
-            "sparse.slice(sparse.from_dense([[1, 0, 2], [0, 3, 0]]), [0, 1], [2, 9])",
-            "{\"indices\":[[0,1],[1,0]],\"values\":[2,3],\"dense_shape\":[2,2]}"
-        )],
+        [("sparse.slice(sparse.from_dense([[1, 0, 2], [0, 3, 0]]), [0, 1], [2, 9])", "{[0, 1]: 2, [1, 0]: 3} of [2, 2]")],
         slice
     ),
     function!(

@@ -23,10 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["sparse.reorder", "sparse_reorder"],
         "sp_input",
         "The entries in row-major order of their indices.",
-        [(
-            "sparse.reorder(SparseTensor([[1, 0], [0, 2]], [5, 7], [2, 3]))",
-            "{\"indices\":[[0,2],[1,0]],\"values\":[7,5],\"dense_shape\":[2,3]}"
-        )],
+        [("sparse.reorder(SparseTensor([[1, 0], [0, 2]], [5, 7], [2, 3]))", "{[0, 2]: 7, [1, 0]: 5} of [2, 3]")],
         reorder
     ),
     function!(

@@ -27,10 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
         "a, b, threshold|thresh=0",
         "The sum of two sparse tensors, without the sums nearer to 0 than threshold; of a sparse and a dense one, dense.",
         [
-            (
-                "sparse.add(SparseTensor([[0], [2]], [1, 2], [4]), SparseTensor([[2], [3]], [5, 6], [4]))",
-                "{\"indices\":[[0],[2],[3]],\"values\":[1,7,6],\"dense_shape\":[4]}"
-            ),
+            ("sparse.add(SparseTensor([[0], [2]], [1, 2], [4]), SparseTensor([[2], [3]], [5, 6], [4]))", "{[0]: 1, [2]: 7, [3]: 6} of [4]"),
             ("sparse.add(sparse.from_dense([0, 5]), [1, 1])", "[1, 6]")
         ],
         add
