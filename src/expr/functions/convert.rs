@@ -10,6 +10,7 @@ use crate::expr::eval::Args;
 use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::broadcast;
 use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::fill::Filled;
 use crate::expr::kernels::level::{check_count, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::problem::{Bind, Problem};
@@ -144,10 +145,11 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
     const NOTHING: usize = usize::MAX;
     let nrecords = tensor.nrows();
     let (partitions, below) = tensor.levels(levels)?;
+    let Some((last, outer)) = partitions.split_last() else { return Ok(below.clone()) };
     // The record of each place, and the item that stands there.
     let mut places: Vec<(usize, usize)> = (0..nrecords).map(|r| (r, r)).collect();
     let mut out = Vec::with_capacity(levels);
-    for (axis, partition) in partitions.iter().enumerate() {
+    for (axis, partition) in outer.iter().enumerate() {
         let mut next = Vec::with_capacity(places.len());
         let mut lengths = Vec::with_capacity(places.len());
         for (record, item) in &places {
@@ -160,10 +162,21 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
         out.push(partition_of(&dims[axis], lengths)?);
         places = next;
     }
-    let nvals = below.nrows();
-    let all = Tensor::concat(&[below, default])?;
-    let rows: Vec<usize> = places.iter().map(|(record, item)| if *item == NOTHING { nvals + record } else { *item }).collect();
-    wrap(out.into_iter(), all.gather(&rows)?)
+    // The innermost rows are copied and filled as a whole.
+    let (axis, mut nvals) = (levels - 1, 0usize);
+    let mut rows = Filled::new(below, default)?;
+    let mut lengths = Vec::with_capacity(places.len());
+    for (record, item) in places {
+        let size = sizes[axis][record];
+        nvals = check_count(nvals.checked_add(size), record)?;
+        let range = if item == NOTHING { 0..0 } else { last.range(item) };
+        let kept = range.len().min(size);
+        rows.copy(range.start, range.start + kept);
+        rows.fill(record, size - kept);
+        lengths.push(size);
+    }
+    out.push(partition_of(&dims[axis], lengths)?);
+    wrap(out.into_iter(), rows.finish()?)
 }
 
 fn from_tensor(call: &mut Call) -> Bind<ItemKind> {

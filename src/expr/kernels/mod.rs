@@ -5,6 +5,7 @@ pub mod cast;
 pub mod compare;
 pub mod elementwise;
 pub mod entries;
+pub mod fill;
 pub mod hash;
 pub mod level;
 pub mod lines;

@@ -1,6 +1,6 @@
 //! Sequences of one length: padding put on and taken off, and the mask of what is none.
 
-use super::fill::{Filled, filling};
+use super::fill::filling;
 use super::{Sequences, counted};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, Integers};
@@ -76,7 +76,7 @@ fn sequence_pad(call: &mut Call) -> Bind<ItemKind> {
         let (sequences, steps) = (cut.list.partition(), cut.list.values());
         let width = merged(steps, 0, x.step().len())?.max_row_length();
         let wanted = size.as_ref().map(|n| n.of(args)).transpose()?;
-        let mut out = Filled::new(&x, &tensor, steps, &filling, args)?;
+        let mut out = x.filled(&tensor, steps, &filling, args)?;
         let (mut lengths, mut nvals) = (Vec::with_capacity(sequences.nrows()), 0usize);
         for record in 0..cut.records.nrows() {
             let own = cut.records.range(record);

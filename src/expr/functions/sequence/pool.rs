@@ -1,7 +1,7 @@
 //! Sequences to one step each.
 
 use super::Sequences;
-use super::fill::{Filled, filling};
+use super::fill::filling;
 use crate::expr::call::{Call, Function};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::level::merged;
@@ -82,7 +82,7 @@ fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> Bind<ItemKind> {
         let tensor = x.arg.of(args)?;
         let cut = x.cut(&tensor)?;
         let (sequences, steps) = (cut.list.partition(), cut.list.values());
-        let mut ends = Filled::new(&x, &tensor, steps, &filling, args)?;
+        let mut ends = x.filled(&tensor, steps, &filling, args)?;
         for record in 0..cut.records.nrows() {
             for range in cut.records.range(record).map(|s| sequences.range(s)) {
                 match kind {
