@@ -49,6 +49,9 @@ fn softmax(call: &mut Call) -> Bind<ItemKind> {
 fn of_rows<T: Number>(s: &Sparse) -> Result<Vec<T::Native>> {
     let values = native::<T>(s.values())?;
     let mut out = values.to_vec();
+    // float16 is rounded after each step, as in the source; wider floats are computed in float64.
+    let narrow = T::DATA_TYPE == arrow_schema::DataType::Float16;
+    let rounded = |x: f64| if narrow { T::to_f64(T::of_f64(x)) } else { x };
     let outer = s.ndims().saturating_sub(1);
     let axes: Vec<usize> = (0..outer).collect();
     let sorted = order(s, &axes);
@@ -58,13 +61,11 @@ fn of_rows<T: Number>(s: &Sparse) -> Result<Vec<T::Native>> {
         while !rest.is_empty() {
             let row = &s.index_of(entry(rest.start))[..outer];
             let end = rest.clone().find(|at| &s.index_of(entry(*at))[..outer] != row).unwrap_or(rest.end);
-            let greatest = (rest.start..end).map(|at| T::to_f64(values[entry(at)])).fold(f64::NEG_INFINITY, f64::max);
-            let mut sum = 0.0;
+            let own = (rest.start..end).map(|at| T::to_f64(values[entry(at)]));
+            let greatest = own.clone().fold(f64::NEG_INFINITY, f64::max);
+            let sum = own.fold(0.0, |sum, value| rounded(sum + rounded(rounded(value - greatest).exp())));
             for at in rest.start..end {
-                sum += (T::to_f64(values[entry(at)]) - greatest).exp();
-            }
-            for at in rest.start..end {
-                out[entry(at)] = T::of_f64((T::to_f64(values[entry(at)]) - greatest).exp() / sum);
+                out[entry(at)] = T::of_f64(rounded(rounded(T::to_f64(values[entry(at)]) - greatest).exp()) / sum);
             }
             rest.start = end;
         }
