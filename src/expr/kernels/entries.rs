@@ -10,7 +10,7 @@ use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::ArrayRef;
 use arrow_buffer::ScalarBuffer;
-use std::ops::Range;
+use std::cmp::Ordering;
 
 /// The sparse tensors of a column.
 ///
@@ -45,48 +45,96 @@ macro_rules! of_rank {
     };
 }
 
-/// The entries of each record in the order of these axes, the first counting most; entries that agree stay in
-/// their order. `None` if all stand so already. O(entries) where they do, else O(entries log entries).
-pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
-    let stands = |row: usize| is_ordered(s, s.entries().range(row), axes);
-    let first = (0..s.nrows()).find(|row| !stands(*row))?;
-    let mut places: Vec<usize> = (0..s.entries().nvals()).collect();
-    let mut keys: Vec<(i64, usize)> = Vec::new();
-    for row in first..s.nrows() {
-        let range = s.entries().range(row);
-        if row > first && stands(row) {
-            continue;
-        }
-        match row_major(s.shape_of(row), axes) {
-            Some(weights) => {
-                let key = |entry: usize| s.index_of(entry).iter().zip(&weights).map(|(i, w)| i * w).sum::<i64>();
-                keys.clear();
-                keys.extend(range.clone().map(|entry| (key(entry), entry)));
-                keys.sort_unstable();
-                places[range].iter_mut().zip(&keys).for_each(|(place, (_, entry))| *place = *entry);
-            }
-            None => places[range].sort_by(|a, b| {
-                let (a, b) = (s.index_of(*a), s.index_of(*b));
-                axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-            }),
-        }
-    }
-    Some(places)
+/// Indices of many records with their shapes, as [`Sparse`] holds them.
+#[derive(Clone, Copy)]
+pub struct Indices<'a> {
+    pub ndims: usize,
+    pub entries: &'a RowPartition,
+    pub indices: &'a [i64],
+    pub shapes: &'a [i64],
 }
 
-fn is_ordered(s: &Sparse, range: Range<usize>, axes: &[usize]) -> bool {
-    let n = s.ndims();
-    let own = &s.indices()[range.start * n..range.end * n];
-    if n == 0 {
-        return true;
+impl<'a> Indices<'a> {
+    /// Those of a column.
+    pub fn of(s: &'a Sparse) -> Indices<'a> {
+        Indices { ndims: s.ndims(), entries: s.entries(), indices: s.indices(), shapes: s.dense_shape() }
     }
-    let all = axes.iter().copied().eq(0..n);
-    if all {
-        return of_rank!(n, N => own.as_chunks::<N>().0.is_sorted(), own.chunks_exact(n).is_sorted());
+
+    /// The row-major place of each entry of a record among `axes` alone; how many places there are.
+    /// `None` if 63 bits do not count them.
+    pub fn places(&self, row: usize, axes: &[usize], out: &mut Vec<i64>) -> Option<i64> {
+        let n = self.ndims;
+        let shape = &self.shapes[row * n..(row + 1) * n];
+        let weights = row_major(shape, axes)?;
+        let all = axes.iter().try_fold(1i64, |all, axis| all.checked_mul(shape[*axis]))?;
+        let range = self.entries.range(row);
+        let own = &self.indices[range.start * n..range.end * n];
+        out.clear();
+        of_rank!(n, N => {
+            let mut by = [0i64; N];
+            by.copy_from_slice(&weights);
+            out.extend(own.as_chunks::<N>().0.iter().map(|index| (0..N).map(|axis| index[axis] * by[axis]).sum::<i64>()));
+        }, out.extend(range.map(|entry| self.index(entry).iter().zip(&weights).map(|(i, w)| i * w).sum::<i64>())));
+        Some(all)
     }
-    let below =
-        |a: &[i64], b: &[i64]| axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()) != Some(std::cmp::Ordering::Greater);
-    own.chunks_exact(n).zip(own.chunks_exact(n).skip(1)).all(|(a, b)| below(a, b))
+
+    fn index(&self, entry: usize) -> &'a [i64] {
+        &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
+    }
+
+    /// How two entries stand to each other by these axes.
+    fn compare(&self, a: usize, b: usize, axes: &[usize]) -> Ordering {
+        let (a, b) = (self.index(a), self.index(b));
+        axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    /// The entries of each record in the order of these axes, the first counting most; entries that agree stay in
+    /// their order. `None` if all stand so already. O(entries) where they do or where the places are few, else
+    /// O(entries log entries).
+    pub fn order(&self, axes: &[usize]) -> Option<Vec<usize>> {
+        let mut out: Option<Vec<usize>> = None;
+        let (mut keys, mut pairs, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..self.entries.nrows() {
+            let range = self.entries.range(row);
+            let all = self.places(row, axes, &mut keys);
+            let stands = match all {
+                Some(_) => keys.is_sorted(),
+                None => range.clone().skip(1).all(|entry| self.compare(entry - 1, entry, axes).is_le()),
+            };
+            if stands {
+                continue;
+            }
+            let places = &mut out.get_or_insert_with(|| (0..self.entries.nvals()).collect())[range.clone()];
+            match all.and_then(|n| usize::try_from(n).ok()) {
+                // Few places: the entries of each are counted, and stand behind those of the places before.
+                Some(n) if n <= 8 * range.len() + 64 => {
+                    counts.clear();
+                    counts.resize(n + 1, 0usize);
+                    keys.iter().for_each(|key| counts[*key as usize + 1] += 1);
+                    (0..n).for_each(|place| counts[place + 1] += counts[place]);
+                    for (key, entry) in keys.iter().zip(range) {
+                        let at = &mut counts[*key as usize];
+                        places[*at] = entry;
+                        *at += 1;
+                    }
+                }
+                Some(_) => {
+                    pairs.clear();
+                    pairs.extend(keys.iter().copied().zip(range));
+                    // Runs that stand in order are merged, as those of tensors put together.
+                    pairs.sort();
+                    places.iter_mut().zip(&pairs).for_each(|(place, (_, entry))| *place = *entry);
+                }
+                None => places.sort_by(|a, b| self.compare(*a, *b, axes)),
+            }
+        }
+        out
+    }
+}
+
+/// The entries of a column in the order of these axes: see [`Indices::order`].
+pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
+    Indices::of(s).order(axes)
 }
 
 /// What one step along each axis adds to a row-major place among `axes` alone, 0 for the other axes.

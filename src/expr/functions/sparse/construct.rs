@@ -118,14 +118,23 @@ fn from_dense(call: &mut Call) -> Bind<ItemKind> {
         for record in 0..args.nrows {
             let own = rest.partition_point(|place| *place < starts[record + 1]);
             let shape = &shapes[record * rank..(record + 1) * rank];
+            // Places grow, so that the numbers in front of the last axis change with its rows alone.
+            let size = shape[rank - 1].max(1) as usize;
+            let (mut row, mut end) = (0, size);
+            let mut prefix = vec![0i64; rank - 1];
             for place in &rest[..own] {
-                let (mut place, at) = (place - starts[record], indices.len());
-                indices.resize(at + rank, 0i64);
-                for axis in (0..rank).rev() {
-                    let size = shape[axis].max(1) as usize;
-                    indices[at + axis] = (place % size) as i64;
-                    place /= size;
+                let place = place - starts[record];
+                if place >= end {
+                    row = place / size;
+                    end = (row + 1) * size;
+                    let mut left = row;
+                    for (i, size) in prefix.iter_mut().zip(shape).rev() {
+                        *i = (left % size.max(&1).unsigned_abs() as usize) as i64;
+                        left /= size.max(&1).unsigned_abs() as usize;
+                    }
                 }
+                indices.extend_from_slice(&prefix);
+                indices.push((place - row * size) as i64);
             }
             lengths.push(own);
             rest = &rest[own..];
@@ -142,8 +151,13 @@ fn nonzero(values: &ArrayRef) -> Result<Vec<usize>> {
     let dtype = dtype_of(values)?;
     numbers!(&dtype, T => {
         let values = native::<T>(values)?;
-        let mut places = Vec::with_capacity(values.len());
-        values.iter().enumerate().for_each(|(i, v)| if *v != <T as Number>::ZERO { places.push(i) });
+        // Whether a value is 0 is added to the count, not branched on.
+        let (mut places, mut n) = (vec![0; values.len()], 0);
+        for (i, value) in values.iter().enumerate() {
+            places[n] = i;
+            n += usize::from(*value != <T as Number>::ZERO);
+        }
+        places.truncate(n);
         Ok(places)
     }, Ok(bools(values)?.set_indices().collect()))
 }

@@ -51,10 +51,7 @@ fn to_dense(call: &mut Call) -> Bind<ItemKind> {
     call.one(Type::tensor(dtype, dims), move |args| {
         let tensor = x.of(args)?;
         let s = entries::sparse(&tensor)?;
-        if validate {
-            check_order(s)?;
-        }
-        filled(s, &x.ty.dims, &default, args)
+        filled(s, &x.ty.dims, &default, validate, args)
     })
 }
 
@@ -84,9 +81,6 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Bind
 /// # Errors
 /// Entries that are not in row-major order, an index that stands twice.
 fn check_order(s: &Sparse) -> Result<()> {
-    if s.is_canonical() {
-        return Ok(());
-    }
     for record in 0..s.nrows() {
         for entry in s.entries().range(record).skip(1) {
             let (before, index) = (s.index_of(entry - 1), s.index_of(entry));
@@ -103,7 +97,10 @@ fn check_order(s: &Sparse) -> Result<()> {
 }
 
 /// The values of the entries in their places, the record's default elsewhere; the last one of several counts.
-fn filled(s: &Sparse, dims: &[Dim], default: &Arg, args: &Args) -> Result<Tensor> {
+///
+/// # Errors
+/// As [`check_order`] where `validate` asks for it; a shape that takes too much memory.
+fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) -> Result<Tensor> {
     let rows = DenseRows::new(dims, s.dense_shape(), s.nrows())?;
     let axes: Vec<usize> = (0..s.ndims()).collect();
     let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
@@ -111,6 +108,8 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, args: &Args) -> Result<Tensor
     let default = args.value(default.index)?;
     let (one, default) = (default.constant, default.tensor.as_leaf()?);
     let dtype = dtype_of(s.values())?;
+    // Entries in order, without repeats, have places that grow, over all records.
+    let (mut next, mut unordered) = (0, false);
     let values = numbers!(&dtype, T => {
         let (values, default) = (native::<T>(s.values())?, native::<T>(default)?);
         let mut out = if one {
@@ -120,16 +119,27 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, args: &Args) -> Result<Tensor
             (0..s.nrows()).for_each(|record| out.resize(rows.starts[record + 1], default[record]));
             out
         };
-        visit_places(s, &starts, &weights, |entry, place| out[place] = values[entry])?;
+        visit_places(s, &starts, &weights, |entry, place| {
+            unordered |= place < next;
+            next = place + 1;
+            out[place] = values[entry];
+        })?;
         Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
     }, {
         // Values first, then the defaults.
         let nvals = s.values().len();
         let mut places = Vec::with_capacity(rows.nvals());
         (0..s.nrows()).for_each(|record| places.resize(rows.starts[record + 1], nvals + if one { 0 } else { record }));
-        visit_places(s, &starts, &weights, |entry, place| places[place] = entry)?;
+        visit_places(s, &starts, &weights, |entry, place| {
+            unordered |= place < next;
+            next = place + 1;
+            places[place] = entry;
+        })?;
         take(&concat_leaves(&[s.values(), default])?, &places)?
     });
+    if validate && unordered {
+        check_order(s)?;
+    }
     rows.wrap(values)
 }
 
@@ -244,10 +254,7 @@ fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
         };
         let shapes = rows_of(&shape, args)?;
         let s = Sparse::try_new(rank, entries, flat.to_vec().into(), values, shapes.into(), None)?;
-        if validate {
-            check_order(&s)?;
-        }
-        filled(&s, &dims, &default, args)
+        filled(&s, &dims, &default, validate, args)
     })
 }
 

@@ -11,7 +11,7 @@ use super::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_
 use crate::error::Error;
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::item::ItemKind;
-use crate::expr::kernels::entries::{self, order, taken_indices};
+use crate::expr::kernels::entries::{self, Indices, taken_indices};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::problem::{Bind, Problem};
 use crate::schema::Dim;
@@ -123,14 +123,15 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
             lengths.push(places.len() - before);
             shapes.extend(shape);
         }
+        let entries = from_lengths(lengths)?;
+        let axes: Vec<usize> = (0..rank).collect();
+        if let Some(order) = (Indices { ndims: rank, entries: &entries, indices: &indices, shapes: &shapes }).order(&axes) {
+            indices = taken_indices(&indices, rank, &order);
+            places = order.into_iter().map(|at| places[at]).collect();
+        }
         let arrays: Vec<_> = parts.iter().map(|s| s.values()).collect();
         let values = take(&concat_leaves(&arrays)?, &places)?;
-        let joined = Sparse::try_new(rank, from_lengths(lengths)?, indices.into(), values, shapes.into(), None)?;
-        let axes: Vec<usize> = (0..rank).collect();
-        Ok(Tensor::Sparse(match order(&joined, &axes) {
-            None => joined,
-            Some(places) => entries::chosen(&joined, &places, joined.entries().clone())?,
-        }))
+        Ok(Tensor::Sparse(Sparse::try_new(rank, entries, indices.into(), values, shapes.into(), None)?))
     })
 }
 
@@ -167,45 +168,60 @@ fn left(all: i64, start: i64, size: i64) -> i64 {
 
 /// The entries of a box in each record: of sizes `shapes` from `starts` on, counted from there.
 fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Sparse> {
-    let rank = s.ndims();
-    let mut places = Vec::with_capacity(s.entries().nvals());
-    let mut lengths = Vec::with_capacity(s.nrows());
-    for record in 0..s.nrows() {
-        let range = s.entries().range(record);
-        let (start, shape) = (&starts[record * rank..(record + 1) * rank], &shapes[record * rank..(record + 1) * rank]);
-        let own = &s.indices()[range.start * rank..range.end * rank];
-        let before = places.len();
-        fn inside(index: &[i64], start: &[i64], shape: &[i64]) -> bool {
-            // A difference below 0 is a huge number; one that wraps is beyond every size.
-            index.iter().zip(start).zip(shape).all(|((i, from), n)| (i.wrapping_sub(*from) as u64) < *n as u64)
-        }
-        fn of_rank<const N: usize>(own: &[i64], start: &[i64], shape: &[i64], first: usize, places: &mut Vec<usize>) {
-            let (mut from, mut n) = ([0i64; N], [0i64; N]);
-            from.copy_from_slice(start);
-            n.copy_from_slice(shape);
-            for (i, index) in own.as_chunks::<N>().0.iter().enumerate() {
-                if inside(index, &from, &n) {
-                    places.push(first + i);
-                }
+    // Whether an index lies inside is added to the count, not branched on.
+    fn of_rank<const N: usize>(s: &Sparse, starts: &[i64], shapes: &[i64]) -> (Vec<usize>, Vec<i64>, Vec<usize>) {
+        let nvals = s.entries().nvals();
+        let (mut places, mut indices, mut lengths) = (vec![0; nvals], vec![[0i64; N]; nvals], Vec::with_capacity(s.nrows()));
+        let all = s.indices().as_chunks::<N>().0;
+        let mut n = 0;
+        for record in 0..s.nrows() {
+            let (mut from, mut size) = ([0i64; N], [0u64; N]);
+            for axis in 0..N {
+                from[axis] = starts[record * N + axis];
+                size[axis] = shapes[record * N + axis] as u64;
             }
+            let before = n;
+            for entry in s.entries().range(record) {
+                let mut index = all[entry];
+                let mut inside = true;
+                for axis in 0..N {
+                    // What lies in front is a huge number; what wraps is beyond every size.
+                    index[axis] = index[axis].wrapping_sub(from[axis]);
+                    inside &= (index[axis] as u64) < size[axis];
+                }
+                places[n] = entry;
+                indices[n] = index;
+                n += usize::from(inside);
+            }
+            lengths.push(n - before);
         }
-        match rank {
-            1 => of_rank::<1>(own, start, shape, range.start, &mut places),
-            2 => of_rank::<2>(own, start, shape, range.start, &mut places),
-            3 => of_rank::<3>(own, start, shape, range.start, &mut places),
-            _ => places.extend(range.filter(|entry| inside(s.index_of(*entry), start, shape))),
-        }
-        lengths.push(places.len() - before);
+        places.truncate(n);
+        indices.truncate(n);
+        (places, indices.into_flattened(), lengths)
     }
-    let mut indices = taken_indices(s.indices(), rank, &places);
+    let rank = s.ndims();
+    let (places, indices, lengths) = match rank {
+        1 => of_rank::<1>(s, starts, shapes),
+        2 => of_rank::<2>(s, starts, shapes),
+        3 => of_rank::<3>(s, starts, shapes),
+        _ => {
+            let (mut places, mut indices, mut lengths) = (Vec::new(), Vec::new(), Vec::with_capacity(s.nrows()));
+            for record in 0..s.nrows() {
+                let own = record * rank..(record + 1) * rank;
+                let before = places.len();
+                for entry in s.entries().range(record) {
+                    let moved = s.index_of(entry).iter().zip(&starts[own.clone()]).map(|(i, from)| i.wrapping_sub(*from));
+                    if moved.clone().zip(&shapes[own.clone()]).all(|(i, n)| (i as u64) < *n as u64) {
+                        places.push(entry);
+                        indices.extend(moved);
+                    }
+                }
+                lengths.push(places.len() - before);
+            }
+            (places, indices, lengths)
+        }
+    };
     let entries: RowPartition = from_lengths(lengths)?;
-    for record in 0..s.nrows() {
-        let (range, start) = (entries.range(record), &starts[record * rank..(record + 1) * rank]);
-        if start.iter().any(|n| *n != 0) {
-            let own = &mut indices[range.start * rank..range.end * rank];
-            own.chunks_exact_mut(rank.max(1)).for_each(|index| index.iter_mut().zip(start).for_each(|(i, from)| *i -= from));
-        }
-    }
     Sparse::try_new(rank, entries, indices.into(), take(s.values(), &places)?, shapes.to_vec().into(), None)
 }
 
@@ -241,18 +257,24 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
                 return Err(Error::data(refused(size)).at_row(record));
             }
         }
-        // The part of each entry, then the entries of each part: one walk for all parts.
+        // The part of each entry, then the entries of each part: one walk for all parts. Short axes have a table.
+        const LONGEST_TABLE: i64 = 1 << 12;
+        let mut table: Vec<u32> = Vec::new();
         let mut places: Vec<Vec<usize>> = vec![Vec::new(); parts];
         let mut lengths: Vec<Vec<usize>> = vec![Vec::with_capacity(s.nrows()); parts];
         for record in 0..s.nrows() {
             let size = s.shape_of(record)[axis];
             let (short, longer) = (size / count, size % count);
             let before: Vec<usize> = places.iter().map(Vec::len).collect();
+            let long = longer.saturating_mul(short + 1);
+            let part_at = |i: i64| if i < long { i / (short + 1) } else { longer + (i - long) / short };
+            if size <= LONGEST_TABLE && table.len() as i64 != size {
+                table = (0..size).map(|i| part_at(i) as u32).collect();
+            }
             for entry in s.entries().range(record) {
                 let i = s.index_of(entry)[axis];
-                let long = longer.saturating_mul(short + 1);
-                let part = if i < long { i / (short + 1) } else { longer + (i - long) / short };
-                places[part as usize].push(entry);
+                let part = if size <= LONGEST_TABLE { table[i as usize] as usize } else { part_at(i) as usize };
+                places[part].push(entry);
             }
             lengths.iter_mut().zip(&places).zip(before).for_each(|((lengths, places), before)| lengths.push(places.len() - before));
         }

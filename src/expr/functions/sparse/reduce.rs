@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{dtype_of, native};
-use crate::expr::kernels::entries::{self, DenseRows, order, row_major, visit_places};
+use crate::expr::kernels::entries::{self, DenseRows, Indices, order, row_major, visit_places};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::problem::Bind;
@@ -157,19 +157,25 @@ impl Groups {
     fn new(s: &Sparse, kept: &[usize]) -> Groups {
         let sorted = order(s, kept);
         let entry = |at: usize| sorted.as_ref().map_or(at, |sorted| sorted[at]);
-        let (mut ends, mut firsts, mut lengths): (Vec<usize>, Vec<usize>, _) = (Vec::new(), Vec::new(), Vec::with_capacity(s.nrows()));
+        let (mut ends, mut firsts, mut lengths) = (Vec::new(), Vec::new(), Vec::with_capacity(s.nrows()));
+        let mut keys = Vec::new();
         for record in 0..s.nrows() {
-            let before = firsts.len();
-            for at in s.entries().range(record) {
-                let same = firsts.len() > before
-                    && firsts.last().is_some_and(|first| kept.iter().all(|axis| s.index_of(*first)[*axis] == s.index_of(entry(at))[*axis]));
-                match ends.last_mut() {
-                    Some(end) if same => *end = at + 1,
-                    _ => {
-                        firsts.push(entry(at));
-                        ends.push(at + 1);
+            let (range, before) = (s.entries().range(record), firsts.len());
+            let counted = Indices::of(s).places(record, kept, &mut keys).is_some();
+            let agree = |a: usize, b: usize| match counted {
+                true => keys[a - range.start] == keys[b - range.start],
+                false => kept.iter().all(|axis| s.index_of(a)[*axis] == s.index_of(b)[*axis]),
+            };
+            for at in range.clone() {
+                if at == range.start || !agree(entry(at - 1), entry(at)) {
+                    if at > range.start {
+                        ends.push(at);
                     }
+                    firsts.push(entry(at));
                 }
+            }
+            if !range.is_empty() {
+                ends.push(range.end);
             }
             lengths.push(firsts.len() - before);
         }

@@ -263,9 +263,7 @@ fn transpose(call: &mut Call) -> Bind<ItemKind> {
     call.one(with_dims(&x.ty, dims), move |args| {
         let tensor = x.of(args)?;
         let s = entries::sparse(&tensor)?;
-        let permuted = |numbers: &[i64]| -> Vec<i64> {
-            numbers.chunks_exact(rank.max(1)).flat_map(|index| perm.iter().map(|axis| index[*axis])).collect()
-        };
+        let permuted = |numbers: &[i64]| permuted(numbers, &perm);
         let shapes = permuted(s.dense_shape());
         match order(s, &perm) {
             None => rebuilt(s, rank, permuted(s.indices()), shapes),
@@ -276,6 +274,21 @@ fn transpose(call: &mut Call) -> Bind<ItemKind> {
             }
         }
     })
+}
+
+/// Indices, or shapes, with their numbers in another order.
+fn permuted(numbers: &[i64], perm: &[usize]) -> Vec<i64> {
+    fn of_rank<const N: usize>(numbers: &[i64], perm: &[usize]) -> Vec<i64> {
+        let mut from = [0usize; N];
+        from.copy_from_slice(perm);
+        let turned = |index: &[i64; N]| from.map(|axis| index[axis]);
+        numbers.as_chunks::<N>().0.iter().map(turned).collect::<Vec<_>>().into_flattened()
+    }
+    match perm.len() {
+        2 => of_rank::<2>(numbers, perm),
+        3 => of_rank::<3>(numbers, perm),
+        rank => numbers.chunks_exact(rank.max(1)).flat_map(|index| perm.iter().map(|axis| index[*axis])).collect(),
+    }
 }
 
 fn expand_dims(call: &mut Call) -> Bind<ItemKind> {
@@ -338,15 +351,22 @@ fn fill_empty_rows(call: &mut Call) -> Bind<ItemKind> {
             let (before, mut at) = (places.len(), own.start);
             for row in 0..nrows as i64 {
                 let first = at;
-                while at < own.end {
-                    let entry = sorted.as_ref().map_or(at, |sorted| sorted[at]);
-                    let index = s.index_of(entry);
-                    if index[0] != row {
-                        break;
+                match &sorted {
+                    // Rows that stand in order are copied whole.
+                    None => {
+                        while at < own.end && s.indices()[at * rank] == row {
+                            at += 1;
+                        }
+                        places.extend(first..at);
+                        indices.extend_from_slice(&s.indices()[first * rank..at * rank]);
                     }
-                    places.push(entry);
-                    indices.extend_from_slice(index);
-                    at += 1;
+                    Some(sorted) => {
+                        while at < own.end && s.index_of(sorted[at])[0] == row {
+                            places.push(sorted[at]);
+                            indices.extend_from_slice(s.index_of(sorted[at]));
+                            at += 1;
+                        }
+                    }
                 }
                 empty.push(at == first);
                 if at == first {
