@@ -25,6 +25,8 @@ use crate::options::Options;
 use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
 
+use arrays::container::{Arrays, Container};
+use safetensors::Safetensors;
 use std::any::Any;
 use std::io::Write;
 use std::sync::Arc;
@@ -36,9 +38,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,
-    &npz::Npz,
-    &npy::Npy,
-    &safetensors::Safetensors,
+    &Arrays(npz::Npz),
+    &Arrays(npy::Npy),
+    &Arrays(Safetensors),
     &jsonl::Jsonl,
     &jsonl::Json,
     &text::Text,
@@ -203,9 +205,9 @@ pub trait Writer: Send {
 /// The file is no npy, npz or safetensors, cannot be read, or holds several arrays.
 pub fn constant(path: &str) -> Result<(Type, Tensor)> {
     let input = Input::regular(std::path::Path::new(path))?;
-    let readers: [(&dyn Format, arrays::found::Open); 3] =
-        [(&npy::Npy, npy::open), (&npz::Npz, npz::open), (&safetensors::Safetensors, safetensors::open)];
-    match readers.iter().find(|(format, _)| format.sniff(input.head())) {
+    let readers: [(fn(&[u8]) -> bool, arrays::found::Open); 3] =
+        [(npy::Npy::sniff, npy::Npy::open), (npz::Npz::sniff, npz::Npz::open), (Safetensors::sniff, Safetensors::open)];
+    match readers.iter().find(|(sniff, _)| sniff(input.head())) {
         Some((_, open)) => arrays::read::constant(&input, *open).map_err(|e| e.in_input(path)),
         None => {
             let error = Error::usage("this is no array: expected an npy, an npz of one array, or a safetensors file of one tensor");

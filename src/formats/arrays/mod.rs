@@ -4,9 +4,9 @@
 //! ```text
 //! chunk -> encode   any thread: pieces of arrays (layout says of which), and their checksums
 //!       -> write    in order: arrays that grow side by side in a spool
-//!       -> the format's Container puts them one after the other into the file
+//!       -> the Container, which makes the format, puts them one after the other into the file
 //!
-//! the format's Open -> found    arrays, where they are, and what the file says of itself (about)
+//! the Container -> found        arrays, where they are, and what the file says of itself (about)
 //!       -> bind     which fields they are
 //!       -> cut      in order: row splits are read, values cut off (stream, transpose)
 //!       -> decode   any thread: partitions and values (element) to tensors
@@ -14,6 +14,7 @@
 
 pub(super) mod about;
 mod bind;
+pub(super) mod container;
 mod cut;
 mod decode;
 pub(super) mod element;

@@ -1,6 +1,7 @@
 //! Pieces of arrays, put together and written as one file at the end.
 
 use super::about::About;
+use super::container::Container;
 use super::element::Element;
 use super::encode::{ArraysEncoder, Piece, Pieces};
 use super::layout::Layout;
@@ -13,24 +14,6 @@ use crate::schema::arrays::Stacking;
 use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
-
-/// How a format puts whole arrays into a file.
-pub trait Container: Send {
-    /// Whether it wants a CRC-32 of the values.
-    const CHECKSUMS: bool;
-
-    /// Checks what a file is to hold.
-    ///
-    /// # Errors
-    /// The format has no place for it.
-    fn check(&self, layout: &Layout) -> Result<()>;
-
-    /// Writes all arrays, which `spool` holds in the same order.
-    ///
-    /// # Errors
-    /// Writing fails; a size beyond what the format can say.
-    fn write(&self, arrays: &[Finished], about: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()>;
-}
 
 /// An array whose last value has come.
 pub struct Finished {

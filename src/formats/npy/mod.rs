@@ -6,108 +6,74 @@ pub mod header;
 mod literal;
 
 use super::arrays::about::About;
+use super::arrays::container::Container;
 use super::arrays::found::{Contents, Found, Place};
 use super::arrays::layout::Layout;
-use super::arrays::read::ArraysReader;
 use super::arrays::spool::Spool;
-use super::arrays::write::{ArraysWriter, Container, Finished};
-use super::{Format, Reader, Writer};
+use super::arrays::write::Finished;
 use crate::error::{Error, Result};
 use crate::io::Input;
-use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::arrays::{Contents as Values, Form, Stacking};
 use crate::schema::{Dim, Schema, Size, Type};
 use header::{Header, MAGIC};
 use std::io::Write;
-use std::sync::Arc;
 
 /// `npy`.
+#[derive(Clone, Copy)]
 pub struct Npy;
 
 /// The name of the field.
 const FIELD: &str = "value";
 
-impl Format for Npy {
-    fn name(&self) -> &'static str {
-        "npy"
-    }
+impl Container for Npy {
+    const NAME: &'static str = "npy";
+    const SUMMARY: &'static str = "an array of NumPy, its rows the records: field `value`";
+    const CHECKSUMS: bool = false;
 
-    fn summary(&self) -> &'static str {
-        "an array of NumPy, its rows the records: field `value`"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npy"]
-    }
-
-    fn sniff(&self, head: &[u8]) -> bool {
+    fn sniff(head: &[u8]) -> bool {
         head.starts_with(MAGIC)
     }
 
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(ArraysReader::new(input, open))))
-    }
-
-    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::Records, options))
-    }
-
-    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::One, options))
-    }
-
-    fn needs_file(&self) -> bool {
-        true
-    }
-}
-
-fn boxed(schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
-    // Before anything else is said of fields that are not meant.
-    if schema.fields.len() > 1 {
-        let names: Vec<String> = schema.fields.iter().take(8).map(|f| quoted(&f.name)).collect();
-        let more = if schema.fields.len() > names.len() { ", .." } else { "" };
-        return Err(Error::usage(format!("an npy file holds one array, and the records have the fields {}{more}", names.join(", ")))
-            .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
-    }
-    Ok(Box::new(ArraysWriter::try_new(OneArray, schema, stacking, options)?))
-}
-
-/// What the file holds: one array, wherever it comes from.
-pub fn open(input: &Input) -> Result<Contents> {
-    let mut stream = input.open()?;
-    let (header, skip) = Header::read(&mut stream)?;
-    let nbytes = header.nbytes()?;
-    let mut place = Place::Stream { skip };
-    if let (Some(file), true, None) = (input.nbytes(), input.is_regular(), input.codec()) {
-        let own = file.saturating_sub(skip);
-        if own < nbytes {
-            let shape = header::shape_text(&header.shape);
-            return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header: the file is cut off")));
+    fn open(input: &Input) -> Result<Contents> {
+        let mut stream = input.open()?;
+        let (header, skip) = Header::read(&mut stream)?;
+        let nbytes = header.nbytes()?;
+        let mut place = Place::Stream { skip };
+        if let (Some(file), true, None) = (input.nbytes(), input.is_regular(), input.codec()) {
+            let own = file.saturating_sub(skip);
+            if own < nbytes {
+                let shape = header::shape_text(&header.shape);
+                return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header: the file is cut off")));
+            }
+            place = Place::At { start: skip };
+            if own > nbytes {
+                return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
+                    .help("a file holds one array; numpy.savez writes several into an npz"));
+            }
         }
-        place = Place::At { start: skip };
-        if own > nbytes {
-            return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
-                .help("a file holds one array; numpy.savez writes several into an npz"));
-        }
+        let array = Found {
+            name: FIELD.to_owned(),
+            element: header.element,
+            shape: header.shape,
+            fortran: header.fortran,
+            place,
+            nbytes,
+            dense_shape: Vec::new(),
+        };
+        Ok(Contents { arrays: vec![array], ..Contents::default() })
     }
-    let array = Found {
-        name: FIELD.to_owned(),
-        element: header.element,
-        shape: header.shape,
-        fortran: header.fortran,
-        place,
-        nbytes,
-        dense_shape: Vec::new(),
-    };
-    Ok(Contents { arrays: vec![array], ..Contents::default() })
-}
 
-/// Puts an array into a file.
-struct OneArray;
-
-impl Container for OneArray {
-    const CHECKSUMS: bool = false;
+    fn check_fields(&self, schema: &Schema) -> Result<()> {
+        // Before anything else is said of fields that are not meant.
+        if schema.fields.len() > 1 {
+            let names: Vec<String> = schema.fields.iter().take(8).map(|f| quoted(&f.name)).collect();
+            let more = if schema.fields.len() > names.len() { ", .." } else { "" };
+            return Err(Error::usage(format!("an npy file holds one array, and the records have the fields {}{more}", names.join(", ")))
+                .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
+        }
+        Ok(())
+    }
 
     fn check(&self, layout: &Layout) -> Result<()> {
         let several = match layout.leaves.as_slice() {

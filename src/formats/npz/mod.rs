@@ -8,88 +8,25 @@ mod directory;
 mod zip;
 
 use super::arrays::about::About;
+use super::arrays::container::Container;
 use super::arrays::found::{Contents, Found, Member, Place};
 use super::arrays::layout::Layout;
-use super::arrays::read::ArraysReader;
 use super::arrays::spool::Spool;
 use super::arrays::stream::member_bytes;
-use super::arrays::write::{ArraysWriter, Container, Finished};
+use super::arrays::write::Finished;
 use super::arrow::source::Source;
 use super::npy::header::Header;
-use super::{Format, Reader, Writer};
 use crate::error::{Error, Result};
 use crate::io::Input;
-use crate::options::Options;
 use crate::path::quoted;
-use crate::schema::Schema;
-use crate::schema::arrays::Stacking;
 use std::io::Write;
-use std::sync::Arc;
 
 /// `npz`.
+#[derive(Clone, Copy)]
 pub struct Npz;
 
 /// What members are called behind the name of their array.
 const SUFFIX: &str = ".npy";
-
-impl Format for Npz {
-    fn name(&self) -> &'static str {
-        "npz"
-    }
-
-    fn summary(&self) -> &'static str {
-        "arrays of NumPy, all records stacked"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npz"]
-    }
-
-    fn sniff(&self, head: &[u8]) -> bool {
-        head.starts_with(&zip::LOCAL.to_le_bytes()) || head.starts_with(&zip::END.to_le_bytes())
-    }
-
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(ArraysReader::new(input, open))))
-    }
-
-    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::Records, options))
-    }
-
-    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::One, options))
-    }
-
-    fn needs_file(&self) -> bool {
-        true
-    }
-}
-
-fn boxed(schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
-    Ok(Box::new(ArraysWriter::try_new(Zipped, schema, stacking, options)?))
-}
-
-/// What the archive holds.
-pub fn open(input: &Input) -> Result<Contents> {
-    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
-    let (members, comment) = directory::read(&source)?;
-    let mut contents = Contents { about: std::str::from_utf8(&comment).ok().and_then(About::parse), ..Contents::default() };
-    for member in members {
-        let Some(name) = member.name.strip_suffix(SUFFIX) else {
-            if !member.name.ends_with('/') {
-                contents.others.push(member.name);
-            }
-            continue;
-        };
-        let name = name.to_owned();
-        contents.arrays.push(array(&source, name.clone(), member).map_err(|e| e.in_field(quoted(&name)))?);
-    }
-    if contents.arrays.is_empty() && !contents.others.is_empty() {
-        return Err(no_arrays(&contents.others));
-    }
-    Ok(contents)
-}
 
 fn array(source: &Source, name: String, member: Member) -> Result<Found> {
     let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
@@ -112,11 +49,34 @@ fn no_arrays(members: &[String]) -> Error {
     Error::data(format!("this zip archive holds no arrays of NumPy, but {}", names.join(", "))).help("unpack it: unzip FILE")
 }
 
-/// Puts arrays into an archive.
-struct Zipped;
-
-impl Container for Zipped {
+impl Container for Npz {
+    const NAME: &'static str = "npz";
+    const SUMMARY: &'static str = "arrays of NumPy, all records stacked";
     const CHECKSUMS: bool = true;
+
+    fn sniff(head: &[u8]) -> bool {
+        head.starts_with(&zip::LOCAL.to_le_bytes()) || head.starts_with(&zip::END.to_le_bytes())
+    }
+
+    fn open(input: &Input) -> Result<Contents> {
+        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+        let (members, comment) = directory::read(&source)?;
+        let mut contents = Contents { about: std::str::from_utf8(&comment).ok().and_then(About::parse), ..Contents::default() };
+        for member in members {
+            let Some(name) = member.name.strip_suffix(SUFFIX) else {
+                if !member.name.ends_with('/') {
+                    contents.others.push(member.name);
+                }
+                continue;
+            };
+            let name = name.to_owned();
+            contents.arrays.push(array(&source, name.clone(), member).map_err(|e| e.in_field(quoted(&name)))?);
+        }
+        if contents.arrays.is_empty() && !contents.others.is_empty() {
+            return Err(no_arrays(&contents.others));
+        }
+        Ok(contents)
+    }
 
     fn check(&self, layout: &Layout) -> Result<()> {
         match layout.leaves.iter().find(|leaf| leaf.name.contains('\0')) {

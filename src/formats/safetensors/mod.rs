@@ -6,96 +6,56 @@
 mod header;
 
 use super::arrays::about::About;
+use super::arrays::container::Container;
 use super::arrays::found::{Contents, Found, Place};
 use super::arrays::layout::Layout;
-use super::arrays::read::ArraysReader;
 use super::arrays::spool::Spool;
-use super::arrays::write::{ArraysWriter, Container, Finished};
+use super::arrays::write::Finished;
 use super::arrow::source::Source;
-use super::{Format, Reader, Writer};
 use crate::error::{Error, Result};
 use crate::io::Input;
-use crate::options::Options;
-use crate::schema::Schema;
-use crate::schema::arrays::Stacking;
 use header::Entry;
 use std::io::Write;
-use std::sync::Arc;
 
 /// `safetensors`.
+#[derive(Clone, Copy)]
 pub struct Safetensors;
 
 /// The key of `__metadata__` under which the schema stands.
 const KEY: &str = "tatter";
 
-impl Format for Safetensors {
-    fn name(&self) -> &'static str {
-        "safetensors"
-    }
+impl Container for Safetensors {
+    const NAME: &'static str = "safetensors";
+    const SUMMARY: &'static str = "tensors of PyTorch, JAX and others, all records stacked";
+    const CHECKSUMS: bool = false;
 
-    fn summary(&self) -> &'static str {
-        "tensors of PyTorch, JAX and others, all records stacked"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["safetensors"]
-    }
-
-    fn sniff(&self, head: &[u8]) -> bool {
+    fn sniff(head: &[u8]) -> bool {
         // The length of the header, and its first key or its end.
         let Some((length, text)) = head.split_first_chunk::<8>() else { return false };
         let opens = |text: &[u8]| text.first() == Some(&b'{') && matches!(text[1..].trim_ascii_start().first(), None | Some(b'"' | b'}'));
         (2..=header::MAX_NBYTES).contains(&u64::from_le_bytes(*length)) && opens(text)
     }
 
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(ArraysReader::new(input, open))))
+    fn open(input: &Input) -> Result<Contents> {
+        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+        let read = |start, length| source.bytes(start, length).map_err(|e| Error::io(input.name(), "reading", &e));
+        let too_short = || Error::data(format!("{} bytes are too few for a safetensors file", source.nbytes()));
+        let first = if source.nbytes() < 8 { Err(too_short()) } else { read(0, 8) }?;
+        let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
+        let start = 8 + length;
+        let text = read(8, usize::try_from(length).map_err(|_| too_short())?)?;
+        let (entries, about) = header::parse(&text, source.nbytes() - start, KEY)?;
+        let arrays = entries.into_iter().map(|entry| Found {
+            name: entry.name,
+            element: entry.element,
+            shape: entry.shape,
+            fortran: false,
+            place: Place::At { start: start + entry.start },
+            nbytes: entry.end - entry.start,
+            dense_shape: Vec::new(),
+        });
+        Ok(Contents { arrays: arrays.collect(), about: about.as_deref().and_then(About::parse), others: Vec::new() })
     }
-
-    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::Records, options))
-    }
-
-    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(boxed(schema, Stacking::One, options))
-    }
-
-    fn needs_file(&self) -> bool {
-        true
-    }
-}
-
-fn boxed(schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
-    Ok(Box::new(ArraysWriter::try_new(Packed, schema, stacking, options)?))
-}
-
-/// What the file holds.
-pub fn open(input: &Input) -> Result<Contents> {
-    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
-    let read = |start, length| source.bytes(start, length).map_err(|e| Error::io(input.name(), "reading", &e));
-    let too_short = || Error::data(format!("{} bytes are too few for a safetensors file", source.nbytes()));
-    let first = if source.nbytes() < 8 { Err(too_short()) } else { read(0, 8) }?;
-    let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
-    let start = 8 + length;
-    let text = read(8, usize::try_from(length).map_err(|_| too_short())?)?;
-    let (entries, about) = header::parse(&text, source.nbytes() - start, KEY)?;
-    let arrays = entries.into_iter().map(|entry| Found {
-        name: entry.name,
-        element: entry.element,
-        shape: entry.shape,
-        fortran: false,
-        place: Place::At { start: start + entry.start },
-        nbytes: entry.end - entry.start,
-        dense_shape: Vec::new(),
-    });
-    Ok(Contents { arrays: arrays.collect(), about: about.as_deref().and_then(About::parse), others: Vec::new() })
-}
-
-/// Puts arrays behind a header.
-struct Packed;
-
-impl Container for Packed {
-    const CHECKSUMS: bool = false;
 
     fn check(&self, layout: &Layout) -> Result<()> {
         match layout.arrays.iter().zip(&layout.leaves).find(|(spec, _)| spec.name == header::METADATA) {
