@@ -146,7 +146,8 @@ fn joined_dims(args: &[Arg], axis: usize, ragged: bool) -> Bind<Vec<Dim>> {
 /// Tensors one after the other along `axis`.
 pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> Bind<ItemKind> {
     let rank = one_rank(call, &args)?;
-    let axis = call.axis(1, axis, rank)?;
+    // One tensor is what it is along any axis; TensorFlow does not look at it then.
+    let axis = if args.len() == 1 && rank > 0 { 0 } else { call.axis(1, axis, rank)? };
     let dims = joined_dims(&args, axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {

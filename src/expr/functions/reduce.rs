@@ -89,7 +89,7 @@ pub static FUNCTIONS: &[Function] = &[
 pub struct Step {
     /// Nothing has been reduced before.
     pub first: bool,
-    /// It has no ragged axis.
+    /// The axis lies in the flat values, below every ragged one: TensorFlow reduces it as a dense tensor's.
     pub dense: bool,
 }
 
@@ -130,7 +130,7 @@ impl Plan {
     /// An axis that is named twice is gone the second time.
     pub fn dims(&self, dims: &[Dim]) -> Bind<Vec<Dim>> {
         match &self.axes {
-            None if self.keepdims => Ok(vec![Dim::known(1); dims.len()]),
+            None if self.keepdims => Ok(vec![Dim::known(1); kept_rank(dims)]),
             None => Ok(Vec::new()),
             Some(axes) => {
                 let mut out = dims.to_vec();
@@ -155,7 +155,7 @@ impl Plan {
             let (_, below) = tensor.levels(dims.len())?;
             let mut out = Tensor::Leaf(segment::rows(op(Step { first: true, dense: true }), below.as_leaf()?, &partition)?);
             if self.keepdims {
-                for _ in dims {
+                for _ in 0..kept_rank(dims) {
                     out = Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None)?;
                 }
             }
@@ -163,7 +163,7 @@ impl Plan {
         };
         let (mut tensor, mut dims) = (tensor.clone(), dims.to_vec());
         for (i, axis) in axes.iter().enumerate() {
-            let op = op(Step { first: i == 0, dense: last_ragged(&dims).is_none() });
+            let op = op(Step { first: i == 0, dense: last_ragged(&dims).is_none_or(|last| *axis > last) });
             let without = reduced(&dims, *axis, false);
             let keep = self.keepdims;
             // Rows of level `axis` lose their items: what is left of them are slices of one item less.
@@ -176,6 +176,12 @@ impl Plan {
         }
         Ok(tensor)
     }
+}
+
+/// The axes that are left of these when all of them are reduced and kept. TensorFlow keeps the inner axes of a ragged
+/// tensor twice: once in its flat values, and once more when it adds an axis for each that the tensor has.
+fn kept_rank(dims: &[Dim]) -> usize {
+    dims.len() + last_ragged(dims).map_or(0, |last| dims.len() - last - 1)
 }
 
 /// Reduces the items of each row; `dims` are the axes of the result below that row, `owners` cuts the rows into records.
