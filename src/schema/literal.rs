@@ -30,11 +30,29 @@ pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
     let quoted = text.trim_start().starts_with(['"', '\'', '[']) || text.starts_with("b\"") || text.starts_with("b'");
     match dtype {
         Some(DType::String | DType::Bytes | DType::Json) if !quoted => Ok(Literal::String(text.to_owned())),
-        _ => parse_literal(text),
+        _ => Ok(parse_literal(text)?.with_names_of_floats(dtype)),
     }
 }
 
 impl Literal {
+    /// The literal with `"NaN"`, `"Infinity"` and `"-Infinity"` as the floats that they are in JSON lines, where
+    /// `dtype` is a float.
+    pub fn with_names_of_floats(self, dtype: Option<&DType>) -> Literal {
+        if !dtype.is_some_and(DType::is_float) {
+            return self;
+        }
+        match self {
+            Literal::List(items) => Literal::List(items.into_iter().map(|item| item.with_names_of_floats(dtype)).collect()),
+            Literal::String(name) => match name.as_str() {
+                "NaN" => Literal::Float(f64::NAN),
+                "Infinity" => Literal::Float(f64::INFINITY),
+                "-Infinity" => Literal::Float(f64::NEG_INFINITY),
+                _ => Literal::String(name),
+            },
+            other => other,
+        }
+    }
+
     /// Whether values of this type can read as the literal: a scalar stands for every value of a tensor,
     /// a list for one of its own shape. Says what is wrong, as the end of a sentence.
     pub fn misfit(&self, ty: &Type) -> Option<String> {
@@ -380,5 +398,7 @@ mod tests {
         assert_eq!(parse_literal_for("\"a b\"", Some(&DType::String)).unwrap(), Literal::String("a b".into()));
         assert_eq!(parse_literal_for("[]", Some(&DType::String)).unwrap(), Literal::List(vec![]));
         assert!(parse_literal_for("unknown", Some(&DType::Int64)).is_err());
+        let floats = parse_literal_for(r#"["-Infinity", 1.5]"#, Some(&DType::Float32)).unwrap();
+        assert_eq!(floats, Literal::List(vec![Literal::Float(f64::NEG_INFINITY), Literal::Float(1.5)]));
     }
 }

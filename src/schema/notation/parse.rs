@@ -88,7 +88,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
 fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
     if cursor.eat('=') {
         let start = cursor.pos();
-        let default = literal(cursor)?;
+        let default = literal(cursor)?.with_names_of_floats(field.ty.dtype());
         if let Some(misfit) = default.misfit(&field.ty) {
             return Err(cursor.fail(start, cursor.end(), format!("this default does not fit: {misfit}")));
         }
