@@ -138,13 +138,16 @@ pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
 }
 
 /// What one step along each axis adds to a row-major place among `axes` alone, 0 for the other axes.
-/// `None` if the places are beyond 63 bits.
+/// `None` if the places are beyond 63 bits; without places every step is 0.
 pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
     let mut weights = vec![0; shape.len()];
+    if shape.contains(&0) {
+        return Some(weights);
+    }
     let mut step = 1i64;
     for axis in axes.iter().rev() {
         weights[*axis] = step;
-        step = step.checked_mul(shape[*axis].max(1))?;
+        step = step.checked_mul(shape[*axis])?;
     }
     Some(weights)
 }

@@ -182,6 +182,7 @@ fn eye(call: &mut Call) -> Bind<ItemKind> {
         for record in 0..args.nrows {
             let own = m.size(record, "num_rows")?.min(n.size(record, "num_columns")?);
             all = check_count(all.checked_add(own), record)?;
+            check_count(all.checked_mul(4), record)?;
             lengths.push(own);
             shapes.extend([m.at(record), n.at(record)]);
         }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::item::ItemKind;
 use crate::expr::kernels::entries::{self, Indices, taken_indices};
-use crate::expr::kernels::level::from_lengths;
+use crate::expr::kernels::level::{check_count, from_lengths};
 use crate::expr::problem::{Bind, Problem};
 use crate::schema::Dim;
 use crate::tensor::concat::concat_leaves;
@@ -110,14 +110,15 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
                 }
                 let range = s.entries().range(record);
                 places.extend(range.clone().map(|entry| base + entry));
-                let at = indices.len();
-                indices.extend_from_slice(&s.indices()[range.start * rank..range.end * rank]);
-                if shape[axis] > 0 {
-                    indices[at..].chunks_exact_mut(rank).for_each(|index| index[axis] += shape[axis]);
-                }
-                shape[axis] = shape[axis]
+                let from = shape[axis];
+                shape[axis] = from
                     .checked_add(own[axis])
                     .ok_or_else(|| Error::data(format!("axis {axis} would have more than 2^63 items")).at_row(record))?;
+                let at = indices.len();
+                indices.extend_from_slice(&s.indices()[range.start * rank..range.end * rank]);
+                if from > 0 {
+                    indices[at..].chunks_exact_mut(rank).for_each(|index| index[axis] += from);
+                }
                 base += s.entries().nvals();
             }
             lengths.push(places.len() - before);
@@ -257,6 +258,11 @@ fn split(call: &mut Call) -> Bind<ItemKind> {
                 return Err(Error::data(refused(size)).at_row(record));
             }
         }
+        let kept = s.nrows().checked_mul(parts).and_then(|n| n.checked_mul(rank + 2));
+        check_count(kept.and_then(|n| n.checked_mul(2)), 0).map_err(|_| {
+            Error::data(format!("{parts} parts of {} records at once take too much memory", s.nrows()))
+                .help("--chunk-rows 64 takes fewer records at a time")
+        })?;
         // The part of each entry, then the entries of each part: one walk for all parts. Short axes have a table.
         const LONGEST_TABLE: i64 = 1 << 12;
         let mut table: Vec<u32> = Vec::new();

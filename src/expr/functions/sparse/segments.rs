@@ -100,6 +100,10 @@ fn segments(call: &mut Call, op: Op) -> Bind<ItemKind> {
             counts.push(n);
         }
         let taken = Tensor::list(list.partition().clone(), rows.values().gather(&chosen)?, None)?;
-        reduced(op, &taken, &ids, 1, &inner, counts)
+        let out = reduced(op, &taken, &ids, 1, &inner, counts)?;
+        match count.as_ref().and_then(|n| n.known()).and_then(|n| usize::try_from(n).ok()) {
+            Some(n) => out.with_row_length(n),
+            None => Ok(out),
+        }
     })
 }
