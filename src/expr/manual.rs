@@ -8,7 +8,8 @@ use std::fmt::Write;
 pub fn manual() -> String {
     let mut out = String::from(
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
-Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without \\(lqtf.\\(rq in front. \
+Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without \\(lqtf.\\(rq in front, \
+and Paddle's functions of sequences. \
 A name followed by a parenthesis is a function, any other name a field of the record. \
 Arguments are given by position or by keyword. Axes are counted inside the record.\n",
     );

@@ -25,9 +25,10 @@ impl<'a> Filled<'a> {
     /// # Errors
     /// A failure of memory only.
     pub fn new(items: &'a Tensor, filling: &Tensor) -> Result<Filled<'a>> {
-        // Several copies, so that few runs fill a long row; not so many that they take more room than the items.
+        // Several copies, so that few runs fill a long row; not so many that they take more room than the items, or 1 MiB.
         let nrows = filling.nrows();
-        let copies = (items.nrows() / nrows.max(1)).clamp(1, 64);
+        let room = (1 << 20) / filling.nbytes().max(1);
+        let copies = (items.nrows() / nrows.max(1)).max(room).clamp(1, 64);
         let rows: Vec<usize> = (0..nrows).flat_map(|row| std::iter::repeat_n(row, copies)).collect();
         Ok(Filled { items, filling: filling.gather(&rows)?, copies, shared: nrows == 1, runs: Vec::new() })
     }
