@@ -10,6 +10,7 @@ use crate::formats::{Encode, Encoded, Format, Grouping, Task, Writer};
 use crate::io::{Layout, Outputs};
 use crate::options::Options;
 use crate::schema::Schema;
+use crate::schema::leaves::leaves;
 use crate::verbs::{Digest, Flow, Fold, Map};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -488,6 +489,12 @@ impl Encoder {
 /// # Errors
 /// The format is not written, or cannot hold the schema.
 pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options, layout: Layout) -> Result<Box<dyn Writer>> {
+    if !format.is_text()
+        && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
+    {
+        let error = Error::usage(format!("a sparse tensor without axes has no form in {}", format.name())).in_field(leaf.path);
+        return Err(error.help("sparse.to_dense in map gives its single value; JSON lines hold it as it is"));
+    }
     let writer = if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) };
     writer.unwrap_or_else(|| {
         Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
