@@ -163,7 +163,7 @@ pub fn of_word(word: &str) -> Result<String> {
     if word == "functions" {
         return Ok(expr::function_list());
     }
-    if let Some(text) = expr::function_help(word) {
+    if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
         return Ok(text);
     }
     let error = Error::usage(format!("there is no verb or function `{word}` to explain"));

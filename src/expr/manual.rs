@@ -52,10 +52,23 @@ fn described(function: &Function) -> String {
 
 /// What `tatter help functions` prints: a line for each function.
 pub fn function_list() -> String {
+    listed(|_| true)
+}
+
+/// What `tatter help strings` and `tatter help reduce` print: the functions that have a name in front of which that stands.
+pub fn functions_of(module: &str) -> Option<String> {
+    let inside = |name: &&str| name.strip_prefix(module).is_some_and(|rest| rest.starts_with(['.', '_']));
+    Some(listed(|function| function.names.iter().any(|name| inside(&name)))).filter(|list| !list.is_empty())
+}
+
+fn listed(wanted: impl Fn(&Function) -> bool) -> String {
     let mut out = String::new();
     for family in FAMILIES {
-        let _ = writeln!(out, "{}{}:", if out.is_empty() { "" } else { "\n" }, family.title);
-        for function in family.functions {
+        let mut functions = family.functions.iter().filter(|f| wanted(f)).peekable();
+        if functions.peek().is_some() {
+            let _ = writeln!(out, "{}{}:", if out.is_empty() { "" } else { "\n" }, family.title);
+        }
+        for function in functions {
             let _ = writeln!(out, "  {:<44} {}", function.names[0], function.summary);
         }
     }

@@ -33,5 +33,5 @@ mod types;
 mod values;
 
 pub use kernels::cast::{can_cast, cast};
-pub use manual::{function_help, function_list, manual};
+pub use manual::{function_help, function_list, functions_of, manual};
 pub use program::{Program, ScalarExpr, bind_scalar, names_used};

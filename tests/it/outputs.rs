@@ -40,12 +40,23 @@ fn signal(child: &mut Child, name: &str) -> ExitStatus {
     child.wait().unwrap()
 }
 
+/// Whether what started the tests has had hang-ups ignored, as `nohup` does: a run takes that over and goes on.
+fn hang_ups_are_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
+}
+
 #[test]
 fn signals_leave_nothing() {
     for output in ["out.jsonl", "out@3.jsonl", "out-######.jsonl"] {
         for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
             let directory = tempfile::tempdir().unwrap();
             let status = signal(&mut waiting(directory.path(), output), name);
+            if name == "HUP" && hang_ups_are_ignored() {
+                assert_eq!(status.code(), Some(0), "{output} {name}");
+                continue;
+            }
             assert_eq!(status.code(), Some(code), "{output} {name}");
             assert_eq!(names(directory.path()), [""; 0], "{output} {name}");
         }
