@@ -58,7 +58,7 @@ pub fn function_list() -> String {
 /// What `tatter help strings` and `tatter help reduce` print: the functions that have a name in front of which that stands.
 pub fn functions_of(module: &str) -> Option<String> {
     let inside = |name: &&str| name.strip_prefix(module).is_some_and(|rest| rest.starts_with(['.', '_']));
-    Some(listed(|function| function.names.iter().any(|name| inside(&name)))).filter(|list| !list.is_empty())
+    Some(listed(|function| function.names.iter().any(inside))).filter(|list| !list.is_empty())
 }
 
 fn listed(wanted: impl Fn(&Function) -> bool) -> String {
