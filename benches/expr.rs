@@ -9,17 +9,13 @@
 //! is what a block of a file becomes. `benches/ragged_peers.py` runs the same in tf.ragged and Awkward.
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop at the first surprise")]
 
+mod throughput;
+
 use arrow_array::{Float32Array, Int64Array};
-use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 use tatter::chunk::{Chunk, Origin};
-use tatter::expr::Program;
-use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
 use tatter::tensor::{RowPartition, Tensor};
-
-const RECORDS: usize = 4_096;
 
 /// Expressions, and the bytes of one value that goes in.
 const EXPRESSIONS: &[(&str, &str, u64)] = &[
@@ -79,23 +75,7 @@ fn chunk(records: usize) -> (Schema, Chunk, usize) {
     (Schema::new(fields), Chunk::try_new(records, vec![x, y, f, g, rows, column], Origin::default()).unwrap(), n)
 }
 
-/// The best of 60 runs; what other programs do on the machine counts least in it.
-fn best(run: impl Fn()) -> f64 {
-    let timed = |_| {
-        let start = Instant::now();
-        run();
-        start.elapsed().as_secs_f64()
-    };
-    (0..60).map(timed).fold(f64::INFINITY, f64::min)
-}
-
 fn main() {
-    let records = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(RECORDS);
-    let (schema, chunk, n) = chunk(records);
-    println!("{:<28} {:>10}", "GiB of values a second", "tatter");
-    for (name, text, width) in EXPRESSIONS {
-        let program = Program::bind(&format!("out = {text}"), &schema, &Options::default()).unwrap();
-        let seconds = best(|| drop(black_box(program.apply(chunk.clone()).unwrap())));
-        println!("{name:<28} {:>10.2}", (n as u64 * width) as f64 / seconds / (1u64 << 30) as f64);
-    }
+    let (schema, chunk, n) = chunk(throughput::records());
+    throughput::print(EXPRESSIONS, &schema, &chunk, n);
 }

@@ -8,40 +8,38 @@
 //! order; `u` has the entries of `s` the other way round. 4,096 records make columns of about 1.5 MiB of values.
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop at the first surprise")]
 
+mod throughput;
+
 use arrow_array::Int64Array;
-use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 use tatter::chunk::{Chunk, Origin};
 use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
 use tatter::tensor::{RowPartition, Sparse, Tensor};
 
-const RECORDS: usize = 4_096;
-
-/// Expressions, and how many columns go in.
-const EXPRESSIONS: &[(&str, &str, usize)] = &[
-    ("to dense", "sparse.to_dense(s)", 1),
-    ("sum", "sparse.reduce_sum(s)", 1),
-    ("sum of rows", "sparse.reduce_sum(s, axis=1)", 1),
-    ("sum across rows", "sparse.reduce_sum(s, axis=0)", 1),
-    ("sum of rows, sparse", "sparse.reduce_sum(s, axis=1, output_is_sparse=True)", 1),
-    ("sum across rows, sparse", "sparse.reduce_sum(s, axis=0, output_is_sparse=True)", 1),
-    ("greatest of rows", "sparse.reduce_max(s, axis=1)", 1),
-    ("slice", "sparse.slice(s, [1, 2], [9, 9])", 1),
-    ("split, both parts", "sparse.concat(0, sparse.split(s, 2, axis=0))", 1),
-    ("in order already", "sparse.reorder(s)", 1),
-    ("put in order", "sparse.reorder(u)", 1),
-    ("transpose", "sparse.transpose(s)", 1),
-    ("reshape", "sparse.reshape(s, [-1])", 1),
-    ("concat", "sparse.concat(1, [s, t])", 2),
-    ("add", "sparse.add(s, t)", 2),
-    ("multiply by a number", "s * 3", 1),
-    ("multiply by a row", "s * [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]", 1),
-    ("fill empty rows", "sparse.fill_empty_rows(s, 0)[0]", 1),
-    ("retain", "sparse.retain(s, values(s) > 50)", 1),
-    ("from dense", "sparse.from_dense(d)", 1),
+/// Expressions, and the bytes of values that go in for each entry of a column.
+const EXPRESSIONS: &[(&str, &str, u64)] = &[
+    ("to dense", "sparse.to_dense(s)", 8),
+    ("sum", "sparse.reduce_sum(s)", 8),
+    ("sum of rows", "sparse.reduce_sum(s, axis=1)", 8),
+    ("sum across rows", "sparse.reduce_sum(s, axis=0)", 8),
+    ("sum of rows, sparse", "sparse.reduce_sum(s, axis=1, output_is_sparse=True)", 8),
+    ("sum across rows, sparse", "sparse.reduce_sum(s, axis=0, output_is_sparse=True)", 8),
+    ("greatest of rows", "sparse.reduce_max(s, axis=1)", 8),
+    ("slice", "sparse.slice(s, [1, 2], [9, 9])", 8),
+    ("split, both parts", "sparse.concat(0, sparse.split(s, 2, axis=0))", 8),
+    ("in order already", "sparse.reorder(s)", 8),
+    ("put in order", "sparse.reorder(u)", 8),
+    ("transpose", "sparse.transpose(s)", 8),
+    ("reshape", "sparse.reshape(s, [-1])", 8),
+    ("concat", "sparse.concat(1, [s, t])", 16),
+    ("add", "sparse.add(s, t)", 16),
+    ("multiply by a number", "s * 3", 8),
+    ("multiply by a row", "s * [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]", 8),
+    ("fill empty rows", "sparse.fill_empty_rows(s, 0)[0]", 8),
+    ("retain", "sparse.retain(s, values(s) > 50)", 8),
+    ("from dense", "sparse.from_dense(d)", 8),
 ];
 
 fn chunk(records: usize) -> (Schema, Chunk, usize) {
@@ -81,23 +79,7 @@ fn chunk(records: usize) -> (Schema, Chunk, usize) {
     (program.schema().as_ref().clone(), program.apply(sparse).unwrap(), n)
 }
 
-/// The best of 60 runs; what other programs do on the machine counts least in it.
-fn best(run: impl Fn()) -> f64 {
-    let timed = |_| {
-        let start = Instant::now();
-        run();
-        start.elapsed().as_secs_f64()
-    };
-    (0..60).map(timed).fold(f64::INFINITY, f64::min)
-}
-
 fn main() {
-    let records = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(RECORDS);
-    let (schema, chunk, n) = chunk(records);
-    println!("{:<28} {:>10}", "GiB of values a second", "tatter");
-    for (name, text, columns) in EXPRESSIONS {
-        let program = Program::bind(&format!("out = {text}"), &schema, &Options::default()).unwrap();
-        let seconds = best(|| drop(black_box(program.apply(chunk.clone()).unwrap())));
-        println!("{name:<28} {:>10.2}", (n * 8 * columns) as f64 / seconds / (1u64 << 30) as f64);
-    }
+    let (schema, chunk, n) = chunk(throughput::records());
+    throughput::print(EXPRESSIONS, &schema, &chunk, n);
 }
