@@ -324,9 +324,7 @@ pub fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Resu
                 Some(value) => {
                     let inner = value.as_list()?;
                     if inner.partition() != list.partition() {
-                        let row = (0..list.partition().nrows().min(inner.partition().nrows()))
-                            .find(|r| list.partition().row_length(*r) != inner.partition().row_length(*r))
-                            .unwrap_or(0);
+                        let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
                         return Err(Error::data(format!(
                             "a row of {} items for {} structures",
                             inner.partition().row_length(row),
@@ -375,7 +373,7 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
                     Size::Known(n) if list.partition().uniform_row_length() != Some(n as usize) => {
                         let uniform = RowPartition::uniform(n as usize, list.partition().nrows())?;
                         if uniform != *list.partition() {
-                            let row = (0..uniform.nrows()).find(|r| list.partition().row_length(*r) != n as usize).unwrap_or(0);
+                            let row = uniform.first_difference(list.partition()).unwrap_or(0);
                             return Err(Error::data(format!(
                                 "internal: a row of {} items on an axis of {n}",
                                 list.partition().row_length(row)

@@ -203,6 +203,11 @@ impl RowPartition {
         (1..self.nrows()).all(|row| self.row_length(row) == first).then_some(first)
     }
 
+    /// The first row whose length is another one in `other`, of those that both have.
+    pub fn first_difference(&self, other: &RowPartition) -> Option<usize> {
+        (0..self.nrows().min(other.nrows())).find(|row| self.row_length(*row) != other.row_length(*row))
+    }
+
     /// The offsets, `[nrows + 1]`: shared, or O(nrows) for a uniform partition.
     pub fn row_splits(&self) -> ScalarBuffer<i64> {
         match &self.0 {

@@ -251,7 +251,7 @@ fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     let list = lengths.as_list()?;
     if *list.partition() != owners {
-        let row = (0..owners.nrows()).find(|r| owners.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+        let row = owners.first_difference(list.partition()).unwrap_or(0);
         return Err(Error::data(format!("{} lengths for {} rows", list.partition().row_length(row), owners.row_length(row))).at_row(row));
     }
     let lengths = i64s(list.values().as_leaf()?)?;

@@ -263,7 +263,7 @@ pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind
         let whole = merged(&tensor, 0, levels)?;
         let list = new.as_list()?;
         if whole != *list.partition() {
-            let row = (0..whole.nrows()).find(|r| whole.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let row = whole.first_difference(list.partition()).unwrap_or(0);
             let (old, found) = (whole.row_length(row), list.partition().row_length(row));
             return Err(Error::data(format!("{found} new values for {old} places")).at_row(row));
         }
@@ -299,7 +299,7 @@ fn with_values(call: &mut Call) -> Bind<ItemKind> {
         let s = entries::sparse(&tensor)?;
         let list = new.as_list()?;
         if list.partition() != s.entries() {
-            let row = (0..s.nrows()).find(|r| s.entries().row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let row = s.entries().first_difference(list.partition()).unwrap_or(0);
             let (old, found) = (s.entries().row_length(row), list.partition().row_length(row));
             return Err(Error::data(format!("{found} new values for {old} indices")).at_row(row));
         }

@@ -125,7 +125,7 @@ pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<(
     let ((p, _), (q, _)) = (a.levels(levels)?, b.levels(levels)?);
     for axis in 0..levels {
         if p[axis] != q[axis] {
-            let row = (0..p[axis].nrows().min(q[axis].nrows())).find(|r| p[axis].row_length(*r) != q[axis].row_length(*r)).unwrap_or(0);
+            let row = p[axis].first_difference(q[axis]).unwrap_or(0);
             let (m, n) = (p[axis].row_length(row), q[axis].row_length(row));
             return Err(Error::data(format!("{what} differ on axis {axis}: {m} and {n} items")).at_row(record_of(a, axis, row)));
         }

@@ -78,6 +78,13 @@ impl Sequences {
         Type { dims, ..self.arg.ty.clone() }
     }
 
+    /// The type of the same sequences with steps of so many values.
+    fn with_steps(&self, width: usize) -> Type {
+        let mut dims = self.arg.ty.dims[..=self.axis].to_vec();
+        dims.push(Dim::known(width as u64));
+        self.with_dims(dims)
+    }
+
     /// Refuses steps that are known to hold more than one value.
     fn one_value_a_step(&self, call: &Call) -> Bind<()> {
         if self.step().iter().any(|d| matches!(d.size, Size::Known(n) if n != 1)) {

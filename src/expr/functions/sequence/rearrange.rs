@@ -195,15 +195,18 @@ fn cut(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
+/// Argument 1: the values of a step of the result.
+fn width(call: &mut Call, least: usize, because: &str) -> Bind<usize> {
+    let width = call.int(1)?;
+    usize::try_from(width).ok().filter(|n| *n >= least).ok_or_else(|| {
+        let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
+        Problem::at(place, format!("{}: {} is {width}; {because}", call.name, call.param(1)))
+    })
+}
+
 fn reshape(call: &mut Call) -> Bind<ItemKind> {
     let x = Sequences::of(call, 0)?;
-    let width = call.int(1)?;
-    let Some(width) = usize::try_from(width).ok().filter(|n| *n > 0) else {
-        return Err(Problem::at(
-            call.item(1)?.span.clone(),
-            format!("sequence_reshape: new_dim is {width}; a step has one value at least"),
-        ));
-    };
+    let width = width(call, 1, "a step has one value at least")?;
     if x.step().len() > 1 {
         return Err(Problem::at(
             x.arg.span.clone(),
@@ -211,9 +214,7 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
         )
         .help("merge_dims(x, -2, -1) makes one axis of two"));
     }
-    let mut dims = x.arg.ty.dims[..=x.axis].to_vec();
-    dims.push(Dim::known(width as u64));
-    call.one(x.with_dims(dims), move |args| {
+    call.one(x.with_steps(width), move |args| {
         let tensor = x.arg.of(args)?;
         let cut = x.cut(&tensor)?;
         let inner = x.step().len();
@@ -240,17 +241,9 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
 fn enumerate(call: &mut Call) -> Bind<ItemKind> {
     let x = Sequences::of(call, 0)?;
     x.one_value_a_step(call)?;
-    let width = call.int(1)?;
-    let Some(width) = usize::try_from(width).ok().filter(|n| *n > 1) else {
-        return Err(Problem::at(
-            call.item(1)?.span.clone(),
-            format!("sequence_enumerate: win_size is {width}; a window has two steps at least"),
-        ));
-    };
+    let width = width(call, 2, "a window has two steps at least")?;
     let padding = filling(call, 2, &x, false)?;
-    let mut dims = x.arg.ty.dims[..=x.axis].to_vec();
-    dims.push(Dim::known(width as u64));
-    call.one(x.with_dims(dims), move |args| {
+    call.one(x.with_steps(width), move |args| {
         let tensor = x.arg.of(args)?;
         let cut = x.cut(&tensor)?;
         let inner = x.step().len();

@@ -2,7 +2,7 @@
 //!
 //! Source of the meaning: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
 
-use super::{dense, dim_of, said};
+use super::{dense, dim_of, is_vector, said};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::item::ItemKind;
@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn construct(call: &mut Call) -> Bind<ItemKind> {
     let shape = call.all_integers(2)?;
     let place = call.item(2)?.span.clone();
-    if call.item(2)?.elements().is_none() && call.item(2)?.node().is_none_or(|n| n.ty.rank() != 1) {
+    if !is_vector(call.item(2)?) {
         return Err(Problem::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
     }
     if shape.is_empty() {
@@ -89,7 +89,7 @@ fn construct(call: &mut Call) -> Bind<ItemKind> {
             return Err(Error::data(format!("indices of {n} numbers for a dense_shape of {rank}")).at_row(record));
         }
         if entries != *list.partition() {
-            let row = (0..entries.nrows()).find(|r| entries.row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let row = entries.first_difference(list.partition()).unwrap_or(0);
             let (n, m) = (entries.row_length(row), list.partition().row_length(row));
             return Err(Error::data(format!("{n} indices for {m} values")).at_row(row));
         }

@@ -2,7 +2,7 @@
 //!
 //! Source of the meaning: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
-use super::{dense, one_per_axis, plain, rows_of, said, sparse};
+use super::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, cast_node, strict_node};
 use crate::expr::eval::Args;
@@ -189,7 +189,7 @@ fn to_indicator(call: &mut Call) -> Bind<ItemKind> {
 
 fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
     let place = call.item(1)?.span.clone();
-    if call.item(1)?.elements().is_none() && call.item(1)?.node().is_none_or(|n| n.ty.rank() != 1) {
+    if !is_vector(call.item(1)?) {
         return Err(Problem::at(place, format!("{}: output_shape is a vector, as [3, 4]", call.name)));
     }
     let rank = call.all_integers(1)?.len();
@@ -239,8 +239,7 @@ fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
         }
         let values = match &*values {
             Tensor::List(list) => {
-                let differs = (0..args.nrows).find(|r| list.partition().row_length(*r) != entries.row_length(*r));
-                if let Some(row) = differs {
+                if let Some(row) = entries.first_difference(list.partition()) {
                     let (n, m) = (list.partition().row_length(row), entries.row_length(row));
                     return Err(Error::data(format!("{n} values for {m} indices")).at_row(row));
                 }

@@ -33,7 +33,7 @@ pub mod union;
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Integer, cast_node, strict_node};
-use crate::expr::eval::Args;
+use crate::expr::eval::{Args, Node};
 use crate::expr::item::{Item, describe};
 use crate::expr::problem::{Bind, Problem};
 use crate::expr::types::{last_ragged, promote};
@@ -55,12 +55,20 @@ fn sparse(call: &mut Call, i: usize) -> Bind<Arg> {
 /// # Errors
 /// It is something else.
 fn sparse_of(call: &mut Call, item: &Item) -> Bind<Arg> {
+    let node = sparse_node(call, item)?;
+    Ok(call.push(node))
+}
+
+/// An item that is a sparse tensor, before it is an argument.
+///
+/// # Errors
+/// It is something else.
+fn sparse_node(call: &Call, item: &Item) -> Bind<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
-    match node {
-        Some(node) if node.ty.is_sparse() => Ok(call.push(node)),
-        _ => Err(Problem::at(item.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, item.describe()))
-            .help("sparse.from_dense(x) keeps what is not 0, to_sparse(x) every value")),
-    }
+    node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
+        Problem::at(item.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, item.describe()))
+            .help("sparse.from_dense(x) keeps what is not 0, to_sparse(x) every value")
+    })
 }
 
 /// Whether argument `i` is a sparse tensor.
@@ -89,12 +97,8 @@ fn common(call: &mut Call, items: &[Item]) -> Bind<Vec<Arg>> {
     let mut dtype: Option<DType> = None;
     let mut nodes = Vec::with_capacity(items.len());
     for item in items {
-        let node = item.node().map(|_| strict_node(item)).transpose()?.filter(|n| n.ty.is_sparse());
-        let found = node.as_ref().and_then(|n| n.ty.dtype().cloned());
-        let (Some(node), Some(found)) = (node, found) else {
-            return Err(Problem::at(item.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, item.describe()))
-                .help("sparse.from_dense(x) keeps what is not 0, to_sparse(x) every value"));
-        };
+        let node = sparse_node(call, item)?;
+        let found = node.ty.dtype().cloned().ok_or_else(|| call.problem("internal: a sparse tensor without a dtype"))?;
         dtype = Some(match dtype {
             None => found,
             Some(before) => promote(&before, &found)
@@ -174,13 +178,18 @@ fn rows_of(numbers: &[Integer], args: &Args) -> Result<Vec<i64>> {
     Ok((0..args.nrows).flat_map(|record| columns.iter().map(move |c| c.at(record))).collect())
 }
 
+/// Whether an item is a list or a tensor of one axis.
+fn is_vector(item: &Item) -> bool {
+    item.elements().is_some() || item.node().is_some_and(|n| n.ty.rank() == 1)
+}
+
 /// Argument `i` as one integer for each axis of `x`.
 ///
 /// # Errors
 /// Another number of integers.
 fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> Bind<Vec<Integer>> {
     let numbers = call.all_integers(i)?;
-    let vector = call.item(i)?.elements().is_some() || call.item(i)?.node().is_some_and(|n| n.ty.rank() == 1);
+    let vector = is_vector(call.item(i)?);
     if numbers.len() != rank || !vector {
         let what = call.item(i)?.describe();
         let found = if vector { format!("{}", numbers.len()) } else { what };

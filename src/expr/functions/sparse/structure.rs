@@ -3,7 +3,7 @@
 //! Source of the meaning: `tf.sparse.reorder`, `reset_shape`, `retain`, `reshape`, `transpose`,
 //! `expand_dims`, `fill_empty_rows`.
 
-use super::{dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
+use super::{dim_of, is_vector, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
 use crate::expr::call::{Call, Function, Integer, cast_node, positive_axis, strict_node};
 use crate::expr::item::ItemKind;
@@ -146,7 +146,7 @@ fn retain(call: &mut Call) -> Bind<ItemKind> {
         let (tensor, mask) = (x.of(args)?, mask.of(args)?);
         let (s, list) = (entries::sparse(&tensor)?, mask.as_list()?);
         if s.entries() != list.partition() {
-            let row = (0..s.nrows()).find(|r| s.entries().row_length(*r) != list.partition().row_length(*r)).unwrap_or(0);
+            let row = s.entries().first_difference(list.partition()).unwrap_or(0);
             let (n, m) = (list.partition().row_length(row), s.entries().row_length(row));
             return Err(Error::data(format!("to_retain has {n} values for {m} entries")).at_row(row));
         }
@@ -167,7 +167,7 @@ fn retain(call: &mut Call) -> Bind<ItemKind> {
 fn reshape(call: &mut Call) -> Bind<ItemKind> {
     let x = sparse(call, 0)?;
     let place = call.item(1)?.span.clone();
-    if call.item(1)?.elements().is_none() && call.item(1)?.node().is_none_or(|n| n.ty.rank() != 1) {
+    if !is_vector(call.item(1)?) {
         return Err(Problem::at(place, format!("{}: the shape is a vector, as [3, -1]", call.name)));
     }
     let shape = call.all_integers(1)?;
