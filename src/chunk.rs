@@ -132,15 +132,15 @@ impl Chunk {
     /// An error of ours: data never gets so far.
     pub fn check(&self, schema: &Schema) -> Result<()> {
         if self.columns.len() != schema.fields.len() {
-            return Err(Error::data(format!("internal: {} columns for {} fields", self.columns.len(), schema.fields.len())));
+            return Err(Error::internal(format!("{} columns for {} fields", self.columns.len(), schema.fields.len())));
         }
         for (column, field) in self.columns.iter().zip(&schema.fields) {
             if column.nrows() != self.nrows {
-                return Err(Error::data(format!("internal: {} rows in a chunk of {}", column.nrows(), self.nrows)).in_field(&field.name));
+                return Err(Error::internal(format!("{} rows in a chunk of {}", column.nrows(), self.nrows)).in_field(&field.name));
             }
             column
                 .check(&field.ty)
-                .map_err(|e| Error::data(format!("internal: {} {}", e.field().unwrap_or(""), e.message())).in_field(&field.name))?;
+                .map_err(|e| Error::internal(format!("{} {}", e.field().unwrap_or(""), e.message())).in_field(&field.name))?;
         }
         Ok(())
     }

@@ -27,8 +27,10 @@ pub enum Kind {
     /// A record does not fit the inferred schema; a wider one would hold it. The engine answers
     /// with a restart where the output allows it; elsewhere it is an error of the data.
     Widened,
-    /// The reader of our output has gone away: a quiet end, exit code 0.
+    /// The reader of the output closed the pipe: a quiet end, exit code 0.
     Closed,
+    /// A bug in tatter: exit code 70 (`EX_SOFTWARE` of sysexits.h). Never taken for bad data: `--on-error` does not apply.
+    Internal,
 }
 
 /// Where in the input something is. Everything is optional: each layer adds what it knows.
@@ -78,13 +80,18 @@ impl Error {
         Error::new(Kind::Usage, message)
     }
 
+    /// A broken invariant: a bug in tatter, whatever the input.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(Kind::Internal, message)
+    }
+
     /// Reading or writing `name` failed. What inputs and outputs have said themselves is kept as it is.
     pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
         if let Some(own) = Error::carried_by(source) {
             return own;
         }
         if source.kind() == std::io::ErrorKind::BrokenPipe {
-            return Error::new(Kind::Closed, format!("{name}: nobody reads it any more"));
+            return Error::new(Kind::Closed, format!("{name}: the reader closed the pipe"));
         }
         Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
     }
@@ -189,6 +196,7 @@ impl Error {
             Kind::Usage => 2,
             Kind::Io => 3,
             Kind::Closed => 0,
+            Kind::Internal => 70,
         }
     }
 }
@@ -247,7 +255,13 @@ impl fmt::Display for Error {
             (None, Some(axis)) => write!(f, "axis {axis}: ")?,
             (None, None) => {}
         }
+        if self.0.kind == Kind::Internal {
+            write!(f, "internal: ")?;
+        }
         write!(f, "{}", self.0.message)?;
+        if self.0.kind == Kind::Internal {
+            write!(f, "\n  this is a bug in tatter; please report it with the input")?;
+        }
         for line in &self.0.help {
             for part in line.lines() {
                 write!(f, "\n  {part}")?;

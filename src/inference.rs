@@ -54,6 +54,6 @@ pub fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Op
         look
     };
     let nodes = vec![Node::Parallel(Arc::new(look)), Node::Serial(Box::new(Merge(&mut all)))];
-    engine::run(source, nodes, threads).map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
+    engine::run(source, nodes, threads).map_err(|panic| Error::internal(format!("{panic}")))?;
     all.transpose()
 }

@@ -99,9 +99,5 @@ fn report_panic(info: &PanicHookInfo) {
     let payload = info.payload();
     let what = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-    eprintln(&format!(
-        "{} internal: {}{place}\n  this is a fault of tatter itself; please report it with the input",
-        label(),
-        what.unwrap_or("?")
-    ));
+    eprintln(&format!("{} internal: {}{place}\n  this is a bug in tatter; please report it with the input", label(), what.unwrap_or("?")));
 }

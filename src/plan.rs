@@ -284,7 +284,7 @@ impl Run {
             let before = chain.schemas.last().cloned().unwrap_or_default();
             let bound = verb.bind(&before, &self.options).map_err(|e| name_verb(e, verb.name(), self.verbs.len()))?;
             if matches!(bound.step, Step::Report(_)) != verb.is_report() {
-                return Err(Error::usage(format!("internal: {} does not say whether it reports", verb.name())));
+                return Err(Error::internal(format!("{} does not say whether it reports", verb.name())));
             }
             chain.schemas.push(bound.schema);
             chain.steps.push(bound.step);
@@ -369,8 +369,7 @@ impl Run {
         let skip = sink.policy.skip;
         let source = source(&mut self.readers, full, request);
         let nodes = segments.into_nodes(skip, &mut sink);
-        engine::run(source, nodes, self.threads)
-            .map_err(|panic| Error::data(format!("internal: {panic}")).help("this is a bug in tatter"))?;
+        engine::run(source, nodes, self.threads).map_err(|panic| Error::internal(format!("{panic}")))?;
         if let Some(error) = sink.error {
             return Err(error);
         }

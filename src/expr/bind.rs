@@ -105,7 +105,7 @@ impl Binder<'_> {
             ExprKind::Compare(first, rest) => self.compare(expr, first, rest)?,
             ExprKind::And(left, right) => self.logic(expr, true, left, right)?,
             ExprKind::Or(left, right) => self.logic(expr, false, left, right)?,
-            _ => return Err(Problem::new("internal: a literal that is none")),
+            _ => return Err(Problem::internal("a literal that is none")),
         })
     }
 
@@ -264,7 +264,7 @@ impl Binder<'_> {
 
     fn operator(&self, expr: &Expr, function: &str, items: Vec<Item>) -> Bind<ItemKind> {
         let Some(function) = functions::find(function) else {
-            return Err(Problem::new(format!("internal: there is no function {function}")));
+            return Err(Problem::internal(format!("there is no function {function}")));
         };
         let name = match &expr.kind {
             ExprKind::Unary(op, _) => match op {
@@ -335,12 +335,12 @@ impl Binder<'_> {
             });
             left = right;
         }
-        all.map(|item| item.kind).ok_or_else(|| Problem::new("internal: a comparison of nothing"))
+        all.map(|item| item.kind).ok_or_else(|| Problem::internal("a comparison of nothing"))
     }
 
     fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Item>) -> Bind<ItemKind> {
         let Some(function) = functions::find(function) else {
-            return Err(Problem::new(format!("internal: there is no function {function}")));
+            return Err(Problem::internal(format!("there is no function {function}")));
         };
         self.apply(function, name, span, items, Vec::new())
     }
@@ -362,7 +362,7 @@ impl Binder<'_> {
         }
         let ty = Type::tensor(DType::Bool, Vec::new());
         let (Some(right), Some(left)) = (nodes.pop(), nodes.pop()) else {
-            return Err(Problem::new("internal: `and` of nothing"));
+            return Err(Problem::internal("`and` of nothing"));
         };
         let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
         Ok(ItemKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))

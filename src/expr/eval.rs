@@ -123,7 +123,7 @@ impl Args {
     /// # Errors
     /// There is no such argument.
     pub fn value(&self, i: usize) -> Result<&Value> {
-        self.values.get(i).ok_or_else(|| Error::data("internal: a kernel asks for an argument that it did not bind"))
+        self.values.get(i).ok_or_else(|| Error::internal("a kernel asks for an argument that it did not bind"))
     }
 
     /// All arguments.
@@ -151,7 +151,7 @@ impl Node {
     pub fn eval(&self, frame: &Frame) -> Result<Value> {
         match &self.kind {
             NodeKind::Slot { slot, .. } => {
-                frame.slots.get(*slot).cloned().flatten().ok_or_else(|| Error::data("internal: a name without a value"))
+                frame.slots.get(*slot).cloned().flatten().ok_or_else(|| Error::internal("a name without a value"))
             }
             NodeKind::Constant(tensor) => Ok(Value::constant(tensor.clone())),
             NodeKind::Field { of, levels, position, .. } => {
@@ -162,7 +162,7 @@ impl Node {
             NodeKind::Call(call, which) => {
                 let mut results = call.eval(frame)?;
                 if *which >= results.len() {
-                    return Err(Error::data("internal: a function without that result"));
+                    return Err(Error::internal("a function without that result"));
                 }
                 Ok(results.swap_remove(*which))
             }
@@ -187,7 +187,7 @@ impl Node {
 fn field_below(tensor: &Tensor, levels: usize, position: usize) -> Result<Tensor> {
     tensor.map_below(levels, &mut |t| {
         let structure = t.as_struct()?;
-        let field = structure.fields().get(position).ok_or_else(|| Error::data("internal: no such field"))?;
+        let field = structure.fields().get(position).ok_or_else(|| Error::internal("no such field"))?;
         match structure.validity() {
             None => Ok(field.clone()),
             Some(outer) => match field.validity() {
@@ -226,7 +226,7 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     let first = left.eval(frame)?;
     let decided = |value: bool| value != and;
     let flags = |value: &Value| -> Result<BooleanArray> {
-        value.tensor.as_leaf()?.as_boolean_opt().cloned().ok_or_else(|| Error::data("internal: `and` of other values than bools"))
+        value.tensor.as_leaf()?.as_boolean_opt().cloned().ok_or_else(|| Error::internal("`and` of other values than bools"))
     };
     let first_flags = flags(&first)?;
     if first.constant {

@@ -1,7 +1,7 @@
 //! What is wrong with an expression before the first record, with its place underlined.
 
 use super::syntax::Span;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// The result of everything that can go wrong between the text and the first record.
 pub type Bind<T> = Result<T, Problem>;
@@ -12,6 +12,7 @@ pub struct Problem(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Inner {
+    kind: Kind,
     message: String,
     span: Option<Span>,
     help: Vec<String>,
@@ -20,7 +21,16 @@ struct Inner {
 impl Problem {
     /// A problem whose place the caller knows.
     pub fn new(message: impl Into<String>) -> Problem {
-        Problem(Box::new(Inner { message: message.into(), span: None, help: Vec::new() }))
+        Problem::of_kind(Kind::Usage, message)
+    }
+
+    /// A broken invariant: a bug in tatter, whatever the expression.
+    pub fn internal(message: impl Into<String>) -> Problem {
+        Problem::of_kind(Kind::Internal, message)
+    }
+
+    fn of_kind(kind: Kind, message: impl Into<String>) -> Problem {
+        Problem(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new() }))
     }
 
     /// A problem at a place.
@@ -46,8 +56,8 @@ impl Problem {
 
     /// The error that the user reads: the message, the line of the text with the place underlined, the ways out.
     pub fn into_error(self, text: &str) -> Error {
-        let Inner { message, span, help } = *self.0;
-        let error = Error::usage(message);
+        let Inner { kind, message, span, help } = *self.0;
+        let error = Error::new(kind, message);
         let error = match span {
             Some(span) if !text.trim().is_empty() => error.help(underlined(text, &span)),
             _ => error,
@@ -58,7 +68,9 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
-        error.helps().iter().fold(Problem::new(error.message()), |problem, help| problem.help(help))
+        // Whatever is wrong before the first record is a usage error, unless it is a bug.
+        let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
+        error.helps().iter().fold(Problem::of_kind(kind, error.message()), |problem, help| problem.help(help))
     }
 }
 

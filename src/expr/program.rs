@@ -89,9 +89,8 @@ impl Program {
                     }
                 }
                 Step::Update { outer, path, value, slot } => {
-                    let find = |slot: usize| {
-                        frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::data("internal: a name without a value"))
-                    };
+                    let find =
+                        |slot: usize| frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::internal("a name without a value"));
                     let structure = find(*outer)?;
                     let value = value.map(&find).transpose()?;
                     let tensor = structure.full(nrows)?;
@@ -105,7 +104,7 @@ impl Program {
             .iter()
             .zip(&self.schema.fields)
             .map(|(slot, field)| {
-                let value = frame.slots[*slot].as_ref().ok_or_else(|| Error::data("internal: a column without a value"))?;
+                let value = frame.slots[*slot].as_ref().ok_or_else(|| Error::internal("a column without a value"))?;
                 conform(value.full(nrows)?.into_owned(), &field.ty)
             })
             .collect::<Result<_>>()?;
@@ -343,12 +342,12 @@ pub fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Resu
         }
         Tensor::Struct(structure) => {
             let Some((first, rest)) = path.split_first() else {
-                return Err(Error::data("internal: a path without names"));
+                return Err(Error::internal("a path without names"));
             };
             let mut fields = structure.fields().to_vec();
             match (rest.is_empty(), value) {
                 (false, value) => {
-                    let inner = fields.get(first.position).ok_or_else(|| Error::data("internal: no such field"))?;
+                    let inner = fields.get(first.position).ok_or_else(|| Error::internal("no such field"))?;
                     fields[first.position] = updated(inner, rest, value)?;
                 }
                 (true, None) => {
@@ -359,7 +358,7 @@ pub fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Resu
             }
             Tensor::structure(tensor.nrows(), fields, structure.validity().cloned())
         }
-        _ => Err(Error::data("internal: no structure to update")),
+        _ => Err(Error::internal("no structure to update")),
     }
 }
 
@@ -374,10 +373,8 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
                         let uniform = RowPartition::uniform(n as usize, list.partition().nrows())?;
                         if uniform != *list.partition() {
                             let row = uniform.first_difference(list.partition()).unwrap_or(0);
-                            return Err(Error::data(format!(
-                                "internal: a row of {} items on an axis of {n}",
-                                list.partition().row_length(row)
-                            )));
+                            let found = list.partition().row_length(row);
+                            return Err(Error::internal(format!("a row of {found} values on an axis of {n}")));
                         }
                         uniform
                     }
@@ -387,7 +384,7 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
             }
             Tensor::Struct(structure) => {
                 let Element::Struct(fields) = &ty.element else {
-                    return Err(Error::data("internal: a structure of another type"));
+                    return Err(Error::internal("a structure of another type"));
                 };
                 let (nrows, validity) = (structure.fields().first().map(Tensor::nrows), structure.validity().cloned());
                 let Some(nrows) = nrows else {
@@ -449,7 +446,7 @@ impl ScalarExpr {
     /// As [`ScalarExpr::eval`]; it is no bool.
     pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
         let tensor = self.eval(chunk)?;
-        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::data("internal: a condition that is no bool"))?;
+        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is no bool"))?;
         Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
     }
 

@@ -242,7 +242,7 @@ impl Writer for LineWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::data("internal: no lines to write"))?;
+        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
         self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
     }
 
@@ -265,7 +265,7 @@ impl Encode for LineEncoder {
                     let array = array.as_binary::<i64>();
                     encode_lines(array.len(), |i| array.is_valid(i).then(|| array.value(i)), &mut lines)
                 }
-                other => Err(Error::data(format!("internal: {other} is no text"))),
+                other => Err(Error::internal(format!("{other} is no text"))),
             }
             .map_err(|e| e.in_field(&self.field))?;
         }

@@ -28,7 +28,7 @@ impl Ledger {
         }
         match self.open.load(Ordering::Acquire) {
             0 => Ok(()),
-            n => Err(Error::data(format!("internal: {n} output files are not finished"))),
+            n => Err(Error::internal(format!("{n} output files are not finished"))),
         }
     }
 

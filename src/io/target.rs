@@ -159,7 +159,7 @@ impl Names {
                 }
                 Ok(format!("{front}{number}{back}").into())
             }
-            _ => Err(Error::data(format!("internal: output {index} of {}", self.pattern()))),
+            _ => Err(Error::internal(format!("output {index} of {}", self.pattern()))),
         }
     }
 

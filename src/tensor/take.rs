@@ -123,7 +123,7 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
         return Ok(part.slice(run.start, run.end - run.start));
     }
     let Some(first) = parts.first() else {
-        return Err(Error::data("internal: runs of nothing"));
+        return Err(Error::internal("runs of nothing"));
     };
     match first {
         Tensor::Leaf(_) => {

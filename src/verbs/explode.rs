@@ -110,7 +110,7 @@ impl Map for Items {
         // The field itself is not gathered: nothing of it is repeated.
         let nothing = Tensor::structure(nrows, Vec::new(), None)?;
         let Some(list) = replace(&mut columns, &self.positions, nothing)? else {
-            return Err(Error::data("internal: no such field").in_field(&self.path));
+            return Err(Error::internal("no such field").in_field(&self.path));
         };
         let (rows, items) = self.items(list).map_err(|e| e.in_field(&self.path))?;
         let mut columns = columns.iter().map(|c| c.gather(&rows)).collect::<Result<Vec<_>>>()?;

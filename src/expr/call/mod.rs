@@ -124,6 +124,11 @@ impl Call {
         Problem::at(self.span.clone(), message)
     }
 
+    /// A bug in tatter, at the call.
+    pub fn internal(&self, message: impl Into<String>) -> Problem {
+        Problem::internal(message).or_at(self.span.clone())
+    }
+
     /// The name of parameter `i`, for messages.
     pub fn param(&self, i: usize) -> &'static str {
         self.params.get(i).map_or("", |p| p.names[0])

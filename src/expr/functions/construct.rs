@@ -140,7 +140,7 @@ fn ranges(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
                 other => Ok((None, other.as_leaf()?)),
             })
             .collect::<Result<Vec<_>>>()?;
-        numbers!(&dtype, T => rows_of_numbers::<T>(&columns, a.nrows, ragged, dtype.is_integer()), Err(Error::data("internal: a range of other values")))
+        numbers!(&dtype, T => rows_of_numbers::<T>(&columns, a.nrows, ragged, dtype.is_integer()), Err(Error::internal("a range of other values")))
     })
 }
 

@@ -136,7 +136,7 @@ fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     }
     broadcast::to_shape(&tensor, &default.ty.dims, inner, args.nrows, |axis, _| match inner[axis].size {
         Size::Known(n) => Ok(n as usize),
-        _ => Err(Error::data("internal: an inner axis of open size")),
+        _ => Err(Error::internal("an inner axis of open size")),
     })
 }
 
@@ -350,7 +350,7 @@ fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
     let rows = if let Size::Known(n) = x.ty.dims[0].size { Dim::known(n) } else { Dim::UNIFORM };
     call.one(Type::tensor(x.dtype()?.clone(), vec![rows, Dim::RAGGED]), move |args| {
         let tensor = x.of(args)?;
-        let Tensor::Sparse(s) = &*tensor else { return Err(Error::data("internal: a sparse tensor")) };
+        let Tensor::Sparse(s) = &*tensor else { return Err(Error::internal("a sparse tensor")) };
         let (mut rows, mut lengths) = (Vec::with_capacity(s.nrows()), Vec::new());
         for record in 0..s.nrows() {
             let nrows = check_count(
@@ -363,7 +363,7 @@ fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
                 let (Some(row), Some(column)) =
                     (s.index_of(entry).first().and_then(|i| usize::try_from(*i).ok()), s.index_of(entry).get(1))
                 else {
-                    return Err(Error::data("internal: an index of two numbers"));
+                    return Err(Error::internal("an index of two numbers"));
                 };
                 if row < at || own[row] as i64 != *column {
                     return Err(Error::data(format!("the index [{row}, {column}] leaves a gap or is out of order"))

@@ -29,7 +29,7 @@ static SUBSCRIPT: Function = Function {
     signature: "x",
     summary: "",
     examples: &[],
-    bind: |c| Err(c.problem("internal: a subscript is bound by its keys")),
+    bind: |c| Err(c.internal("a subscript is bound by its keys")),
 };
 
 /// What a key does at its level.
@@ -280,7 +280,7 @@ impl Step {
                 tensor.map_below(*level, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
             }
             Step::Field { level, position } => tensor.map_below(*level, &mut |t| {
-                t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::data("internal: no such field"))
+                t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::internal("no such field"))
             }),
             Step::Item { level, index } => {
                 let owners = merged(&tensor, 0, *level)?;
@@ -327,6 +327,6 @@ pub fn pack_items(whole: &Item, items: &[Item]) -> Bind<Node> {
     let mut call = Call::new(stack, "stack", whole.span.clone(), "".into(), vec![list], Vec::new())?;
     match (stack.bind)(&mut call)? {
         ItemKind::Tensor(node) => Ok(node),
-        _ => Err(Problem::at(whole.span.clone(), "internal: stack gives a tensor")),
+        _ => Err(Problem::internal("stack gives a tensor").or_at(whole.span.clone())),
     }
 }

@@ -165,7 +165,7 @@ pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> Bind<
 /// They differ; the row is named.
 pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     let Some((first, rest)) = tensors.split_first() else {
-        return Err(Error::data("internal: nothing to join"));
+        return Err(Error::internal("nothing to join"));
     };
     for other in rest {
         check_same(first, other, axis, "the rows to join")?;

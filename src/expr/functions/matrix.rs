@@ -83,7 +83,7 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
                 .map(|(x, dx, y, dy, k)| (0..*k).fold(<T as Number>::ZERO, |sum, l| <T as Number>::add(sum, <T as Number>::multiply(p[x + l * dx], q[y + l * dy]))))
                 .collect();
             Arc::new(PrimitiveArray::<T>::new(values.into(), None)) as ArrayRef
-        }, return Err(Error::data("internal: a product of other values")));
+        }, return Err(Error::internal("a product of other values")));
         wrap([from_lengths(rows)?, from_lengths(columns)?].into_iter(), Tensor::Leaf(flat))
     })
 }

@@ -256,7 +256,7 @@ fn choice(call: &mut Call) -> Bind<ItemKind> {
     match (call.given(1).is_some(), call.given(2).is_some()) {
         (true, true) => {
             let args = call.promoted(&[1, 2])?;
-            let [x, y] = args.as_slice() else { return Err(call.problem("internal: two operands")) };
+            let [x, y] = args.as_slice() else { return Err(call.internal("two operands")) };
             let dtype = x.dtype()?.clone();
             pointwise(call, [condition, x.clone(), y.clone()], dtype, |[condition, x, y]| choose(condition, x, y).map_err(|e| (0, e)))
         }

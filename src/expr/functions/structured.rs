@@ -250,7 +250,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
         let nrows = below.nrows();
         let below = tensors.iter().map(|t| t.levels(rank).map(|(_, below)| below.clone())).collect::<Result<Vec<_>>>()?;
         if nrows != below.first().map_or(nrows, Tensor::nrows) {
-            return Err(Error::data("internal: fields of other lengths"));
+            return Err(Error::internal("fields of other lengths"));
         }
         wrap(outer.into_iter().cloned(), Tensor::structure(nrows, below, None)?)
     })

@@ -161,7 +161,7 @@ pub fn dtype_of(array: &ArrayRef) -> Result<DType> {
         .map(|(_, d)| d)
         .find(|d| d.is_tensor() && d.arrow() == *array.data_type())
         .cloned()
-        .ok_or_else(|| Error::data(format!("internal: values of Arrow type {}", array.data_type())))
+        .ok_or_else(|| Error::internal(format!("values of Arrow type {}", array.data_type())))
 }
 
 /// The native values of an array.
@@ -172,7 +172,7 @@ pub fn native<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
     array
         .as_primitive_opt::<T>()
         .map(|a| a.values().as_ref())
-        .ok_or_else(|| Error::data(format!("internal: expected {}, found {}", T::DATA_TYPE, array.data_type())))
+        .ok_or_else(|| Error::internal(format!("expected {}, found {}", T::DATA_TYPE, array.data_type())))
 }
 
 /// The values of an int64 array.
@@ -188,5 +188,5 @@ pub fn i64s(array: &ArrayRef) -> Result<&[i64]> {
 /// # Errors
 /// As [`native`].
 pub fn bools(array: &ArrayRef) -> Result<&BooleanBuffer> {
-    array.as_boolean_opt().map(|a| a.values()).ok_or_else(|| Error::data(format!("internal: expected bools, found {}", array.data_type())))
+    array.as_boolean_opt().map(|a| a.values()).ok_or_else(|| Error::internal(format!("expected bools, found {}", array.data_type())))
 }

@@ -24,7 +24,7 @@ pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
             match op {
                 Compare::Equal => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) == at(y, b.scalar, i)),
                 Compare::NotEqual => BooleanBuffer::collect_bool(len, |i| at(x, a.scalar, i) != at(y, b.scalar, i)),
-                _ => return Err(Error::data("internal: bools have no order")),
+                _ => return Err(Error::internal("bools have no order")),
             }
         }
         DType::String | DType::Bytes => {
@@ -39,7 +39,7 @@ pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
             }
         }
         _ => {
-            numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::data(format!("internal: a comparison of {dtype}"))))
+            numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::internal(format!("a comparison of {dtype}"))))
         }
     };
     Ok(Arc::new(BooleanArray::new(found, None)))
@@ -108,7 +108,7 @@ pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
             Test::Infinite => bits(values, |v| v.is_infinite()),
             Test::Nan => bits(values, |v| v.is_nan()),
         }
-    }, return Err(Error::data(format!("internal: {op:?} of {dtype}"))));
+    }, return Err(Error::internal(format!("{op:?} of {dtype}"))));
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 

@@ -79,12 +79,12 @@ pub fn binary(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
         return join(op, a, b, &dtype);
     }
     if matches!(op, Binary::LeftShift | Binary::RightShift | Binary::BitAnd | Binary::BitOr | Binary::BitXor) {
-        return integers!(&dtype, T => bitwise::<T>(op, a, b), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))));
+        return integers!(&dtype, T => bitwise::<T>(op, a, b), Err(whole(Error::internal(format!("{op:?} of {dtype}")))));
     }
     if matches!(op, Binary::Divide | Binary::DivideNoNan | Binary::Atan2) {
-        return floats!(&dtype, T => of_floats::<T>(op, a, b), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))));
+        return floats!(&dtype, T => of_floats::<T>(op, a, b), Err(whole(Error::internal(format!("{op:?} of {dtype}")))));
     }
-    numbers!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::data(format!("internal: {op:?} of {dtype}")))))
+    numbers!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::internal(format!("{op:?} of {dtype}")))))
 }
 
 fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> Result<ArrayRef, Flaw> {
@@ -118,7 +118,7 @@ fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> R
             let d = T::subtract(a, b);
             T::multiply(d, d)
         }),
-        other => return Err(whole(Error::data(format!("internal: {other:?} of numbers")))),
+        other => return Err(whole(Error::internal(format!("{other:?} of numbers")))),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
@@ -154,7 +154,7 @@ fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Operand, b: Operand)
 /// Strings one after the other.
 fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, Flaw> {
     if op != Binary::Add {
-        return Err(whole(Error::data(format!("internal: {op:?} of {dtype}"))));
+        return Err(whole(Error::internal(format!("{op:?} of {dtype}"))));
     }
     let (x, y) = (texts(a).map_err(whole)?, texts(b).map_err(whole)?);
     let len = if a.scalar { b.array.len() } else { a.array.len() };
@@ -218,7 +218,7 @@ pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
         let bits = bools(array)?;
         return Ok(Arc::new(BooleanArray::new(!bits, None)));
     }
-    let wrong = || Error::data(format!("internal: {op:?} of {dtype}"));
+    let wrong = || Error::internal(format!("{op:?} of {dtype}"));
     if op == Unary::Invert {
         return integers!(&dtype, T => {
             let out: Vec<_> = native::<T>(array)?.iter().map(|v| !*v).collect();
@@ -251,7 +251,7 @@ fn unary_number<T: Number>(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
                 })
                 .collect()
         }
-        Unary::Invert | Unary::Round => return Err(Error::data("internal: not here")),
+        Unary::Invert | Unary::Round => return Err(Error::internal("not here")),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
@@ -348,7 +348,7 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
                 float_loop!(op, native::<Float16Type>(array)?.iter().map(|v| v.to_f32()), f32, libm::erff, libm::erfcf, libm::lgammaf);
             Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into_iter().map(f16::from_f32).collect::<Vec<_>>().into(), None)))
         }
-        other => Err(Error::data(format!("internal: {op:?} of {other}"))),
+        other => Err(Error::internal(format!("{op:?} of {other}"))),
     }
 }
 
@@ -382,6 +382,6 @@ pub fn choose(condition: Operand, a: Operand, b: Operand) -> Result<ArrayRef> {
             let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
             let out: Vec<_> = (0..len).map(|k| if bits.value(k) { x[i(k)] } else { y[j(k)] }).collect();
             Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-        }, Err(Error::data(format!("internal: a choice of {dtype}")))),
+        }, Err(Error::internal(format!("a choice of {dtype}")))),
     }
 }

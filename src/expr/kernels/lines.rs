@@ -68,7 +68,7 @@ pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine
             let mut out = vec![<T as Number>::ZERO; values.len()];
             lines.iter().for_each(|line| with.line::<T>(*line, values, &mut out));
             Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
-        }, return Err(Error::data(format!("internal: lines of {dtype}"))));
+        }, return Err(Error::internal(format!("lines of {dtype}"))));
         Ok(Tensor::Leaf(out))
     })
 }

@@ -60,7 +60,7 @@ pub fn combined(
             }
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-    }, Err(Error::data(format!("internal: a pool of {dtype}"))))
+    }, Err(Error::internal(format!("a pool of {dtype}"))))
 }
 
 /// Puts the rows of `rest`, as long as `out`, onto it one after the other.

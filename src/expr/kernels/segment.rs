@@ -66,7 +66,7 @@ pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<Ar
         }
         return Ok(Arc::new(BooleanArray::new(out.finish(), None)));
     }
-    numbers!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::data(format!("internal: {op:?} of {dtype}"))))
+    numbers!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
 
 fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
@@ -208,7 +208,7 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
             _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-    }, Err(Error::data(format!("internal: {op:?} of {dtype}"))))
+    }, Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
 
 /// The rows of `values` that belong to one segment put together, item by item: `[n, ...]` to `[nsegments, ...]`.
@@ -307,7 +307,7 @@ pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
             native::<T>(sums)?.iter().zip(counts).map(|(s, n)| <T as Number>::divide(*s, <T as Number>::of_f64(*n))).collect()
         };
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-    }, Err(Error::data(format!("internal: a mean of {dtype}"))))
+    }, Err(Error::internal(format!("a mean of {dtype}"))))
 }
 
 /// As many ones as there are values.

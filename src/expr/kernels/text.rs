@@ -25,7 +25,7 @@ impl<'a> Texts<'a> {
         }
         match array.as_binary_opt::<i64>() {
             Some(bytes) => Ok(Texts { offsets: bytes.value_offsets(), values: bytes.value_data() }),
-            None => Err(Error::data(format!("internal: expected strings, found {}", array.data_type()))),
+            None => Err(Error::internal(format!("expected strings, found {}", array.data_type()))),
         }
     }
 

@@ -171,7 +171,7 @@ impl LeafReader {
                 items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("more bytes than 63 bits count"))
             }
             (Kind::Sparse(sparse), Cut::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
-            _ => Err(Error::data("internal: a cut of another array")),
+            _ => Err(Error::internal("a cut of another array")),
         }
     }
 
@@ -188,7 +188,7 @@ impl LeafReader {
                 let nvals = splits.last().copied().unwrap_or(0).unsigned_abs();
                 sparse.values.take(nvals * sparse.item_nbytes).map(|bytes| *into = bytes)
             }
-            _ => Err(Error::data("internal: a cut of another array")),
+            _ => Err(Error::internal("a cut of another array")),
         };
         read.map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }

@@ -97,7 +97,7 @@ impl FieldDecoder {
                 let entries = RowPartition::from_row_splits(splits)?;
                 let values = element.decode(values, entries.nvals())?;
                 if entries.nrows() != nrecords {
-                    return Err(Error::data("internal: sparse tensors for other records"));
+                    return Err(Error::internal("sparse tensors for other records"));
                 }
                 let known = |row: usize| {
                     let own = &shapes[row * ndims..(row + 1) * ndims];
@@ -111,7 +111,7 @@ impl FieldDecoder {
                 let sparse = Sparse::try_new(*ndims, entries, indices.into(), values, shapes.into(), None)?;
                 Ok(Flat { axes: Vec::new(), below: Tensor::Sparse(sparse) })
             }
-            _ => Err(Error::data("internal: a cut of another array")),
+            _ => Err(Error::internal("a cut of another array")),
         }
     }
 }
@@ -145,7 +145,7 @@ fn sized(axis: RowPartition, dim: &Dim) -> Result<RowPartition> {
 fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> Result<ArrayRef> {
     let bytes = Buffer::from(bytes);
     if ends.last().copied() != i64::try_from(bytes.len()).ok() {
-        return Err(Error::data("internal: texts that do not end with their bytes"));
+        return Err(Error::internal("texts that do not end with their bytes"));
     }
     if *dtype == DType::Bytes {
         let array = LargeBinaryArray::try_new(OffsetBuffer::new(ends.into()), bytes, None);
@@ -161,7 +161,7 @@ fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> R
 /// The field out of its leaves, `depth` axes around it left off, and those axes.
 fn assemble(field: &Field, flats: &mut dyn Iterator<Item = Flat>, depth: usize) -> Result<(Vec<RowPartition>, Tensor)> {
     let Items::Struct(inner) = &field.ty.element else {
-        let mut flat = flats.next().ok_or_else(|| Error::data("internal: fewer leaves than fields"))?;
+        let mut flat = flats.next().ok_or_else(|| Error::internal("fewer leaves than fields"))?;
         let own = flat.axes.split_off(depth.min(flat.axes.len()));
         let tensor = own.into_iter().rev().try_fold(flat.below, |below, axis| Tensor::list(axis, below, None))?;
         return Ok((flat.axes, tensor));

@@ -60,7 +60,7 @@ impl Element {
     /// Fewer bytes; text that is no Unicode: names the value.
     pub fn decode(&self, bytes: MutableBuffer, count: usize) -> Result<ArrayRef> {
         if Some(bytes.len()) != count.checked_mul(self.nbytes()) {
-            return Err(Error::data(format!("internal: {} bytes for {count} values", bytes.len())));
+            return Err(Error::internal(format!("{} bytes for {count} values", bytes.len())));
         }
         let dtype = match &self.kind {
             Kind::Number(dtype) => dtype,
@@ -90,7 +90,7 @@ impl Element {
             DType::Float16 => self.primitive::<Float16Type>(bytes),
             DType::Float32 => self.primitive::<Float32Type>(bytes),
             DType::Float64 => self.primitive::<Float64Type>(bytes),
-            other => return Err(Error::data(format!("internal: an array of {other}"))),
+            other => return Err(Error::internal(format!("an array of {other}"))),
         })
     }
 

@@ -102,12 +102,12 @@ impl<'a> Walk<'a> {
                 let leaf = self.leaf(path)?;
                 self.sparse(leaf, sparse)
             }
-            Tensor::List(_) => Err(Error::data("internal: a list that its type does not have").in_field(path)),
+            Tensor::List(_) => Err(Error::internal("a list that its type does not have").in_field(path)),
         }
     }
 
     fn leaf(&mut self, path: &FieldPath) -> Result<&'a StoredLeaf> {
-        self.leaves.next().ok_or_else(|| Error::data("internal: a leaf without a place").in_field(path))
+        self.leaves.next().ok_or_else(|| Error::internal("a leaf without a place").in_field(path))
     }
 
     fn values(&mut self, bytes: Buffer, shape: Vec<u64>) {
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
             Form::Ragged { levels } => levels - usize::from(text),
             _ => 0,
         };
-        let (split, tail) = inner.split_at_checked(levels).ok_or_else(|| Error::data("internal: fewer axes than row splits"))?;
+        let (split, tail) = inner.split_at_checked(levels).ok_or_else(|| Error::internal("fewer axes than row splits"))?;
         let mut ends: Vec<Vec<i64>> = split.iter().map(row_ends).collect();
         if text {
             let (bytes, own) = text_of(array)?;
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
             } else {
                 let sizes = tail.iter().map(|p| p.common_row_length().or((p.nrows() == 0).then_some(0)).map(|n| n as u64));
                 let sizes: Option<Vec<u64>> = std::iter::once(Some(nrows as u64)).chain(sizes).collect();
-                sizes.ok_or_else(|| Error::data("internal: an axis of one size with rows that differ"))?
+                sizes.ok_or_else(|| Error::internal("an axis of one size with rows that differ"))?
             };
             self.values(bytes_of(array)?, shape);
         }
@@ -215,7 +215,7 @@ fn text_of(array: &ArrayRef) -> Result<(Buffer, Vec<i64>)> {
     } else if let Some(bytes) = array.as_binary_opt::<i64>() {
         (bytes.offsets(), bytes.values())
     } else {
-        return Err(Error::data("internal: neither text nor bytes"));
+        return Err(Error::internal("neither text nor bytes"));
     };
     let (start, end) = (offsets[0], offsets[offsets.len() - 1]);
     let own = bytes.slice_with_length(start as usize, (end - start) as usize);
@@ -233,7 +233,7 @@ fn bytes_of(array: &ArrayRef) -> Result<Buffer> {
     let array = array.as_ref();
     downcast_primitive_array!(
         array => Ok(of(array)),
-        other => Err(Error::data(format!("internal: values of type {other} in an array")))
+        other => Err(Error::internal(format!("values of type {other} in an array")))
     )
 }
 

@@ -205,7 +205,7 @@ pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
     let opening = Opening { input, source: source.as_ref(), contents: &contents, bound: &bound, max_record_nbytes: u64::MAX };
     let leaves = field.leaves.iter().map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
     let Some((_, _, cuts)) = Cutter::new(leaves, 1, 1, None).next()? else {
-        return Err(Error::data("internal: a constant without a row"));
+        return Err(Error::internal("a constant without a row"));
     };
     let tensor = FieldDecoder::new(field, &contents, bound.stacking).decode(cuts, 1)?;
     Ok((field.field.ty.clone(), tensor))

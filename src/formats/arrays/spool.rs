@@ -51,7 +51,7 @@ impl Spool {
     /// The temporary file cannot be made or written.
     pub fn push(&mut self, array: usize, bytes: Buffer) -> Result<()> {
         let Some(body) = self.bodies.get_mut(array) else {
-            return Err(Error::data("internal: an array without a place"));
+            return Err(Error::internal("an array without a place"));
         };
         body.nbytes += bytes.len() as u64;
         self.held += bytes.len();

@@ -28,7 +28,7 @@ impl ArrayStream {
     /// # Errors
     /// Reading fails; the file has become shorter.
     pub fn open(input: &Input, source: Option<&Source>, found: &Found, limit: u64) -> Result<ArrayStream> {
-        let needs_file = || source.cloned().ok_or_else(|| Error::data("internal: an array of no file"));
+        let needs_file = || source.cloned().ok_or_else(|| Error::internal("an array of no file"));
         let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.place {
             Place::Stream { skip } => (input.open()?, *skip, Some(limit)),
             Place::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.nbytes)), 0, None),

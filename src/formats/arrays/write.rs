@@ -65,7 +65,7 @@ impl<C: Container> ArraysWriter<C> {
 
     fn push(&mut self, array: usize, piece: Piece) -> Result<()> {
         let Some(grown) = self.grown.get_mut(array) else {
-            return Err(Error::data("internal: more pieces than arrays"));
+            return Err(Error::internal("more pieces than arrays"));
         };
         let numbers = match piece {
             Piece::Values { bytes, shape, crc } => {
@@ -139,7 +139,7 @@ impl Grown {
             None => self.shape = Some(by.to_vec()),
             Some(shape) => match (shape.split_first_mut(), by.split_first()) {
                 (Some((rows, tail)), Some((more, own))) if tail == own => *rows += more,
-                _ => return Err(Error::data("internal: pieces of different shapes")),
+                _ => return Err(Error::internal("pieces of different shapes")),
             },
         }
         Ok(())
@@ -165,7 +165,7 @@ impl<C: Container> Writer for ArraysWriter<C> {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let pieces = encoded.downcast::<Pieces>().map_err(|_| Error::data("internal: no pieces of arrays"))?;
+        let pieces = encoded.downcast::<Pieces>().map_err(|_| Error::internal("no pieces of arrays"))?;
         let nrecords = pieces.nrecords;
         for (array, piece) in pieces.pieces.into_iter().enumerate() {
             self.push(array, piece)?;

@@ -70,7 +70,7 @@ impl ArrowWriter {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let out = self.out.as_mut().ok_or_else(|| Error::data("internal: the output has not been started"))?;
+        let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
         out.write_all(bytes).map_err(|e| failed(&e))?;
         self.at += bytes.len();
         Ok(())
@@ -163,7 +163,7 @@ impl Writer for ArrowWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let batch = encoded.downcast::<Batch>().map_err(|_| Error::data("internal: no record batch"))?;
+        let batch = encoded.downcast::<Batch>().map_err(|_| Error::internal("no record batch"))?;
         let metadata = i32::try_from(batch.metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
         self.blocks.push(Block::new(self.at as i64, metadata, batch.body as i64));
         self.put(&batch.bytes)
@@ -184,7 +184,7 @@ impl Writer for ArrowWriter {
 
 fn failed(error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "nobody reads the output any more"),
+        io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader closed the pipe"),
         _ => Error::new(Kind::Io, error.to_string()),
     }
 }

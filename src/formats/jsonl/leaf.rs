@@ -221,7 +221,7 @@ fn strings(texts: Texts, nulls: Option<NullBuffer>) -> Result<LargeStringArray> 
 }
 
 fn internal(error: arrow_schema::ArrowError) -> Error {
-    Error::data(format!("internal: {error}"))
+    Error::internal(format!("{error}"))
 }
 
 /// Texts as values of a foreign type; those that are none go into `bad`.

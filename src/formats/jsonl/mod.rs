@@ -217,7 +217,7 @@ impl Writer for JsonWriter {
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let Ok(text) = encoded.downcast::<Vec<u8>>() else {
-            return Err(Error::data("internal: no text to write"));
+            return Err(Error::internal("no text to write"));
         };
         if self.array && !text.is_empty() {
             self.put(if self.written { b",\n" } else { b"\n" })?;

@@ -146,7 +146,7 @@ impl<'a> Values<'a> {
                 View::Sparse(sparse, Box::new(values))
             }
             (Tensor::Leaf(array), Element::Value(dtype)) => leaf(array, dtype, path)?,
-            _ => return Err(Error::data("internal: the tensor is not of its type").in_field(path)),
+            _ => return Err(Error::internal("the tensor is not of its type").in_field(path)),
         };
         Ok(Values { nulls: nulls.filter(|n| n.null_count() > 0), view })
     }

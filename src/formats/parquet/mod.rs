@@ -68,7 +68,7 @@ fn lifted(error: ParquetError) -> Error {
 
 fn from_io(error: &std::io::Error) -> Error {
     match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "nobody reads the output any more"),
+        std::io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader closed the pipe"),
         std::io::ErrorKind::UnexpectedEof => Error::data("the file ends too early"),
         _ => Error::new(Kind::Io, error.to_string()),
     }

@@ -82,7 +82,7 @@ impl ParquetWriter {
     }
 
     fn file(&mut self) -> Result<&mut SerializedFileWriter<Box<dyn Write + Send>>> {
-        self.file.as_mut().ok_or_else(|| Error::data("internal: the output has not been started"))
+        self.file.as_mut().ok_or_else(|| Error::internal("the output has not been started"))
     }
 }
 
@@ -176,7 +176,7 @@ impl GroupEncoder {
         for (array, field) in arrays.iter().zip(self.schema.fields()) {
             let in_field = |e: Error| e.in_field(quoted(field.name()));
             for leaf in compute_leaves(field, array).map_err(lifted).map_err(in_field)? {
-                let writer = writers.next().ok_or_else(|| Error::data("internal: more leaves than columns"))?;
+                let writer = writers.next().ok_or_else(|| Error::internal("more leaves than columns"))?;
                 writer.write(&leaf).map_err(lifted).map_err(in_field)?;
             }
         }
@@ -200,7 +200,7 @@ impl Writer for ParquetWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let Group(columns) = *encoded.downcast::<Group>().map_err(|_| Error::data("internal: no row group"))?;
+        let Group(columns) = *encoded.downcast::<Group>().map_err(|_| Error::internal("no row group"))?;
         if columns.is_empty() {
             return Ok(());
         }

@@ -40,7 +40,7 @@ pub fn assemble(node: &Node, leaves: Vec<Tensor>, bad: &mut Vec<Bad>) -> Result<
 }
 
 fn internal() -> Error {
-    Error::data("internal: a structure without leaves")
+    Error::internal("a structure without leaves")
 }
 
 /// `above` are the partitions of the axes above, outermost first: they lead from an item back to its

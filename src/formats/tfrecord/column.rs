@@ -382,7 +382,7 @@ impl Arrange for Nested {
             let partition = match (cut, level) {
                 (_, Level::Splits(splits)) => RowPartition::from_row_splits(splits)?,
                 (Cut::Every(size), Level::Rows(rows)) => RowPartition::uniform(*size, rows)?,
-                (Cut::Stored(..), Level::Rows(_)) => return Err(Error::data("internal: a stored partition without splits")),
+                (Cut::Stored(..), Level::Rows(_)) => return Err(Error::internal("a stored partition without splits")),
             };
             tensor = Tensor::list(partition, tensor, None)?;
         }

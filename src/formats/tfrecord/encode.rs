@@ -50,7 +50,7 @@ impl Writer for TfRecordWriter {
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let (Ok(frames), Some(out)) = (encoded.downcast::<Frames>(), &mut self.out) else {
-            return Err(Error::data("internal: frames of another format"));
+            return Err(Error::internal("frames of another format"));
         };
         out.write_all(&frames.0).map_err(|e| Error::io("the output", "writing", &e))
     }

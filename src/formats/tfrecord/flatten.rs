@@ -226,7 +226,7 @@ impl Walk<'_> {
         let mut tensor = tensor.clone();
         for (axis, dim) in ty.list_dims().iter().enumerate() {
             let Tensor::List(list) = tensor else {
-                return Err(Error::data("internal: a list dimension without a list"));
+                return Err(Error::internal("a list dimension without a list"));
             };
             self.nulls(&mut place, list.validity(), axis == 0)?;
             place.dims.push(dim.clone());
@@ -273,7 +273,7 @@ impl Walk<'_> {
                 self.nulls(&mut place, sparse.validity(), true)?;
                 self.sparse(ty, dtype, &sparse, place)
             }
-            _ => Err(Error::data("internal: a tensor that is not of its type").in_field(&place.path)),
+            _ => Err(Error::internal("a tensor that is not of its type").in_field(&place.path)),
         }
     }
 
@@ -439,6 +439,6 @@ fn values(dtype: &DType, array: &ArrayRef, place: &Place) -> Result<Values> {
                 Values::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
             }
         }
-        other => return Err(Error::data(format!("internal: a feature of dtype {other}")).in_field(&place.path)),
+        other => return Err(Error::internal(format!("a feature of dtype {other}")).in_field(&place.path)),
     })
 }

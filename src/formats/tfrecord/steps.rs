@@ -98,7 +98,7 @@ fn stacked(steps: &RowPartition, vectors: &Sparse, nulls: Option<NullBuffer>) ->
         for (i, step) in steps.range(record).enumerate() {
             width = width.max(vectors.shape_of(step).first().copied().unwrap_or(0));
             for entry in vectors.entries().range(step) {
-                let column = vectors.index_of(entry).first().copied().ok_or_else(|| Error::data("internal: an index without an axis"))?;
+                let column = vectors.index_of(entry).first().copied().ok_or_else(|| Error::internal("an index without an axis"))?;
                 indices.extend([i as i64, column]);
             }
         }

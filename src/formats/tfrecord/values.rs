@@ -95,7 +95,7 @@ fn narrow<T: ArrowPrimitiveType>(values: &[i64], convert: fn(i64) -> T::Native, 
 }
 
 fn internal(error: arrow_schema::ArrowError) -> Error {
-    Error::data(format!("internal: {error}"))
+    Error::internal(format!("{error}"))
 }
 
 impl Append for Ints {

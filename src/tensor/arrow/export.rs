@@ -42,14 +42,14 @@ fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
                 s.fields().iter().zip(fields).map(|(t, f)| to_arrow(t, f).map_err(|e| e.in_field(f.name()))).collect::<Result<_>>()?;
             Ok(Arc::new(StructArray::try_new(fields.clone(), columns, s.validity().cloned()).map_err(unexpected)?))
         }
-        (_, ty) => Err(Error::data(format!("internal: no {ty} can be made of this tensor"))),
+        (_, ty) => Err(Error::internal(format!("no {ty} can be made of this tensor"))),
     }
 }
 
 fn item_of(field: &Field) -> Result<&FieldRef> {
     match field.data_type() {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Ok(item),
-        other => Err(Error::data(format!("internal: {other} is no list"))),
+        other => Err(Error::internal(format!("{other} is no list"))),
     }
 }
 
@@ -58,7 +58,7 @@ fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>
     Ok(match ty {
         DataType::FixedSizeList(item, size) => {
             if usize::try_from(*size).ok() != partition.uniform_row_length() {
-                return Err(Error::data(format!("internal: rows that are not of the known size {size}")));
+                return Err(Error::internal(format!("rows that are not of the known size {size}")));
             }
             let array = FixedSizeListArray::try_new_with_length(item.clone(), *size, values, validity, partition.nrows());
             Arc::new(array.map_err(unexpected)?)
@@ -71,7 +71,7 @@ fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>
             let offsets = narrow(&partition.row_splits())?;
             Arc::new(ListArray::try_new(item.clone(), OffsetBuffer::new(offsets), values, validity).map_err(unexpected)?)
         }
-        other => return Err(Error::data(format!("internal: {other} is no list"))),
+        other => return Err(Error::internal(format!("{other} is no list"))),
     })
 }
 
@@ -95,7 +95,7 @@ fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     let end = match array.data_type() {
         DataType::LargeUtf8 => array.as_string::<i64>().value_offsets().last().copied(),
         DataType::LargeBinary => array.as_binary::<i64>().value_offsets().last().copied(),
-        other => return Err(Error::data(format!("internal: values of {other} for {ty}"))),
+        other => return Err(Error::internal(format!("values of {other} for {ty}"))),
     };
     // Rows cut from the end of very long memory: offsets have to start at 0 again.
     let compact = match end {
@@ -109,9 +109,9 @@ fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
 }
 
 fn sparse_array(sparse: &Sparse, field: &Field) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = field.data_type() else { return Err(Error::data("internal: a sparse tensor is a structure")) };
+    let DataType::Struct(fields) = field.data_type() else { return Err(Error::internal("a sparse tensor is a structure")) };
     let [indices, values, shape] =
-        <&[FieldRef; 3]>::try_from(fields.as_ref()).map_err(|_| Error::data("internal: a sparse tensor has three components"))?;
+        <&[FieldRef; 3]>::try_from(fields.as_ref()).map_err(|_| Error::internal("a sparse tensor has three components"))?;
     let index_item = item_of(indices)?;
     let numbers = |buffer: &ScalarBuffer<i64>| Arc::new(Int64Array::new(buffer.clone(), None)) as ArrayRef;
     let index_rows = RowPartition::uniform(sparse.ndims(), sparse.entries().nvals())?;
@@ -137,16 +137,16 @@ fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
         }
     }
     let mut partitions = partitions.into_iter();
-    let first = partitions.next().cloned().ok_or_else(|| Error::data("internal: a scalar is no tensor of known rank"))?;
+    let first = partitions.next().cloned().ok_or_else(|| Error::internal("a scalar is no tensor of known rank"))?;
     Ok((partitions.fold(first, |outer, inner| outer.merge(inner)), below.clone()))
 }
 
 /// `struct<data, shape>`: the sizes of each record. An axis below an empty one has size 0, unless it is known.
 fn variable_shape(tensor: &Tensor, rank: usize, field: &Field) -> Result<ArrayRef> {
     let DataType::Struct(fields) = field.data_type() else {
-        return Err(Error::data("internal: a tensor of variable shape is a structure"));
+        return Err(Error::internal("a tensor of variable shape is a structure"));
     };
-    let [data, shape] = <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::data("internal: data and shape are expected"))?;
+    let [data, shape] = <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::internal("data and shape are expected"))?;
     let (partition, values) = merged(tensor, rank)?;
     let nrows = tensor.nrows();
     let mut sizes = vec![0i32; nrows.checked_mul(rank).ok_or_else(|| too_many(nrows as u64))?];

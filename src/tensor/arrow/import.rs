@@ -32,7 +32,7 @@ pub fn from_arrow(array: &ArrayRef, field: &Field) -> Result<Tensor> {
 /// `mask`: which rows are null because something around them is.
 fn import(array: &ArrayRef, field: &Field, place: Place, mask: Option<&NullBuffer>) -> Result<Tensor> {
     if array.data_type() != field.data_type() {
-        return Err(Error::data(format!("internal: an array of {} in a field of {}", array.data_type(), field.data_type())));
+        return Err(Error::internal(format!("an array of {} in a field of {}", array.data_type(), field.data_type())));
     }
     match reading(field, place) {
         Reading::Plain => plain(array, field, mask),
@@ -211,9 +211,9 @@ fn check_spread(array: &ArrayRef) -> Result<()> {
 }
 
 fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffer>) -> Result<Tensor> {
-    let Tensor::Struct(parts) = plain(array, field, mask)? else { return Err(Error::data("internal: a sparse tensor is a structure")) };
+    let Tensor::Struct(parts) = plain(array, field, mask)? else { return Err(Error::internal("a sparse tensor is a structure")) };
     let validity = parts.validity().cloned();
-    let [indices, values, shape] = <[Tensor; 3]>::try_from(parts.into_fields()).map_err(|_| Error::data("internal: three components"))?;
+    let [indices, values, shape] = <[Tensor; 3]>::try_from(parts.into_fields()).map_err(|_| Error::internal("three components"))?;
     let (indices, values) = (indices.as_list()?, values.as_list()?);
     if indices.partition() != values.partition() {
         let differs = |row: &usize| indices.partition().row_length(*row) != values.partition().row_length(*row);
@@ -231,12 +231,12 @@ fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffe
 
 /// One axis cut into several of known sizes.
 fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
-    let Tensor::List(list) = tensor else { return Err(Error::data("internal: a tensor of known shape is a list")) };
+    let Tensor::List(list) = tensor else { return Err(Error::internal("a tensor of known shape is a list")) };
     let (nrows, validity) = (list.partition().nrows(), list.validity().cloned());
     let mut levels = Vec::new();
     let mut rows = nrows;
     for dim in dims {
-        let Size::Known(size) = dim.size else { return Err(Error::data("internal: an unknown size")) };
+        let Size::Known(size) = dim.size else { return Err(Error::internal("an unknown size")) };
         let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?, rows)?;
         rows = partition.nvals();
         levels.push(partition);
@@ -258,11 +258,11 @@ fn stack(levels: Vec<RowPartition>, values: Tensor, validity: Option<NullBuffer>
 /// Records of their own shapes: the axes from the `shape` of each.
 fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&NullBuffer>) -> Result<Tensor> {
     let Tensor::Struct(parts) = plain(array, field, mask)? else {
-        return Err(Error::data("internal: a tensor of variable shape is a structure"));
+        return Err(Error::internal("a tensor of variable shape is a structure"));
     };
     let validity = parts.validity().cloned();
     let nulls = NullBuffer::union(validity.as_ref(), mask);
-    let [flat, shape] = <[Tensor; 2]>::try_from(parts.into_fields()).map_err(|_| Error::data("internal: data and shape are expected"))?;
+    let [flat, shape] = <[Tensor; 2]>::try_from(parts.into_fields()).map_err(|_| Error::internal("data and shape are expected"))?;
     let flat = flat.as_list()?;
     let sizes = shape.as_list()?.values().as_leaf()?.clone();
     let (sizes, rank, nrows) = (sizes.as_primitive::<Int32Type>().values(), dims.len(), array.len());

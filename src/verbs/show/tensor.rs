@@ -55,7 +55,7 @@ impl<'a> View<'a> {
             (Tensor::Sparse(sparse), Element::Sparse(dtype)) if view.dims.is_empty() => Ok(sparse_text(sparse, dtype, view.row)),
             (Tensor::Sparse(_), element) => python(tensor, ty.list_dims().len(), element, view.row),
             (Tensor::Struct(s), Element::Struct(fields)) => view.structure(s.fields(), fields),
-            _ => Err(Error::data("internal: a tensor that is not of its type")),
+            _ => Err(Error::internal("a tensor that is not of its type")),
         }
     }
 
@@ -181,7 +181,7 @@ fn python(tensor: &Tensor, levels: usize, element: &Element, row: usize) -> Resu
             let shape = sparse.shape_of(row);
             Ok(format!("{{'indices': [{}], 'values': [{}], 'dense_shape': {shape:?}}}", indices.join(", "), values.join(", ")))
         }
-        _ => Err(Error::data("internal: a tensor that is not of its type")),
+        _ => Err(Error::internal("a tensor that is not of its type")),
     }
 }
 

@@ -190,7 +190,7 @@ impl Report for Sums {
     }
 
     fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {
-        let seen = digest.downcast::<Seen>().map_err(|_| Error::data("internal: no digest of stats"))?;
+        let seen = digest.downcast::<Seen>().map_err(|_| Error::internal("no digest of stats"))?;
         self.records += seen.records;
         self.fields.iter_mut().zip(seen.fields).for_each(|(own, their)| own.merge(their));
         self.padded.iter_mut().zip(&seen.lengths).for_each(|(field, lengths)| field.add(lengths));

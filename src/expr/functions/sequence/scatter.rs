@@ -95,5 +95,5 @@ fn added(array: &ArrayRef, places: &[usize], updates: &ArrayRef) -> Result<Array
             out[*place] = <T as Number>::add(out[*place], *update);
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-    }, Err(Error::data(format!("internal: updates of {dtype}"))))
+    }, Err(Error::internal(format!("updates of {dtype}"))))
 }

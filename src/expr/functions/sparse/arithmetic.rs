@@ -117,7 +117,7 @@ fn operands(call: &mut Call, sparse: &Item, other: &Item) -> Bind<(Arg, Arg)> {
     let dtype = x.dtype()?.clone();
     // The values stand for the sparse tensor: they have its dtype, and meet the other one as tensors do.
     let stand_in = Item { kind: ItemKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
-    let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.problem("internal: two operands"))?;
+    let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.internal("two operands"))?;
     let wide = y.dtype()?.clone();
     if wide == dtype {
         return Ok((x, y));

@@ -231,7 +231,7 @@ impl Counted {
                         own.iter().fold(<T as Number>::ZERO, |sum, at| <T as Number>::add(sum, weights[*at]))
                     }).collect();
                     Arc::new(PrimitiveArray::<T>::new(sums.into(), None)) as ArrayRef
-                }, return Err(Error::data("internal: weights of other values")))
+                }, return Err(Error::internal("weights of other values")))
             }
         };
         let rank = 1 + usize::from(by_row);

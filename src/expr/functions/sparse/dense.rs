@@ -103,7 +103,7 @@ fn check_order(s: &Sparse) -> Result<()> {
 fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) -> Result<Tensor> {
     let rows = DenseRows::new(dims, s.dense_shape(), s.nrows())?;
     let axes: Vec<usize> = (0..s.ndims()).collect();
-    let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
+    let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::internal("places beyond 63 bits"));
     let starts = |record: usize| rows.starts[record];
     let default = args.value(default.index)?;
     let (one, default) = (default.constant, default.tensor.as_leaf()?);
@@ -176,8 +176,8 @@ fn to_indicator(call: &mut Call) -> Bind<ItemKind> {
         }
         let outer: Vec<usize> = (0..rank).collect();
         let weights = |record: usize| {
-            let mut weights = row_major(&shapes[record * rank..(record + 1) * rank], &outer)
-                .ok_or_else(|| Error::data("internal: places beyond 63 bits"))?;
+            let mut weights =
+                row_major(&shapes[record * rank..(record + 1) * rank], &outer).ok_or_else(|| Error::internal("places beyond 63 bits"))?;
             weights[rank - 1] = 0;
             Ok(weights)
         };

@@ -151,7 +151,7 @@ impl Product {
                 }
             }
             Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
-        }, return Err(Error::data("internal: a product of other values")));
+        }, return Err(Error::internal("a product of other values")));
         result.wrap(flat)
     }
 }

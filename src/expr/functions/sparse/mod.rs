@@ -98,7 +98,7 @@ fn common(call: &mut Call, items: &[Item]) -> Bind<Vec<Arg>> {
     let mut nodes = Vec::with_capacity(items.len());
     for item in items {
         let node = sparse_node(call, item)?;
-        let found = node.ty.dtype().cloned().ok_or_else(|| call.problem("internal: a sparse tensor without a dtype"))?;
+        let found = node.ty.dtype().cloned().ok_or_else(|| call.internal("a sparse tensor without a dtype"))?;
         dtype = Some(match dtype {
             None => found,
             Some(before) => promote(&before, &found)

@@ -99,7 +99,7 @@ fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> Bind<ItemKind> {
         let shapes: Vec<i64> =
             (0..s.nrows()).flat_map(|record| axes.iter().map(move |axis| axis.map_or(1, |axis| s.shape_of(record)[axis]))).collect();
         let dtype = dtype_of(s.values())?;
-        let other = || Error::data("internal: a reduction of other values");
+        let other = || Error::internal("a reduction of other values");
         if to_sparse {
             let groups = Groups::new(s, &kept);
             let values = numbers!(&dtype, T => groups.values::<T>(op, s)?, return Err(other()));
@@ -125,7 +125,7 @@ fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> Bind<ItemKind> {
 
 fn in_place<T: Number>(op: Op, s: &Sparse, kept: &[usize], rows: &DenseRows) -> Result<ArrayRef> {
     let values = native::<T>(s.values())?;
-    let weights = |record: usize| row_major(s.shape_of(record), kept).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
+    let weights = |record: usize| row_major(s.shape_of(record), kept).ok_or_else(|| Error::internal("places beyond 63 bits"));
     let starts = |record: usize| rows.starts[record];
     let mut out = vec![T::ZERO; rows.nvals()];
     match op {

@@ -41,7 +41,7 @@ fn softmax(call: &mut Call) -> Bind<ItemKind> {
         let values = floats!(&dtype, T => {
             let values = PrimitiveArray::<T>::new(of_rows::<T>(s)?.into(), None);
             Arc::new(values) as ArrayRef
-        }, return Err(Error::data("internal: a softmax of other values")));
+        }, return Err(Error::internal("a softmax of other values")));
         with_values(s, values)
     })
 }

@@ -63,7 +63,7 @@ fn of_two(call: &mut Call, op: Op) -> Bind<ItemKind> {
 fn merge(call: &mut Call, op: Op, items: &[Item]) -> Bind<ItemKind> {
     let args = common(call, items)?;
     let [a, b] = args.as_slice() else {
-        return Err(call.problem("internal: two operands"));
+        return Err(call.internal("two operands"));
     };
     let (a, b) = (a.clone(), b.clone());
     check_numbers(call, &a)?;
@@ -83,7 +83,7 @@ fn merge(call: &mut Call, op: Op, items: &[Item]) -> Bind<ItemKind> {
         let least = threshold.as_ref().map(|t| t.of(args)).transpose()?;
         let least = least.as_ref().map(|t| t.as_leaf()).transpose()?;
         let dtype = dtype_of(x.values())?;
-        numbers!(&dtype, T => merged::<T>(op, x, y, least), Err(Error::data("internal: a sum of other values")))
+        numbers!(&dtype, T => merged::<T>(op, x, y, least), Err(Error::internal("a sum of other values")))
     })
 }
 
@@ -181,14 +181,14 @@ fn sum_dense(x: &Arg, y: &Arg, args: &Args) -> Result<Tensor> {
         }
     }
     let axes: Vec<usize> = (0..rank).collect();
-    let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::data("internal: places beyond 63 bits"));
+    let weights = |record: usize| row_major(s.shape_of(record), &axes).ok_or_else(|| Error::internal("places beyond 63 bits"));
     let dtype = dtype_of(values)?;
     let sums = numbers!(&dtype, T => {
         let mut out = native::<T>(values)?.to_vec();
         let own = native::<T>(s.values())?;
         visit_places(s, &|record| starts[record], &weights, |entry, place| out[place] = <T as Number>::add(out[place], own[entry]))?;
         Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
-    }, return Err(Error::data("internal: a sum of other values")));
+    }, return Err(Error::internal("a sum of other values")));
     // The shape is the sparse tensor's; a known size of either is the size of both.
     let dims = known_of(&y.ty.dims, &x.ty.dims);
     entries::DenseRows::new(&dims, s.dense_shape(), s.nrows())?.wrap(sums)

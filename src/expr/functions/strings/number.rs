@@ -137,7 +137,7 @@ fn to_number(call: &mut Call) -> Bind<ItemKind> {
                 _ => read::<UInt64Type>(texts, &to, |t| number(t).map(|n| n as u64)),
             }
         }
-        _ => Err((0, Error::data(format!("internal: text as {to}")))),
+        _ => Err((0, Error::internal(format!("text as {to}")))),
     })
 }
 
