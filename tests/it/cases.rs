@@ -1,4 +1,4 @@
-//! Transcripts: `fixtures/cases/TOPIC/NAME.txt` and `fixtures/guide/NAME.txt` show commands and what they print.
+//! Transcripts: `fixtures/cases/TOPIC/NAME.txt` shows commands and what they print.
 //!
 //! ```text
 //! # what it shows
@@ -18,8 +18,7 @@ use std::path::Path;
 
 #[test]
 fn transcripts_are_as_printed() {
-    let mut cases = files(&root().join("fixtures/cases"), "txt");
-    cases.extend(files(&root().join("fixtures/guide"), "txt"));
+    let cases = files(&root().join("fixtures/cases"), "txt");
     let bless = std::env::var_os("TATTER_BLESS").is_some();
     let failures: Vec<String> = parallel(&cases, |case| check(case, bless)).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{}\n{} of {} transcripts differ", failures.join("\n"), failures.len(), cases.len());
