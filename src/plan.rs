@@ -15,7 +15,7 @@ use crate::schema::{Schema, Type, notation, unify};
 use crate::segments::Segments;
 use crate::sink::{Counts, End, FaultPolicy, Sink};
 use crate::tensor::Tensor;
-use crate::verbs::{Parsed, Report, Step, Verdict};
+use crate::verbs::{Operator, Parsed, Report, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ struct Run {
 struct Chain {
     /// In front of each verb, and behind the last.
     schemas: Vec<Arc<Schema>>,
-    steps: Vec<Step>,
+    steps: Vec<Operator>,
 }
 
 impl Run {
@@ -283,11 +283,11 @@ impl Run {
         for verb in &self.verbs {
             let before = chain.schemas.last().cloned().unwrap_or_default();
             let bound = verb.bind(&before, &self.options).map_err(|e| name_verb(e, verb.name(), self.verbs.len()))?;
-            if matches!(bound.step, Step::Report(_)) != verb.is_report() {
+            if matches!(bound.operator, Operator::Report(_)) != verb.is_report() {
                 return Err(Error::internal(format!("{} does not say whether it reports", verb.name())));
             }
             chain.schemas.push(bound.schema);
-            chain.steps.push(bound.step);
+            chain.steps.push(bound.operator);
         }
         Ok(chain)
     }
@@ -343,9 +343,9 @@ impl Run {
         let mut report = None;
         for (step, schema) in chain.steps.into_iter().zip(chain.schemas.iter().skip(1)) {
             match step {
-                Step::Map(map) => segments.map(map, schema.clone()),
-                Step::Fold(fold) => segments.fold(FoldNode::new(fold, schema.clone()), schema.clone()),
-                Step::Report(r) => report = Some(r),
+                Operator::Map(map) => segments.map(map, schema.clone()),
+                Operator::Fold(fold) => segments.fold(FoldNode::new(fold, schema.clone()), schema.clone()),
+                Operator::Report(r) => report = Some(r),
             }
         }
         let takes_faults = report.as_ref().is_some_and(|r| r.takes_faults());
@@ -423,7 +423,7 @@ impl Run {
 
     /// A report that looks at the schema alone.
     fn report_on_schema(&self, mut chain: Chain) -> Result<Verdict> {
-        let Some(Step::Report(mut report)) = chain.steps.pop() else {
+        let Some(Operator::Report(mut report)) = chain.steps.pop() else {
             return Err(Error::usage("there is nothing to report on"));
         };
         let mut out = self.outputs.create(0)?;

@@ -1,12 +1,12 @@
 //! `bucket`: batches of records of similar length.
 
-use super::batch::{batched_chunk, batched_schema, names};
-use super::edit::Edits;
-use super::memory::{Budget, owned};
-use super::pad_plan::Plan;
-use super::padded_batch::{RecordLimit, batch_plan, check_records, padded};
-use super::padding::{AxisSize, PaddingArgs};
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
+use super::shared::batches::{batched_chunk, batched_schema, names};
+use super::shared::edit::Edits;
+use super::shared::memory::{Budget, owned};
+use super::shared::pad_plan::Plan;
+use super::shared::padding::{AxisSize, PaddingArgs};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
@@ -137,7 +137,7 @@ and --default are those of `padded-batch`.";
             budget: Budget::new("bucket", "make the batches smaller", options),
             left: 0,
         };
-        Ok(Bound { schema: dense, step: Step::Fold(Box::new(fold)) })
+        Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,8 +1,8 @@
 //! `cast x=float32,..`: values of another dtype.
 
-use super::edit::{Edits, Scope};
-use super::fields::{Patterns, split_assignment};
-use super::{Bound, Example, Verb};
+use super::shared::edit::{Edits, Scope};
+use super::shared::fields::{Patterns, split_assignment};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result, nearest};
 use crate::expr;

@@ -1,9 +1,8 @@
 //! `compose F --encoding E`: flat values and partitions become one ragged field.
 
-use super::decompose::parse_encoding;
-use super::edit::{Edits, Kernel, Scope, outer_rank};
-use super::partition::remove;
-use super::{Bound, Example, Verb};
+use super::shared::args::parse_encoding;
+use super::shared::edit::{Edits, Kernel, Scope, outer_rank, remove};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

@@ -1,7 +1,7 @@
 //! `convert`: records unchanged, from one format into another.
 
-use super::{Bound, Example, Map, Step, Verb};
-use crate::chunk::Chunk;
+use super::shared::unchanged::Unchanged;
+use super::verb::{Bound, Example, Operator, Verb};
 use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
@@ -34,19 +34,10 @@ silently: what the format cannot hold is an error that names the field and the w
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), step: Step::Map(Arc::new(Unchanged)) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Unchanged)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
         after
-    }
-}
-
-/// Passes chunks on.
-pub struct Unchanged;
-
-impl Map for Unchanged {
-    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        Ok(chunk)
     }
 }

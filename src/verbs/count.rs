@@ -1,6 +1,6 @@
 //! `count`: the number of records.
 
-use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
+use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ footer or the framing of the file is enough, nothing else is read.";
     ];
 
     fn bind(&self, _: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(Counter { records: 0 })) })
+        Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(Counter { records: 0 })) })
     }
 
     fn demand(&self, _: Demand) -> Demand {

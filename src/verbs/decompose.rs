@@ -1,7 +1,8 @@
 //! `decompose F --encoding E`: flat values and partitions as fields of their own.
 
-use super::edit::{Edits, Kernel, Scope};
-use super::{Bound, Example, Verb};
+use super::shared::args::parse_encoding;
+use super::shared::edit::{Edits, Kernel, Scope};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -22,17 +23,6 @@ pub struct Decompose {
     /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
     #[arg(long, value_name = "E", value_parser = parse_encoding)]
     encoding: Encoding,
-}
-
-/// The encoding of that name.
-///
-/// # Errors
-/// There is none.
-pub fn parse_encoding(text: &str) -> Result<Encoding, Error> {
-    Encoding::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Encoding::NAMED.iter().map(|(name, _)| *name).collect();
-        Error::usage(format!("expected one of {}", names.join(", ")))
-    })
 }
 
 impl Verb for Decompose {

@@ -1,8 +1,8 @@
 //! `drop a,b.c`: all fields but these.
 
-use super::choose::Choice;
-use super::fields::Patterns;
-use super::{Bound, Example, Step, Verb};
+use super::shared::choose::Choice;
+use super::shared::fields::Patterns;
+use super::verb::{Bound, Example, Operator, Verb};
 use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Drop {
     /// Fields as a,b.c; `*` stands for any characters of a name
-    #[arg(value_name = "FIELDS", value_parser = super::select::parse)]
+    #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
 }
 
@@ -41,7 +41,7 @@ all its fields stays, empty.";
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let choice = Choice::all_but(&schema.fields, &self.fields.resolve(schema)?);
-        Ok(Bound { schema: Arc::new(choice.schema(schema)), step: Step::Map(Arc::new(choice)) })
+        Ok(Bound { schema: Arc::new(choice.schema(schema)), operator: Operator::Map(Arc::new(choice)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

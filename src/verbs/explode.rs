@@ -1,6 +1,6 @@
 //! `explode F`: one record for each item of a field.
 
-use super::{Bound, Example, Map, Step, Verb};
+use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ a sparse tensor. Nulls are carried. To take several fields apart together, item 
         let mut behind = schema.as_ref().clone();
         set_type(&mut behind.fields, &positions, &item);
         let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty };
-        Ok(Bound { schema: Arc::new(behind), step: Step::Map(Arc::new(step)) })
+        Ok(Bound { schema: Arc::new(behind), operator: Operator::Map(Arc::new(step)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,8 +1,8 @@
 //! `fill-null x=0,..`: values in the place of nulls.
 
-use super::edit::{Edits, Scope};
-use super::fields::split_assignment;
-use super::{Bound, Example, Verb};
+use super::shared::edit::{Edits, Scope};
+use super::shared::fields::split_assignment;
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

@@ -1,6 +1,6 @@
 //! `filter`: keeps the records for which a condition is true.
 
-use super::{Bound, Example, Map, Step, Verb};
+use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -40,7 +40,7 @@ right side only for records where the left leaves it open, so that `len(x) > 0 a
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;
-        Ok(Bound { schema: schema.clone(), step: Step::Map(Arc::new(Keeps { condition })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Keeps { condition })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

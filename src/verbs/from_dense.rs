@@ -1,8 +1,8 @@
 //! `from-dense`: padding taken off.
 
-use super::edit::{Edits, Kernel, Scope, outer_rank};
-use super::fields::{FieldArgs, Patterns, every_field};
-use super::{Bound, Example, Verb};
+use super::shared::edit::{Edits, Kernel, Scope, outer_rank};
+use super::shared::fields::{FieldArgs, Patterns, every_field};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

@@ -1,9 +1,9 @@
 //! `from-sparse`: right-ragged sparse fields become ragged.
 
-use super::edit::{Edits, Scope};
-use super::fields::{FieldArgs, every_field};
-use super::memory::Budget;
-use super::{Bound, Example, Verb};
+use super::shared::edit::{Edits, Scope};
+use super::shared::fields::{FieldArgs, every_field};
+use super::shared::memory::Budget;
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

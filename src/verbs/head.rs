@@ -1,6 +1,6 @@
 //! `head N`: the first records.
 
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -39,7 +39,7 @@ pipe are there at once. Types are inferred from these records alone.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(First { left: self.count })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(First { left: self.count })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

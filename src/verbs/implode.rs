@@ -1,7 +1,7 @@
 //! `implode --by KEY`: consecutive records of one key into one.
 
-use super::memory::Held;
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::memory::Held;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ and so are NaN; nulls are carried. `explode` is the inverse. The records of the 
             last: None,
             held: Held::new("implode", "the records of one key are held: choose a key that fewer of them share", options),
         };
-        Ok(Bound { schema: Arc::new(Schema::new(fields)), step: Step::Fold(Box::new(groups)) })
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(groups)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,6 +1,6 @@
 //! `map`: computes fields.
 
-use super::{Bound, Example, Map as MapStep, Step, Verb};
+use super::verb::{Bound, Example, Map as MapStep, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -41,7 +41,7 @@ functions (tatter-functions(7)); `y, z = f(x)` takes several results. Types are 
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let program = Program::bind(&self.assignments, schema, options)?;
-        Ok(Bound { schema: program.schema().clone(), step: Step::Map(Arc::new(Computes { program })) })
+        Ok(Bound { schema: program.schema().clone(), operator: Operator::Map(Arc::new(Computes { program })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

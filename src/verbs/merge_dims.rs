@@ -1,8 +1,8 @@
 //! `merge-dims F OUTER INNER`: a range of axes becomes one.
 
-use super::axes::own_axes;
-use super::edit::{Edits, Scope};
-use super::{Bound, Example, Verb};
+use super::shared::axes::own_axes;
+use super::shared::edit::{Edits, Scope};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

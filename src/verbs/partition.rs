@@ -1,8 +1,8 @@
 //! `partition F --row-lengths G`: axis 0 cut in two.
 
-use super::axes::owned_by_structure;
-use super::edit::{Edits, Kernel, Scope, outer_rank};
-use super::{Bound, Example, Verb};
+use super::shared::axes::owned_by_structure;
+use super::shared::edit::{Edits, Kernel, Scope, outer_rank, remove};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -49,7 +49,7 @@ struct By {
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     value_rowids: Option<FieldPath>,
     /// Rows of K values each
-    #[arg(long, value_name = "K", value_parser = super::to_dense::positive)]
+    #[arg(long, value_name = "K", value_parser = super::shared::args::positive)]
     uniform: Option<usize>,
 }
 
@@ -194,14 +194,4 @@ impl Partition {
 
 fn not_a_multiple(items: usize, size: usize) -> Error {
     Error::usage(format!("{items} items along axis 0 are no multiple of {size}"))
-}
-
-/// Takes out the items at these places.
-pub fn remove<T>(items: &mut Vec<T>, places: &[usize]) {
-    let mut places = places.to_vec();
-    places.sort_unstable();
-    places.dedup();
-    for place in places.into_iter().rev() {
-        items.remove(place);
-    }
 }

@@ -1,7 +1,7 @@
 //! `promote PATH --as NAME`: a field moves up to the structure around its own.
 
-use super::edit::Edits;
-use super::{Bound, Example, Verb};
+use super::shared::edit::Edits;
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

@@ -1,8 +1,8 @@
 //! `rename old=new,..`: other names for fields.
 
-use super::convert::Unchanged;
-use super::fields::split_assignment;
-use super::{Bound, Example, Step, Verb};
+use super::shared::fields::split_assignment;
+use super::shared::unchanged::Unchanged;
+use super::verb::{Bound, Example, Operator, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -76,7 +76,7 @@ inside structures is named by its path, its new name stands alone.";
                 }
             }
         }
-        Ok(Bound { schema: Arc::new(renamed), step: Step::Map(Arc::new(Unchanged)) })
+        Ok(Bound { schema: Arc::new(renamed), operator: Operator::Map(Arc::new(Unchanged)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,9 +1,9 @@
 //! `sample N` or `sample 0.1`: some of the records.
 
-use super::memory::Slices;
-use super::pool::{Place, Pool};
-use super::random::Random;
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::memory::Slices;
+use super::shared::pool::{Place, Pool};
+use super::shared::random::Random;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ decides which ones alone: they are the same for any number of threads.";
                 Box::new(Reservoir { size, pool, random, kept: Vec::new(), seen: 0, options: options.clone(), slices: None })
             }
         };
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(step) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

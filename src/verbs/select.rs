@@ -1,10 +1,10 @@
 //! `select a,b.c`: these fields alone.
 
-use super::choose::Choice;
-use super::fields::Patterns;
-use super::{Bound, Example, Step, Verb};
+use super::shared::choose::Choice;
+use super::shared::fields::Patterns;
+use super::verb::{Bound, Example, Operator, Verb};
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -13,16 +13,8 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Select {
     /// Fields as a,b.c; `*` stands for any characters of a name
-    #[arg(value_name = "FIELDS", value_parser = parse)]
+    #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
-}
-
-/// The patterns of a positional argument.
-///
-/// # Errors
-/// As [`Patterns::parse`], as text.
-pub fn parse(text: &str) -> Result<Patterns, Error> {
-    Patterns::parse(text)
 }
 
 impl Verb for Select {
@@ -49,7 +41,7 @@ space or a backquote.";
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let choice = Choice::only(&schema.fields, &self.fields.resolve(schema)?);
-        Ok(Bound { schema: Arc::new(choice.schema(schema)), step: Step::Map(Arc::new(choice)) })
+        Ok(Bound { schema: Arc::new(choice.schema(schema)), operator: Operator::Map(Arc::new(choice)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,6 +1,6 @@
 //! `shard I/N`: every N-th record.
 
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ record once.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Every { part: self.part, seen: 0 })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Every { part: self.part, seen: 0 })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,9 +1,9 @@
 //! `shuffle`: records in random order.
 
-use super::memory::{Held, Slices};
-use super::pool::{Place, Pool};
-use super::random::Random;
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::memory::{Held, Slices};
+use super::shared::pool::{Place, Pool};
+use super::shared::random::Random;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shuffle {
     /// Draw from the next N records only; holds no more than these
-    #[arg(long, value_name = "N", value_parser = super::to_dense::positive)]
+    #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ of the input.";
                 Box::new(Buffered { size, pool, random, slots: Vec::new(), options: options.clone(), slices: None })
             }
         };
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(step) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(step) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

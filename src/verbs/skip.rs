@@ -1,6 +1,6 @@
 //! `skip N`: all but the first records.
 
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl Verb for Skip {
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Rest { left: self.count })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Rest { left: self.count })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,7 +1,7 @@
 //! `sort --by EXPR`: records in order.
 
-use super::memory::{Held, Slices};
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::memory::{Held, Slices};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ their code points; false comes before true.";
         }
         let held = Held::new("sort", "sort parts of the input, or leave fields out first: select", options).with_row_nbytes(8);
         let fold = Sorted { keys, descending: self.descending, held, options: options.clone(), slices: None };
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(fold)) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

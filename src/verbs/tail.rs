@@ -1,7 +1,7 @@
 //! `tail N`: the last records.
 
-use super::memory::Held;
-use super::{Bound, Example, Flow, Fold, Step, Verb};
+use super::shared::memory::Held;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -34,7 +34,7 @@ impl Verb for Tail {
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let held = Held::new(format!("tail {}", self.count), "ask for fewer records", options);
-        Ok(Bound { schema: schema.clone(), step: Step::Fold(Box::new(Last { count, held })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Last { count, held })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

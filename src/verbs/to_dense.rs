@@ -1,11 +1,12 @@
 //! `to-dense`: ragged axes become uniform, sparse tensors become dense.
 
-use super::edit::{Edits, outer_rank, visit};
-use super::fields::{FieldArgs, every_field};
-use super::memory::{Budget, Held};
-use super::pad_plan::{Dense, Plan};
-use super::padding::{AxisSize, PaddingArgs, not_padded};
-use super::{Bound, Example, Flow, Fold, Map, Step, Verb};
+use super::shared::args::positive;
+use super::shared::edit::{Edits, outer_rank, visit};
+use super::shared::fields::{FieldArgs, every_field};
+use super::shared::memory::{Budget, Held};
+use super::shared::pad_plan::{Dense, Plan};
+use super::shared::padding::{AxisSize, PaddingArgs, not_padded};
+use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -35,14 +36,6 @@ pub struct ToDense {
     /// Add a mask of what is no filling, as FIELD/mask
     #[arg(long)]
     mask: bool,
-}
-
-/// A number of at least 1.
-///
-/// # Errors
-/// Anything else.
-pub fn positive(text: &str) -> Result<usize, Error> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Error::usage("expected a number of at least 1"))
 }
 
 impl Verb for ToDense {
@@ -95,7 +88,7 @@ in every field that it works on, also where nothing is padded; -f leaves other f
         let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();
         let held = Held::new("a shape with `max`", "give a number instead of `max`", options);
         let fold = Maxima { schema: schema.clone(), plan, positions, maxima, held, edits: None };
-        Ok(Bound { schema: dense, step: Step::Fold(Box::new(fold)) })
+        Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,9 +1,9 @@
 //! `to-sparse`: ragged and dense fields become sparse.
 
-use super::edit::{Edits, Scope, outer_rank};
-use super::fields::{FieldArgs, every_field};
-use super::padding::{AxisSize, PaddingArgs};
-use super::{Bound, Example, Verb};
+use super::shared::edit::{Edits, Scope, outer_rank};
+use super::shared::fields::{FieldArgs, every_field};
+use super::shared::padding::{AxisSize, PaddingArgs};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -20,8 +20,8 @@ pub struct ToSparse {
     #[command(flatten)]
     fields: FieldArgs,
     /// The dense shape, as 'x=[?, 6]': `?` is the longest row, 6 exactly that; longer rows are refused
-    #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::padding::parse_shape)]
-    shapes: Vec<super::padding::Shape>,
+    #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::shared::padding::parse_shape)]
+    shapes: Vec<super::shared::padding::Shape>,
 }
 
 impl Verb for ToSparse {

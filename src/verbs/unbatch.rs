@@ -1,6 +1,6 @@
 //! `unbatch`: the items along axis 0 become records.
 
-use super::{Bound, Example, Map, Step, Verb};
+use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -67,8 +67,8 @@ scalar has none, so drop it first. A structured tensor gives its structures, a s
             }
         }
         let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), unbatched_type(&f.ty)));
-        let step = Slices { names: super::batch::names(schema) };
-        Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), step: Step::Map(Arc::new(step)) })
+        let step = Slices { names: super::shared::batches::names(schema) };
+        Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), operator: Operator::Map(Arc::new(step)) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `validate`: reads everything, and says what is wrong with it.
 
-use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
+use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Fault, Origin};
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -46,7 +46,7 @@ Prints what it found, then the number of records; exit code 1 if anything was wr
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let findings = Findings { schema: schema.clone(), allowed: options.max_errors.unwrap_or(0), ..Findings::default() };
-        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(findings)) })
+        Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(findings)) })
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rows put together from the sequences that have been given to them.
 
-use super::Overflow;
-use super::fit::{Row, Rows, Segment};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -10,9 +8,10 @@ use crate::tensor::batch::batch;
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::runs::Runs;
 use crate::tensor::{RowPartition, Tensor};
-use crate::verbs::edit::Scope;
-use crate::verbs::pool::{Place, Pool};
-use crate::verbs::{Flow, Fold};
+use crate::verbs::shared::edit::Scope;
+use crate::verbs::shared::packing::{Row, Rows, Segment};
+use crate::verbs::shared::pool::{Place, Pool};
+use crate::verbs::verb::{Flow, Fold};
 use arrow_array::{ArrayRef, Int64Array};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +20,17 @@ use std::sync::Arc;
 const CHUNK_VALUES: usize = 1 << 19;
 /// Chunks that may be held before those of their sequences that are still needed are put together.
 const HELD_CHUNKS: usize = 8;
+
+/// What becomes of a sequence that is longer than a row.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is cut into pieces, each a segment of its own
+    Split,
+    /// It is left out, and counted in a note
+    Drop,
+    /// It ends the run
+    Error,
+}
 
 /// A field that is packed.
 #[derive(Debug)]

@@ -1,26 +1,23 @@
 //! `pack -f tokens --length 2048`: several sequences into rows of one length, for language models.
 
 mod build;
-pub mod fit;
 
-use super::batch::names;
-use super::fields::FieldArgs;
-use super::padding::{FieldValue, PaddingArgs, parse_default};
-use super::pool::Pool;
-use super::to_dense::positive;
-use super::{Bound, Example, Step, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Dim, Field, Schema, Size, Type};
 use crate::tensor::batch::batched_type;
-use build::{Layout, Packed, Packs};
-use fit::{Rows, Strategy};
+use crate::verbs::shared::args::positive;
+use crate::verbs::shared::batches::names;
+use crate::verbs::shared::fields::FieldArgs;
+use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
+use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
+use crate::verbs::shared::pool::Pool;
+use crate::verbs::verb::{Bound, Example, Operator, Verb};
+use build::{Layout, Overflow, Packed, Packs};
 use std::sync::Arc;
 
-/// Rows that are open at a time, where nothing else is said.
-pub const WINDOW: usize = 1000;
 /// The names of the fields that are added.
 const SEGMENT_IDS: &str = "segment_ids";
 const POSITIONS: &str = "positions";
@@ -48,17 +45,6 @@ pub struct Pack {
     /// What becomes of a sequence that is longer than a row [default: error]
     #[arg(long, value_name = "HOW", value_enum)]
     overflow: Option<Overflow>,
-}
-
-/// What becomes of a sequence that is longer than a row.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
-    /// It is cut into pieces, each a segment of its own
-    Split,
-    /// It is left out, and counted in a note
-    Drop,
-    /// It ends the run
-    Error,
 }
 
 impl Verb for Pack {
@@ -128,7 +114,7 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
         let rows = Rows::new(self.strategy, self.length, self.window);
         let pool = Pool::new("pack", "keep fewer rows open with --window, or leave fields out first: select", options);
         let fold = Packs::new(layout, rows, pool, overflow, options);
-        Ok(Bound { schema: Arc::new(Schema::new(fields)), step: Step::Fold(Box::new(fold)) })
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

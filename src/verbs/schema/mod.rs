@@ -6,11 +6,11 @@ mod json;
 mod load;
 mod spec;
 
-use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::{Schema as Fields, notation};
+use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ safetensors.numpy.load_file in the place of np.load).";
             Form::Numpy => load::numpy(schema),
             Form::Torch => load::torch(schema),
         };
-        Ok(Bound { schema: Arc::new(Fields::default()), step: Step::Report(Box::new(Printed(text))) })
+        Ok(Bound { schema: Arc::new(Fields::default()), operator: Operator::Report(Box::new(Printed(text))) })
     }
 }
 

@@ -4,13 +4,13 @@ mod array;
 mod tensor;
 mod values;
 
-use super::{Bound, Example, Flow, Report, Step, Verb, Verdict};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path;
 use crate::schema::Schema;
+use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ What is no tensor is printed as the Python value: None, a list with nulls in it,
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let shown = Shown { schema: schema.clone(), left: self.count, any: false };
-        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(shown)) })
+        Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(shown)) })
     }
 
     fn demand(&self, _: Demand) -> Demand {

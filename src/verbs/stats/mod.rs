@@ -16,15 +16,15 @@ mod table;
 mod text;
 mod values;
 
-use super::fields::{FieldArgs, Patterns};
-use super::to_dense::positive;
-use super::{Bound, Digest, Example, Flow, Report, Step, Verb, Verdict};
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
+use crate::verbs::shared::args::positive;
+use crate::verbs::shared::fields::{FieldArgs, Patterns};
+use crate::verbs::verb::{Bound, Digest, Example, Flow, Operator, Report, Verb, Verdict};
 use padding::{Lengths, Padded, padded_fields};
 use std::any::Any;
 use std::io::Write;
@@ -132,7 +132,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
         let looked_at =
             Arc::new(Look { fields: fields.iter().map(Summary::cleared).collect(), places: padded.iter().map(Padded::place).collect() });
         let report = Sums { records: 0, fields, padded, looked_at, form: self.form, batch: self.padding, histogram: self.histogram };
-        Ok(Bound { schema: Arc::new(Schema::default()), step: Step::Report(Box::new(report)) })
+        Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(report)) })
     }
 
     fn demand(&self, _: Demand) -> Demand {

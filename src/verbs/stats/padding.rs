@@ -4,12 +4,12 @@ use crate::error::Result;
 use crate::path::quoted;
 use crate::schema::{Schema, Size};
 use crate::tensor::{RowPartition, Tensor};
-use crate::verbs::pack::fit::{Row, Rows, Strategy};
+use crate::verbs::shared::packing::{Row, Rows, Strategy};
 
 /// So many records are seen before the length of packed rows is chosen.
 const LOOK_AHEAD: usize = 1 << 16;
 /// Rows that `pack` keeps open where nothing else is said.
-const WINDOW: usize = crate::verbs::pack::WINDOW;
+const WINDOW: usize = crate::verbs::shared::packing::WINDOW;
 /// The least boundary of buckets has so many bits: shorter records cost next to nothing.
 const LEAST_BITS: u32 = 3;
 

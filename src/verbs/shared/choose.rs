@@ -1,11 +1,11 @@
 //! Choosing fields at any depth: what `select` and `drop` share.
 
-use super::Map;
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::path::FieldPath;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
+use crate::verbs::verb::Map;
 
 /// What is kept of a structure's fields, in the order of the output.
 #[derive(Clone, Debug)]

@@ -1,5 +1,8 @@
 //! Which sequence goes into which row: decided from lengths alone, one sequence after the other.
 
+/// Rows that are open at a time, where nothing else is said.
+pub const WINDOW: usize = 1000;
+
 /// How rows are filled.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {

@@ -4,12 +4,12 @@
 //! structure that the field stands in, keeps everything around it, and turns the row that a kernel
 //! complains about into the record.
 
-use super::{Bound, Map, Step};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::schema::{Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
+use crate::verbs::verb::{Bound, Map, Operator};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -130,7 +130,7 @@ impl Edits {
 
     /// The changes as a step of a chain.
     pub fn bound(self) -> Bound {
-        Bound { schema: Arc::new(self.schema.clone()), step: Step::Map(Arc::new(self)) }
+        Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(self)) }
     }
 }
 
@@ -217,4 +217,14 @@ pub fn outer_rank(schema: &Schema, path: &FieldPath) -> usize {
         at = parent.parent();
     }
     rank
+}
+
+/// Takes out the items at these places.
+pub fn remove<T>(items: &mut Vec<T>, places: &[usize]) {
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    places.dedup();
+    for place in places.into_iter().rev() {
+        items.remove(place);
+    }
 }

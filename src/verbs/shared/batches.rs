@@ -1,0 +1,187 @@
+//! Batches of consecutive records.
+
+use super::memory::Held;
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::{Field, Schema, Size};
+use crate::tensor::batch::{batch, batched_type};
+use crate::tensor::{RowPartition, Tensor};
+use crate::verbs::verb::{Flow, Fold};
+use std::sync::Arc;
+
+/// How many records a batch has at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchSize {
+    Of(usize),
+    All,
+}
+
+/// Parses `32` or `all`.
+///
+/// # Errors
+/// Anything else; zero.
+pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
+    match (text, text.parse::<usize>()) {
+        ("all", _) => Ok(BatchSize::All),
+        (_, Ok(n)) if n > 0 && i64::try_from(n).is_ok() => Ok(BatchSize::Of(n)),
+        (_, Ok(0)) => Err(Error::usage("a batch has at least 1 record; `all` puts all records into one")),
+        _ => Err(Error::usage(format!("expected a number of records, or `all`, found `{text}`"))),
+    }
+}
+
+/// The schema of batches of such records.
+pub fn batched_schema(schema: &Schema, size: Size) -> Arc<Schema> {
+    let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), batched_type(&f.ty, size)));
+    Arc::new(Schema::new(fields.collect()))
+}
+
+/// The names of the record's fields, for messages.
+pub fn names(schema: &Schema) -> Arc<[String]> {
+    schema.fields.iter().map(|f| f.name.clone()).collect()
+}
+
+/// Batches of consecutive rows of the chunk, as one chunk.
+///
+/// # Errors
+/// As [`batch()`].
+pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) -> Result<Chunk> {
+    let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
+    let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();
+    let columns = columns.map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
+    Chunk::try_new(partition.nrows(), columns, chunk.origin.merged((0..partition.nrows()).map(|i| partition.range(i))))
+}
+
+/// Says where batches end: after so many rows, or before a field would hold too many values.
+struct Cutter {
+    rows: usize,
+    /// Positions of a field, and how many values it may hold.
+    limits: Vec<(Vec<usize>, u64)>,
+    /// What the open batch holds.
+    open: Vec<u64>,
+    open_rows: usize,
+}
+
+impl Cutter {
+    /// The numbers of the rows before which a batch ends; `nrows` itself if one ends with the chunk.
+    fn cuts(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
+        if self.limits.is_empty() {
+            let first = self.rows - self.open_rows;
+            let cuts: Vec<usize> =
+                std::iter::successors(Some(first), |cut| cut.checked_add(self.rows)).take_while(|cut| *cut <= chunk.nrows).collect();
+            self.open_rows = cuts.last().map_or(self.open_rows + chunk.nrows, |last| chunk.nrows - last);
+            return Ok(cuts);
+        }
+        let counts: Vec<RowPartition> = self.limits.iter().map(|(at, _)| values_of_rows(chunk, at)).collect::<Result<_>>()?;
+        self.open.resize(self.limits.len(), 0);
+        let mut cuts = Vec::new();
+        for row in 0..chunk.nrows {
+            let is_over = |i: usize| self.open[i].saturating_add(counts[i].row_length(row) as u64) > self.limits[i].1;
+            if self.open_rows > 0 && (0..counts.len()).any(is_over) {
+                cuts.push(row);
+                self.open_rows = 0;
+                self.open.fill(0);
+            }
+            self.open_rows += 1;
+            for (open, count) in self.open.iter_mut().zip(&counts) {
+                *open = open.saturating_add(count.row_length(row) as u64);
+            }
+            if self.open_rows == self.rows {
+                cuts.push(row + 1);
+                self.open_rows = 0;
+                self.open.fill(0);
+            }
+        }
+        Ok(cuts)
+    }
+}
+
+/// The partition of a field's flat values by the records of the chunk.
+fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
+    let mut partition = RowPartition::uniform(1, chunk.nrows)?;
+    let mut positions = positions.iter();
+    let mut at = positions.next().and_then(|i| chunk.columns.get(*i));
+    while let Some(tensor) = at {
+        at = match tensor {
+            Tensor::List(list) => {
+                partition = partition.merge(list.partition());
+                Some(list.values())
+            }
+            Tensor::Struct(s) => positions.next().and_then(|i| s.fields().get(*i)),
+            Tensor::Sparse(s) => {
+                partition = partition.merge(s.entries());
+                None
+            }
+            Tensor::Leaf(_) => None,
+        };
+    }
+    Ok(partition)
+}
+
+/// Makes batches of consecutive records.
+pub struct Batches {
+    names: Arc<[String]>,
+    cutter: Cutter,
+    /// The rows of the open batch.
+    held: Held,
+    drop_remainder: bool,
+}
+
+impl Fold for Batches {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let cuts = self.cutter.cuts(&chunk)?;
+        let (Some(first), Some(last)) = (cuts.first().copied(), cuts.last().copied()) else {
+            self.held.push_back(chunk)?;
+            return Ok(Flow::More);
+        };
+        let mut start = 0;
+        if self.held.nrows() > 0 {
+            self.held.push_back(chunk.slice(0, first))?;
+            out.extend(self.close()?);
+            start = first;
+        }
+        let lengths = std::iter::once(start).chain(cuts.iter().copied().filter(|cut| *cut > start)).collect::<Vec<_>>();
+        if lengths.len() > 1 {
+            let partition = if self.cutter.limits.is_empty() {
+                RowPartition::uniform(self.cutter.rows, lengths.len() - 1)?
+            } else {
+                RowPartition::from_row_lengths(lengths.windows(2).map(|w| (w[1] - w[0]) as i64))?
+            };
+            out.push(batched_chunk(&chunk.slice(start, last - start), &partition, &self.names)?);
+        }
+        if last < chunk.nrows {
+            self.held.push_back(chunk.slice(last, chunk.nrows - last))?;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if self.drop_remainder { Ok(None) } else { self.close() }
+    }
+}
+
+impl Batches {
+    /// Batches of `size` records for the verb of that name.
+    pub fn new(verb: &str, size: BatchSize, drop_remainder: bool, schema: &Schema, options: &Options) -> Batches {
+        let (rows, name) = match size {
+            BatchSize::Of(n) => (n, format!("{verb} {n}")),
+            BatchSize::All => (usize::MAX, format!("{verb} all")),
+        };
+        let cutter = Cutter { rows, limits: Vec::new(), open: Vec::new(), open_rows: 0 };
+        let held = Held::new(name, "make smaller batches", options);
+        Batches { names: names(schema), cutter, held, drop_remainder }
+    }
+
+    /// Also ends a batch before the field at these positions would hold more than so many values.
+    pub fn with_limits(mut self, limits: Vec<(Vec<usize>, u64)>) -> Batches {
+        self.cutter.limits = limits;
+        self
+    }
+
+    /// The open batch as a chunk of one row.
+    fn close(&mut self) -> Result<Option<Chunk>> {
+        let Some(chunk) = self.held.take_all()? else { return Ok(None) };
+        let partition = RowPartition::uniform(chunk.nrows, 1)?;
+        batched_chunk(&chunk, &partition, &self.names).map(Some)
+    }
+}

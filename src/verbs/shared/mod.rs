@@ -1,0 +1,16 @@
+//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records, random numbers.
+
+pub mod args;
+pub mod axes;
+pub mod batch_padding;
+pub mod batches;
+pub mod choose;
+pub mod edit;
+pub mod fields;
+pub mod memory;
+pub mod packing;
+pub mod pad_plan;
+pub mod padding;
+pub mod pool;
+pub mod random;
+pub mod unchanged;

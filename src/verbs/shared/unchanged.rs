@@ -1,0 +1,14 @@
+//! A map that changes no chunk.
+
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::verbs::verb::Map;
+
+/// Passes chunks on.
+pub struct Unchanged;
+
+impl Map for Unchanged {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        Ok(chunk)
+    }
+}
