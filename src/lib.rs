@@ -24,29 +24,22 @@
 //! 0 error path notice
 //! 1 schema tensor options demand io
 //! 2 chunk expr
-//! 3 verbs formats
-//! 4 progress, engine, inference, pipeline, sink, segments, plan, diff
+//! 3 formats verbs
+//! 4 run
 //! 5 cli
 //! ```
 
 pub mod chunk;
 pub mod cli;
 pub mod demand;
-pub mod diff;
-pub mod engine;
 pub mod error;
 pub mod expr;
 pub mod formats;
-pub mod inference;
 pub mod io;
 pub mod notice;
 pub mod options;
 pub mod path;
-pub mod pipeline;
-pub mod plan;
-pub mod progress;
+pub mod run;
 pub mod schema;
-pub mod segments;
-pub mod sink;
 pub mod tensor;
 pub mod verbs;

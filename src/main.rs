@@ -53,7 +53,7 @@ fn run() -> Result<Verdict> {
         }
         Request::Chain(chain) => {
             tatter::io::signals::install()?;
-            tatter::plan::run(*chain)
+            tatter::run::run(*chain)
         }
     }
 }

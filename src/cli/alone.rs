@@ -1,9 +1,9 @@
 //! Commands that are no verbs of a chain: one row each.
 
 use super::{completions, help, man};
-use crate::diff;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::run::diff;
 use crate::verbs::{Example, Verdict};
 use clap::{Arg, ArgMatches, Command};
 use std::io::Write;

@@ -20,7 +20,7 @@ pub use man::pages;
 
 use crate::error::{Error, Result, nearest};
 use crate::options::Options;
-use crate::plan::Invocation;
+use crate::run::Invocation;
 use crate::verbs::{self, Verdict};
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use cut::{Words, cut};

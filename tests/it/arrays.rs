@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use tatter::options::Options;
-use tatter::plan::Records;
+use tatter::run::Records;
 
 fn done(outcome: Outcome) -> String {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);

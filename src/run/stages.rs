@@ -1,53 +1,57 @@
 //! The steps of a run, fused: what stands between two folds is one node of the engine.
 
-use crate::engine::{Node, Serial};
-use crate::pipeline::{FoldNode, Last, Router, Work, decode_and_map};
+use super::encode::Last;
+use super::engine::{Node, Serial};
+use super::fold::FoldNode;
+use super::map::decode_and_map;
+use super::router::Router;
+use super::sink::Sink;
+use super::work::Work;
 use crate::schema::Schema;
-use crate::sink::Sink;
 use crate::verbs::Map;
 use std::sync::Arc;
 
 /// The steps between folds, in order, on their way to become nodes.
-pub struct Segments {
+pub struct Stages {
     input: Arc<Schema>,
-    parts: Vec<Segment>,
+    parts: Vec<Stage>,
 }
 
-enum Segment {
+enum Stage {
     Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Last>),
     Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
 }
 
-impl Segments {
-    pub fn new(input: Arc<Schema>) -> Segments {
-        Segments { input, parts: vec![Segment::Maps(Vec::new(), None)] }
+impl Stages {
+    pub fn new(input: Arc<Schema>) -> Stages {
+        Stages { input, parts: vec![Stage::Maps(Vec::new(), None)] }
     }
 
     pub fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        if let Some(Segment::Maps(maps, None)) = self.parts.last_mut() {
+        if let Some(Stage::Maps(maps, None)) = self.parts.last_mut() {
             maps.push((map, schema));
         } else {
-            self.parts.push(Segment::Maps(vec![(map, schema)], None));
+            self.parts.push(Stage::Maps(vec![(map, schema)], None));
         }
     }
 
     pub fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
-        self.parts.push(Segment::Serial(Box::new(fold), Some(schema)));
+        self.parts.push(Stage::Serial(Box::new(fold), Some(schema)));
     }
 
     /// Records of files of their own are told apart in front of the last map steps, where those keep all of them,
     /// so that mapping and writing are one task. What is in front must have been decoded.
     pub fn router(&mut self, router: Router, early: bool) {
-        let node = Segment::Serial(Box::new(router), None);
-        let keep = matches!(self.parts.last(), Some(Segment::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let node = Stage::Serial(Box::new(router), None);
+        let keep = matches!(self.parts.last(), Some(Stage::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
         let at = if early && keep && self.parts.len() > 1 { self.parts.len() - 1 } else { self.parts.len() };
         self.parts.insert(at, node);
     }
 
     pub fn last(&mut self, last: Last) {
         match self.parts.last_mut() {
-            Some(Segment::Maps(_, slot)) => *slot = Some(last),
-            _ => self.parts.push(Segment::Maps(Vec::new(), Some(last))),
+            Some(Stage::Maps(_, slot)) => *slot = Some(last),
+            _ => self.parts.push(Stage::Maps(Vec::new(), Some(last))),
         }
     }
 
@@ -56,11 +60,11 @@ impl Segments {
         let mut schema = self.input;
         for part in self.parts {
             nodes.push(match part {
-                Segment::Serial(node, behind) => {
+                Stage::Serial(node, behind) => {
                     schema = behind.unwrap_or(schema);
                     Node::Serial(node)
                 }
-                Segment::Maps(maps, last) => {
+                Stage::Maps(maps, last) => {
                     let input = schema.clone();
                     if let Some((_, behind)) = maps.last() {
                         schema = behind.clone();

@@ -3,12 +3,12 @@
 //! Both are read under the schema that holds the records of both; then equal values are equal in
 //! memory. One record at a time is looked at, and as much is held as one block of each.
 
+use super::records::Records;
 use crate::chunk::{Chunk, Decoded};
 use crate::error::{Error, Kind, Result};
 use crate::formats::value_text;
 use crate::options::Options;
 use crate::path::quoted;
-use crate::plan::Records;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;

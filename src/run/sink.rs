@@ -1,11 +1,11 @@
 //! The end of a run: records into writers, or into a report; counts, bad records, the first error.
 
+use super::engine::Serial;
+use super::progress::Progress;
+use super::work::{Load, Work};
 use crate::chunk::Fault;
-use crate::engine::Serial;
 use crate::error::{Error, Result};
 use crate::formats::Writer;
-use crate::pipeline::{Load, Work};
-use crate::progress::Progress;
 use crate::verbs::{Flow, Report, Verdict};
 use std::io::Write;
 use std::path::Path;

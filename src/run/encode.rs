@@ -1,0 +1,100 @@
+//! The last stateless step of a run: records become bytes, or what a report needs of them.
+
+use super::work::{Load, Work};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::{Encode, Encoded, Format, Writer};
+use crate::io::{Layout, Outputs};
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::schema::leaves::leaves;
+use crate::verbs::Digest;
+use std::sync::Arc;
+
+/// What is done to chunks last, on any thread.
+pub enum Last {
+    Encode(Encoder),
+    Digest(Arc<dyn Digest>),
+}
+
+impl Last {
+    pub fn apply(&self, mut work: Work) -> Work {
+        let digest = match self {
+            Last::Encode(encoder) => return encoder.encode(work),
+            Last::Digest(digest) => digest,
+        };
+        let chunk = match work.take_load() {
+            Load::Chunk(chunk) => chunk,
+            other => return Work { load: other, ..work },
+        };
+        match digest.digest(&chunk) {
+            Ok(digest) => work.load = Load::Digest { digest, nrows: chunk.nrows as u64 },
+            Err(error) => work.error = Some(chunk.origin.resolve(error, chunk.nrows)),
+        }
+        work
+    }
+}
+
+/// Encodes chunks and groups. A stateless node, fused with the map steps in front of it.
+pub struct Encoder {
+    pub encode: Arc<dyn Encode>,
+    /// For outputs of one record each, which are written where they are encoded.
+    pub per_record: Option<PerRecord>,
+}
+
+/// What it takes to write a whole output.
+pub struct PerRecord {
+    pub format: &'static dyn Format,
+    pub schema: Arc<Schema>,
+    pub options: Arc<Options>,
+    pub outputs: Arc<Outputs>,
+}
+
+impl Encoder {
+    pub fn encode(&self, mut work: Work) -> Work {
+        let (target, chunks) = match work.take_load() {
+            Load::Chunk(chunk) => (0, vec![chunk]),
+            Load::Group { target, chunks } => (target, chunks),
+            other => return Work { load: other, ..work },
+        };
+        let nrows = chunks.iter().map(|c| c.nrows as u64).sum();
+        match self.encode_group(target, chunks) {
+            Ok(parts) => work.load = Load::Encoded { parts, nrows },
+            Err(error) => work.error = Some(error),
+        }
+        work
+    }
+
+    fn encode_group(&self, target: u64, chunks: Vec<Chunk>) -> Result<Vec<(u64, Encoded)>> {
+        let Some(whole) = &self.per_record else {
+            return Ok(vec![(target, self.encode.encode_group(chunks)?)]);
+        };
+        let chunk = Chunk::concat(&chunks)?;
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        for row in 0..nrows {
+            let mut writer = new_writer(whole.format, &whole.schema, &whole.options, Layout::PerRecord)?;
+            writer.begin(whole.outputs.create(target + row as u64)?)?;
+            let encoded = writer.encoder().encode(chunk.slice(row, 1)).map_err(|e| origin.slice(row, 1).resolve(e, 1))?;
+            writer.write(encoded)?;
+            writer.finish()?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A writer of that format, or an error that the format is only read.
+///
+/// # Errors
+/// The format is not written, or cannot hold the schema.
+pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options, layout: Layout) -> Result<Box<dyn Writer>> {
+    if !format.is_text()
+        && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
+    {
+        let error = Error::usage(format!("a sparse tensor without axes has no form in {}", format.name())).in_field(leaf.path);
+        return Err(error.help("sparse.to_dense in map gives its single value; JSON lines hold it as it is"));
+    }
+    let writer = if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) };
+    writer.unwrap_or_else(|| {
+        Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
+    })
+}

@@ -1,0 +1,86 @@
+//! A fold verb as a node of the engine.
+
+use super::engine::Serial;
+use super::work::{Load, Work};
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::schema::Schema;
+use crate::verbs::{Flow, Fold};
+use std::sync::Arc;
+
+/// A fold verb as a node.
+pub struct FoldNode {
+    fold: Box<dyn Fold>,
+    schema: Arc<Schema>,
+    failed: bool,
+}
+
+impl FoldNode {
+    pub fn new(fold: Box<dyn Fold>, schema: Arc<Schema>) -> FoldNode {
+        FoldNode { fold, schema, failed: false }
+    }
+
+    fn checked(&mut self, result: Result<Flow>, chunks: Vec<Chunk>, out: &mut Vec<Work>) -> bool {
+        for chunk in chunks {
+            if let Err(error) = chunk.check(&self.schema) {
+                self.failed = true;
+                out.push(Work::failed(error));
+                return false;
+            }
+            out.push(Work::chunk(chunk));
+        }
+        match result {
+            Ok(flow) => flow == Flow::More,
+            Err(error) => {
+                self.failed = true;
+                out.push(Work::failed(error));
+                false
+            }
+        }
+    }
+}
+
+impl Serial<Work> for FoldNode {
+    fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
+        let load = work.take_load();
+        let error = work.error.take();
+        let mut more = true;
+        let mut given = Vec::new();
+        if let Load::Chunk(chunk) = load
+            && chunk.nrows > 0
+        {
+            let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+            let mut chunks = Vec::new();
+            let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
+            more = self.checked(result, chunks, &mut given);
+        }
+        // The engine bounds what is in flight by pieces: one without records would take the place of one with.
+        match given.first_mut() {
+            Some(first) if work.faults.is_empty() => first.count(&work),
+            _ => out.push(work),
+        }
+        out.append(&mut given);
+        if !more {
+            return false;
+        }
+        match error {
+            Some(error) => {
+                self.failed = true;
+                out.push(Work::failed(error));
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
+        if self.failed {
+            return false;
+        }
+        match self.fold.finish() {
+            Ok(Some(chunk)) => self.checked(Ok(Flow::More), vec![chunk], out),
+            Ok(None) => false,
+            Err(error) => self.checked(Err(error), Vec::new(), out),
+        }
+    }
+}

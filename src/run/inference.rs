@@ -1,0 +1,81 @@
+//! The schema of all inputs together: what `--schema` says, and what the parts of each input show of its types,
+//! decoded in parallel and merged in order.
+
+use super::engine::{self, Node, Serial, Source};
+use super::inputs::Inputs;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::formats::{Inference, Observed, Task, Tasks};
+use crate::schema::{Schema, unify};
+use std::sync::Arc;
+
+/// The schema of the fields wanted, from all of the inputs or their first `sample_bytes`.
+///
+/// # Errors
+/// An input cannot be read, or the types of two do not agree.
+pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Schema> {
+    let share = sample_bytes.map(|n| n / inputs.iter_mut().len().max(1) as u64).map(|n| n.max(64 << 10));
+    let request = inputs.request(demand.clone(), share);
+    let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
+    let mut found: Option<Schema> = None;
+    for opened in inputs.iter_mut() {
+        match opened.reader.infer(&request)? {
+            Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(opened.input.name().clone()))?),
+            Inference::Scan(tasks) => match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
+                Some((_, all)) => {
+                    let before = std::mem::replace(all, Box::new(std::iter::empty()));
+                    *all = Box::new(before.chain(tasks));
+                }
+                None => scans.push((opened.format.name(), tasks)),
+            },
+        }
+    }
+    for (_, tasks) in scans {
+        if let Some(observed) = observe(tasks, threads)? {
+            found = Some(unified(found, observed.schema(&request)?)?);
+        }
+    }
+    let schema = unify::overlay(inputs.declared(), &found.unwrap_or_default());
+    Ok(Schema::new(schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect()))
+}
+
+fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
+    match found {
+        Some(found) => unify::unify(&found, &schema)
+            .map_err(|e| e.help("make the types agree first: drop, rename or cast the field in one of the inputs")),
+        None => Ok(schema),
+    }
+}
+
+/// A part of an input: first the task that observes it, then what it observed.
+enum Part {
+    Task(Task<Box<dyn Observed>>),
+    Done(Result<Box<dyn Observed>>),
+}
+
+/// Merges what all parts show.
+struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);
+
+impl Serial<Part> for Merge<'_> {
+    fn push(&mut self, part: Part, _: &mut Vec<Part>) -> bool {
+        let Part::Done(observed) = part else { return true };
+        match (self.0.as_mut(), observed) {
+            (Some(Ok(all)), Ok(more)) => all.merge(more),
+            (_, observed) => *self.0 = Some(observed),
+        }
+        matches!(self.0, Some(Ok(_)))
+    }
+}
+
+/// Observes all parts; `None` of an input without any.
+fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option<Box<dyn Observed>>> {
+    let mut all = None;
+    let source: Source<Part> = Box::new(move || tasks.next().map(|task| task.map_or_else(|e| Part::Done(Err(e)), Part::Task)));
+    let work = |part| match part {
+        Part::Task(task) => Part::Done(task()),
+        done => done,
+    };
+    let nodes = vec![Node::Parallel(Arc::new(work)), Node::Serial(Box::new(Merge(&mut all)))];
+    engine::run(source, nodes, threads).map_err(|panic| Error::internal(format!("{panic}")))?;
+    all.transpose()
+}

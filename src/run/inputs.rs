@@ -1,0 +1,161 @@
+//! The inputs of a run, each with the reader of its format, as one stream of blocks.
+
+use super::engine::Source;
+use super::format;
+use super::work::{Load, Work};
+use crate::chunk::Decoded;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::formats::{Format, Reader, Request, Task, Tasks};
+use crate::io::{self, Input};
+use crate::options::Options;
+use crate::schema::{Schema, notation};
+use std::sync::Arc;
+
+/// The inputs of a run, in order.
+pub struct Inputs {
+    opened: Vec<Opened>,
+    /// The types of `--schema`.
+    declared: Arc<Schema>,
+    options: Arc<Options>,
+}
+
+/// An input with the reader of its format.
+pub struct Opened {
+    pub input: Arc<Input>,
+    pub format: &'static dyn Format,
+    pub reader: Box<dyn Reader>,
+}
+
+impl Inputs {
+    /// Opens the files, or standard input where none is given.
+    ///
+    /// # Errors
+    /// A file cannot be opened, or its format is not known.
+    pub fn open(files: &[String], options: Arc<Options>) -> Result<Inputs> {
+        let declared = Arc::new(declared_schema(options.schema.as_deref())?);
+        let inputs = if options.from.as_deref() == Some("none") { no_input(files)? } else { io::inputs(files, &options)? };
+        let opened = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
+        Ok(Inputs { opened, declared, options })
+    }
+
+    /// Opens regular files again, to read them from the start.
+    ///
+    /// # Errors
+    /// As [`Inputs::open`].
+    pub fn reopen(&mut self) -> Result<()> {
+        for opened in &mut self.opened {
+            *opened = open(opened.input.clone(), &self.options)?;
+        }
+        Ok(())
+    }
+
+    /// All of them, with their formats.
+    pub fn iter(&self) -> impl Iterator<Item = &Opened> {
+        self.opened.iter()
+    }
+
+    /// All of them, to read from.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Opened> {
+        self.opened.iter_mut()
+    }
+
+    /// The types of `--schema`.
+    pub fn declared(&self) -> &Schema {
+        &self.declared
+    }
+
+    /// Whether all of them are files that can be read again.
+    pub fn are_regular(&self) -> bool {
+        self.opened.iter().all(|o| o.input.is_regular())
+    }
+
+    /// Bytes on disk, where known.
+    pub fn nbytes(&self) -> Option<u64> {
+        self.opened.iter().map(|o| o.input.nbytes()).sum()
+    }
+
+    /// What is read from pipes, up to that many bytes, is given again by the next reader.
+    pub fn remember(&self, nbytes: u64) {
+        self.opened.iter().for_each(|o| o.input.remember(nbytes));
+    }
+
+    /// What readers are asked for.
+    pub fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
+        Request {
+            wanted: demand.fields,
+            records: demand.records,
+            sample_bytes,
+            declared: self.declared.clone(),
+            options: self.options.clone(),
+        }
+    }
+
+    /// The blocks of all inputs, one after the other; the reading of each starts when the one before it has ended.
+    pub fn source(&mut self, schema: Arc<Schema>, demand: Demand) -> Source<'_, Work> {
+        let request = self.request(demand, None);
+        let mut opened = self.opened.iter_mut();
+        let mut current: Option<Tasks<Decoded>> = None;
+        let mut over = false;
+        Box::new(move || {
+            while !over {
+                if let Some(tasks) = &mut current
+                    && let Some(task) = tasks.next()
+                {
+                    return Some(task.map_or_else(
+                        |error| {
+                            over = true;
+                            Work::failed(error)
+                        },
+                        |task: Task<Decoded>| Work { load: Load::Block(task), ..Work::default() },
+                    ));
+                }
+                match opened.next()?.reader.read(&schema, &request) {
+                    Ok(tasks) => current = Some(tasks),
+                    Err(error) => {
+                        over = true;
+                        return Some(Work::failed(error));
+                    }
+                }
+            }
+            None
+        })
+    }
+
+    /// The records of all inputs, one block at a time, on this thread.
+    pub fn into_decoded(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
+        let request = self.request(Demand::everything(), None);
+        self.opened.into_iter().flat_map(move |mut opened| -> Box<dyn Iterator<Item = Result<Decoded>>> {
+            match opened.reader.read(&schema, &request) {
+                Ok(tasks) => Box::new(tasks.map(|task| task.and_then(|task| task()))),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        })
+    }
+}
+
+fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
+    let format = format::of_input(&input, options)?;
+    let reader = format
+        .reader(input.clone(), options)
+        .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
+    Ok(Opened { input, format, reader })
+}
+
+/// `--from none` reads nothing: its one record comes from no file.
+fn no_input(files: &[String]) -> Result<Vec<Arc<Input>>> {
+    match files.first() {
+        Some(file) => Err(Error::usage(format!("--from none reads no file, but {file} is given"))),
+        None => Ok(vec![Arc::new(Input::none())]),
+    }
+}
+
+/// The types of `--schema TEXT|@FILE`.
+fn declared_schema(text: Option<&str>) -> Result<Schema> {
+    let Some(text) = text else { return Ok(Schema::default()) };
+    let Some(file) = text.strip_prefix('@') else {
+        return notation::parse(text).map_err(|e| e.in_input("--schema"));
+    };
+    let text = std::fs::read_to_string(file).map_err(|e| Error::io(file, "reading the schema failed", &e))?;
+    notation::parse(&text).map_err(|e| e.in_input(file))
+}

@@ -1,0 +1,115 @@
+//! The stateless half of a run: blocks are decoded, and the map verbs up to the next fold applied, on any thread.
+//!
+//! Bad records travel as faults with the good ones and are counted at the sink, where everything is in
+//! order again; so does the first error, after the records before it.
+
+use super::work::{Load, Work};
+use crate::chunk::{Chunk, Fault, Rows};
+use crate::error::{Error, Kind, Result};
+use crate::schema::Schema;
+use crate::verbs::Map;
+use std::sync::Arc;
+
+/// Decodes a block, if the work is one, and applies fused map steps. A stateless node.
+pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], input_schema: &Schema, skip: bool) -> Work {
+    let chunk = match work.take_load() {
+        Load::Block(task) => match task() {
+            Ok(decoded) => {
+                work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
+                work.nbytes_in += decoded.nbytes;
+                work.faults = decoded.faults;
+                if !skip && !work.faults.is_empty() {
+                    work.error = Some(work.faults.remove(0).error);
+                    work.faults.clear();
+                }
+                if let Err(error) = decoded.chunk.check(input_schema) {
+                    return Work::failed(error);
+                }
+                decoded.chunk
+            }
+            Err(error) => return Work { error: Some(error), ..work },
+        },
+        Load::Chunk(chunk) => chunk,
+        Load::Group { target, chunks } if !maps.is_empty() => return map_group(work, target, chunks, maps, skip),
+        other => return Work { load: other, ..work },
+    };
+    let faults_before = work.faults.len();
+    match map_chunk(chunk, maps, skip, &mut work) {
+        Ok(chunk) => work.load = Load::Chunk(chunk),
+        Err(error) => work.error = Some(error),
+    }
+    if work.faults.len() > faults_before {
+        work.faults.sort_by_key(|fault| fault.error.location().records);
+    }
+    work
+}
+
+/// Applies the steps to records that have their places in the output already. On an error the records in front of it still pass.
+fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool) -> Work {
+    let mut mapped = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        match map_chunk(chunk, maps, skip, &mut work) {
+            Ok(chunk) => mapped.push(chunk),
+            Err(error) => work.error = Some(error),
+        }
+        if work.error.is_some() {
+            break;
+        }
+    }
+    mapped.retain(|chunk| chunk.nrows > 0);
+    work.load = if mapped.is_empty() { Load::Nothing } else { Load::Group { target, chunks: mapped } };
+    work
+}
+
+/// Applies the steps one after the other. On an error the records in front of it still pass.
+fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
+    for (map, schema) in maps {
+        let given = chunk.clone();
+        chunk = match apply(map.as_ref(), chunk, skip, &mut work.faults) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                let (before, error) = first_bad(map.as_ref(), &given, error);
+                work.error = Some(error);
+                map.apply(given.slice(0, before))?
+            }
+        };
+        chunk.check(schema)?;
+    }
+    Ok(chunk)
+}
+
+/// How many records stand in front of the first that a step refuses, and why it does. A step looks at a chunk field
+/// by field; which record is named must not depend on where the chunk was cut.
+fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
+    let (mut start, mut end) = (0, chunk.nrows);
+    while error.kind() == Kind::Data && end - start > 1 {
+        let middle = start + (end - start) / 2;
+        if let Err(earlier) = map.apply(chunk.slice(start, middle - start)) {
+            (end, error) = (middle, earlier);
+        } else if let Err(later) = map.apply(chunk.slice(middle, end - middle)) {
+            (start, error) = (middle, later);
+        } else {
+            break;
+        }
+    }
+    (start, chunk.slice(start, end - start).origin.resolve(error, end - start))
+}
+
+/// Applies one step. Where bad records may be left out, they are found by halving the chunk: few are bad.
+fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
+    if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_))) {
+        return map.apply(chunk);
+    }
+    let error = match map.apply(chunk.clone()) {
+        Err(error) if error.kind() == Kind::Data => error,
+        other => return other,
+    };
+    if chunk.nrows <= 1 {
+        faults.push(Fault { error: chunk.origin.resolve(error, chunk.nrows), length: 0, raw: None });
+        return map.apply(chunk.slice(0, 0));
+    }
+    let middle = chunk.nrows / 2;
+    let first = apply(map, chunk.slice(0, middle), skip, faults)?;
+    let second = apply(map, chunk.slice(middle, chunk.nrows - middle), skip, faults)?;
+    Chunk::concat(&[first, second])
+}

@@ -1,0 +1,31 @@
+//! A run: from the words of a command line to records written.
+//!
+//! ```text
+//! setup -> inputs -> inference -> chain (bind) -> execute -> conclude       start.rs puts them together
+//!
+//! execute:   source -> map -> fold -> map -> router -> encode -> sink       stages.rs makes nodes of them, engine.rs runs them
+//! ```
+
+pub mod chain;
+pub mod conclude;
+pub mod diff;
+pub mod encode;
+pub mod engine;
+pub mod execute;
+pub mod explain;
+pub mod fold;
+pub mod format;
+pub mod inference;
+pub mod inputs;
+pub mod map;
+pub mod progress;
+pub mod records;
+pub mod router;
+pub mod setup;
+pub mod sink;
+pub mod stages;
+pub mod start;
+pub mod work;
+
+pub use records::Records;
+pub use start::{Invocation, run};

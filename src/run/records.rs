@@ -1,0 +1,45 @@
+//! The records of some inputs as one stream, for a command that is not a chain of verbs.
+
+use super::inference::infer;
+use super::inputs::Inputs;
+use super::setup;
+use crate::chunk::Decoded;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// One dataset, opened.
+pub struct Records {
+    inputs: Inputs,
+    options: Arc<Options>,
+}
+
+impl Records {
+    /// Opens a file, a glob or a set of shards; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be opened, or its format is not known.
+    pub fn open(file: &str, options: &Options) -> Result<Records> {
+        let options = setup::setup(options.clone())?;
+        Ok(Records { inputs: Inputs::open(&[file.to_owned()], options.clone())?, options })
+    }
+
+    /// The schema of all records; of a pipe, of its first `--infer-bytes`.
+    ///
+    /// # Errors
+    /// The input cannot be read, or its records have no common type.
+    pub fn schema(&mut self) -> Result<Schema> {
+        let sample = (!self.inputs.are_regular()).then_some(self.options.infer_bytes);
+        self.inputs.remember(sample.unwrap_or(0));
+        let schema = infer(&mut self.inputs, &Demand::everything(), sample, setup::threads(&self.options)?);
+        self.inputs.remember(0);
+        schema
+    }
+
+    /// The records under that schema, one block at a time.
+    pub fn read(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
+        self.inputs.into_decoded(schema)
+    }
+}

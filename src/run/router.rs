@@ -1,0 +1,163 @@
+//! Sends records to the output they belong to, in groups of rows where the format wants them.
+
+use super::engine::Serial;
+use super::work::{Load, Work};
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::formats::Grouping;
+use crate::io::Layout;
+use std::collections::VecDeque;
+
+/// Sends records to the output they belong to, in groups of rows where the format wants them.
+pub struct Router {
+    layout: Layout,
+    grouping: Option<Grouping>,
+    /// Records seen so far.
+    seen: u64,
+    /// One for each output; one alone where outputs are one record each.
+    groups: Vec<Group>,
+    /// Counts that travel with the next group. The engine bounds what is in flight by pieces: if each chunk of a
+    /// group to come gave an empty one, no chunk would be read while an earlier group is encoded.
+    held: Work,
+}
+
+/// Bytes of the records that one task writes into files of their own.
+const PER_RECORD_NBYTES: usize = 64 << 10;
+
+/// The rows of a group that is not full yet.
+#[derive(Default)]
+struct Group {
+    chunks: VecDeque<Chunk>,
+    nrows: usize,
+    nbytes: usize,
+}
+
+impl Router {
+    /// `None` if chunks may go to the encoder as they come.
+    pub fn new(layout: Layout, grouping: Option<Grouping>) -> Option<Router> {
+        let outputs = match layout {
+            Layout::Single if grouping.is_none() => return None,
+            Layout::Shards(n) => n,
+            Layout::Single | Layout::PerRecord => 1,
+        };
+        Some(Router { layout, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect(), held: Work::default() })
+    }
+
+    fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
+        let first = self.seen;
+        self.seen += chunk.nrows as u64;
+        match self.layout {
+            Layout::PerRecord => {
+                // Few at a time: what padding makes of them is written while it is still near.
+                let mut rest = chunk;
+                while rest.nrows > 0 {
+                    let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, rest.nrows).max(1);
+                    let target = self.seen - rest.nrows as u64;
+                    self.give(target, vec![rest.slice(0, taken)], out);
+                    rest = rest.slice(taken, rest.nrows - taken);
+                }
+                Ok(())
+            }
+            Layout::Single => self.fill(0, chunk, out),
+            Layout::Shards(n) => {
+                for shard in 0..n {
+                    let start = (shard as u64 + n as u64 - first % n as u64) % n as u64;
+                    let rows: Vec<usize> = (start as usize..chunk.nrows).step_by(n).collect();
+                    if !rows.is_empty() {
+                        self.fill(shard, chunk.gather(&rows)?, out)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds rows to the group of an output; gives every group that is full.
+    fn fill(&mut self, target: usize, mut chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
+        let Some(limit) = self.grouping else {
+            self.give(target as u64, vec![chunk], out);
+            return Ok(());
+        };
+        while chunk.nrows > 0 {
+            let state = &mut self.groups[target];
+            let room = limit.rows.max(1) - state.nrows;
+            let fits = rows_that_fit(&chunk, limit.nbytes.saturating_sub(state.nbytes), room);
+            let take = if state.nrows == 0 { fits.max(1) } else { fits };
+            let part = chunk.slice(0, take);
+            chunk = chunk.slice(take, chunk.nrows - take);
+            if take > 0 {
+                state.nrows += take;
+                state.nbytes += part.nbytes();
+                state.chunks.push_back(part);
+            }
+            if chunk.nrows > 0 || state.nrows >= limit.rows {
+                let full = std::mem::take(state);
+                self.give(target as u64, full.chunks.into(), out);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serial<Work> for Router {
+    fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
+        let load = work.take_load();
+        let error = work.error.take();
+        if work.faults.is_empty() {
+            self.held.count(&work);
+        } else {
+            out.push(work);
+        }
+        let routed = match load {
+            Load::Chunk(chunk) if chunk.nrows > 0 => self.route(chunk, out),
+            _ => Ok(()),
+        };
+        match routed.err().or(error) {
+            Some(error) => {
+                self.flush(out);
+                out.push(Work::failed(error));
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Work>) -> bool {
+        self.flush(out);
+        false
+    }
+}
+
+impl Router {
+    fn give(&mut self, target: u64, chunks: Vec<Chunk>, out: &mut Vec<Work>) {
+        let held = std::mem::take(&mut self.held);
+        out.push(Work { load: Load::Group { target, chunks }, ..held });
+    }
+
+    /// Gives the groups that are not full, too.
+    fn flush(&mut self, out: &mut Vec<Work>) {
+        for target in 0..self.groups.len() {
+            let rest = std::mem::take(&mut self.groups[target]);
+            if rest.nrows > 0 {
+                self.give(target as u64, rest.chunks.into(), out);
+            }
+        }
+        if !self.held.is_empty() {
+            out.push(std::mem::take(&mut self.held));
+        }
+    }
+}
+
+/// How many first rows have at most so many bytes. Sizes add up over rows, so halving finds it.
+fn rows_that_fit(chunk: &Chunk, nbytes: usize, rows: usize) -> usize {
+    let most = rows.min(chunk.nrows);
+    if chunk.slice(0, most).nbytes() <= nbytes {
+        return most;
+    }
+    let (mut low, mut high) = (0, most);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if chunk.slice(0, middle).nbytes() <= nbytes { low = middle } else { high = middle }
+    }
+    low
+}

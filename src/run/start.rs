@@ -1,0 +1,170 @@
+//! From an invocation to its verdict: opens the inputs, finds the schema, binds the verbs and executes the chain;
+//! again with a wider schema where that is allowed.
+
+use super::chain::Chain;
+use super::conclude::{conclude, show_notices};
+use super::execute::Execution;
+use super::explain::explain;
+use super::inference::infer;
+use super::inputs::Inputs;
+use super::progress::Progress;
+use super::sink::FaultPolicy;
+use super::{format, setup};
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Kind, Result};
+use crate::formats::Format;
+use crate::io::Outputs;
+use crate::options::Options;
+use crate::schema::Schema;
+use crate::verbs::{Operator, Parsed, Verdict};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What was typed, taken apart.
+pub struct Invocation {
+    pub verbs: Vec<Box<dyn Parsed>>,
+    pub files: Vec<String>,
+    pub options: Options,
+}
+
+/// How much of a regular input an optimistic run reads for its schema before it starts.
+const SAMPLE_BYTES: u64 = 4 << 20;
+
+/// Runs a chain of verbs over its inputs.
+///
+/// # Errors
+/// Whatever goes wrong, said once.
+pub fn run(invocation: Invocation) -> Result<Verdict> {
+    let started = Instant::now();
+    let Invocation { verbs, files, mut options } = invocation;
+    if options.on_error == "fail" && verbs.last().is_some_and(|v| v.takes_faults()) {
+        options.on_error = "skip".to_owned();
+    }
+    FaultPolicy::parse(&options.on_error)?;
+    let options = setup::setup(options)?;
+    let threads = setup::threads(&options)?;
+    let outputs = Arc::new(Outputs::plan(&options)?);
+    let inputs = Inputs::open(&files, options.clone())?;
+    Run { verbs, inputs, outputs, options, threads }.start(started)
+}
+
+/// A run whose inputs are open.
+struct Run {
+    verbs: Vec<Box<dyn Parsed>>,
+    inputs: Inputs,
+    outputs: Arc<Outputs>,
+    options: Arc<Options>,
+    threads: usize,
+}
+
+impl Run {
+    fn start(mut self, started: Instant) -> Result<Verdict> {
+        let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
+        if let Some(verb) = self.verbs[..self.verbs.len().saturating_sub(1)].iter().find(|v| v.is_report()) {
+            return Err(Error::usage(format!("{} reports; it can only be the last verb of a chain", verb.name())));
+        }
+        let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
+        let demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
+        let regular = self.inputs.are_regular();
+        let retractable = self.outputs.is_retractable() && needs_records;
+        let settled = self.declared_covers(&demand);
+        let sample = match (regular, needs_records) {
+            (_, false) => None,
+            (true, true) if retractable || settled => Some(SAMPLE_BYTES),
+            (true, true) => None,
+            (false, true) => Some(self.options.infer_bytes),
+        };
+        let format = if last_is_report { None } else { Some(format::of_output(&self.outputs, &self.options)?) };
+        if needs_records {
+            // What the sample takes of a pipe is given again; it ends at a block border, a little later.
+            self.inputs.remember(u64::MAX);
+        }
+        let mut schema = self.infer(&demand, sample)?;
+        let mut chain = match self.bind(&schema) {
+            Err(error) if error.kind() == Kind::Usage && regular => return Err(self.better_message(error, &demand)),
+            bound => bound?,
+        };
+        if self.options.dry_run {
+            return self.explain(&chain, format);
+        }
+        if last_is_report && !needs_records {
+            return self.report_on_schema(chain);
+        }
+        self.inputs.remember(0);
+        let progress = Progress::start(self.inputs.nbytes(), &self.options.progress, self.options.quiet)
+            .counting(self.inputs.iter().map(|opened| opened.input.consumed().clone()).collect());
+        let execution = Execution {
+            outputs: &self.outputs.clone(),
+            options: &self.options.clone(),
+            demand: &demand,
+            format,
+            progress: &progress,
+            threads: self.threads,
+        };
+        let mut widened = false;
+        loop {
+            match execution.run(&mut self.inputs, schema, chain) {
+                Err(error) if error.kind() == Kind::Widened && retractable && regular && !widened => {
+                    widened = true;
+                    self.outputs.restart()?;
+                    self.inputs.reopen()?;
+                    schema = self.infer(&demand, None)?;
+                    chain = self.bind(&schema)?;
+                }
+                result => {
+                    progress.finish();
+                    let (verdict, counts) = result?;
+                    return conclude(&self.outputs, &self.options, verdict, counts, &progress, started);
+                }
+            }
+        }
+    }
+
+    fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Schema> {
+        infer(&mut self.inputs, demand, sample_bytes, self.threads)
+    }
+
+    fn bind(&self, schema: &Schema) -> Result<Chain> {
+        Chain::bind(&self.verbs, schema, &self.options)
+    }
+
+    /// Whether `--schema` names everything that is wanted, so that nothing is inferred.
+    fn declared_covers(&self, demand: &Demand) -> bool {
+        match &demand.fields {
+            Wanted::All => false,
+            Wanted::Matching(patterns) => patterns.iter().all(|p| !p.contains('*') && self.inputs.declared().index_of(p).is_some()),
+        }
+    }
+
+    /// A verb that does not find its field is bound again to all fields: "did you mean" needs them.
+    fn better_message(&mut self, error: Error, demand: &Demand) -> Error {
+        if demand.fields == Wanted::All || self.inputs.reopen().is_err() {
+            return error;
+        }
+        let everything = Demand { fields: Wanted::All, records: demand.records };
+        match self.infer(&everything, Some(SAMPLE_BYTES)).and_then(|schema| self.bind(&schema)) {
+            Err(better) => better,
+            Ok(_) => error,
+        }
+    }
+
+    fn explain(&self, chain: &Chain, format: Option<&'static dyn Format>) -> Result<Verdict> {
+        let output = self.options.output.as_deref().unwrap_or("standard output");
+        explain(&self.inputs, &self.verbs, chain, output, format.map_or("a report", |f| f.name()))?;
+        Ok(Verdict::Good)
+    }
+
+    /// A report that needs only the schema.
+    fn report_on_schema(&self, mut chain: Chain) -> Result<Verdict> {
+        let Some(Operator::Report(mut report)) = chain.operators.pop() else {
+            return Err(Error::internal("a chain that reports ends without a report"));
+        };
+        let mut out = self.outputs.create(0)?;
+        let verdict = report.finish(out.as_mut())?;
+        out.flush().map_err(|e| Error::io("the output", "writing failed", &e))?;
+        drop(out);
+        self.outputs.commit()?;
+        show_notices(&self.options, &Progress::start(None, "never", self.options.quiet));
+        Ok(verdict)
+    }
+}

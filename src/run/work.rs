@@ -1,0 +1,68 @@
+//! What flows through a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
+
+use crate::chunk::{Chunk, Decoded, Fault};
+use crate::error::Error;
+use crate::formats::{Encoded, Task};
+use std::any::Any;
+
+/// A piece of work on its way through the nodes.
+#[derive(Default)]
+pub struct Work {
+    pub load: Load,
+    /// Bad records that were left out, in order.
+    pub faults: Vec<Fault>,
+    /// The first error; nothing follows.
+    pub error: Option<Error>,
+    pub records_in: u64,
+    pub nbytes_in: u64,
+}
+
+/// What a piece of work carries.
+#[derive(Default)]
+pub enum Load {
+    #[default]
+    Nothing,
+    Block(Task<Decoded>),
+    Chunk(Chunk),
+    /// Records for one output, or, where outputs are one record each, from the given number on.
+    Group {
+        target: u64,
+        chunks: Vec<Chunk>,
+    },
+    /// What a report needs of a chunk.
+    Digest {
+        digest: Box<dyn Any + Send>,
+        nrows: u64,
+    },
+    /// Encoded records, each part for the output of that number.
+    Encoded {
+        parts: Vec<(u64, Encoded)>,
+        nrows: u64,
+    },
+}
+
+impl Work {
+    pub fn chunk(chunk: Chunk) -> Work {
+        Work { load: Load::Chunk(chunk), ..Work::default() }
+    }
+
+    pub fn failed(error: Error) -> Work {
+        Work { error: Some(error), ..Work::default() }
+    }
+
+    /// Takes the load out; what travels beside it stays.
+    pub fn take_load(&mut self) -> Load {
+        std::mem::take(&mut self.load)
+    }
+
+    /// Adds what another piece counts; its load, faults and error stay behind.
+    pub fn count(&mut self, other: &Work) {
+        self.records_in += other.records_in;
+        self.nbytes_in += other.nbytes_in;
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.load, Load::Nothing) && self.faults.is_empty() && self.error.is_none() && self.records_in == 0 && self.nbytes_in == 0
+    }
+}
