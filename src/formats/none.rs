@@ -1,8 +1,8 @@
 //! Nothing: one record without fields, for expressions that need no file.
 
-use super::{Format, Inference, Reader, Request, Task, Tasks};
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};
+use crate::formats::format::{Format, Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;

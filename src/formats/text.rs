@@ -3,9 +3,9 @@
 //! The end of a line is LF or CR LF and no part of it; a byte order mark is passed over. Lines are UTF-8,
 //! or anything at all under `--schema 'text: bytes'`.
 
-use super::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
+use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::io::lines::{Blocks, Cut, Lines, LongLine};
 use crate::options::Options;

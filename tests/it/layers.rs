@@ -159,3 +159,26 @@ fn uses_are_found_however_they_are_written() {
         assert_eq!(used(code), expected, "{code}");
     }
 }
+
+#[test]
+fn a_format_imports_no_other_format() {
+    /// What formats share; each may use those before it.
+    const SHARED: [&str; 3] = ["format", "columnar", "arrays"];
+    let room = |file: &str| file.strip_prefix("formats/").map(|rest| rest.split(['/', '.']).next().unwrap_or_default().to_owned());
+    let mut wrong = Vec::new();
+    for (file, _, code) in sources() {
+        let Some(own) = room(&file).filter(|own| own != "mod") else { continue };
+        for (at, _) in code.match_indices("crate::formats::") {
+            let used: String = code[at + "crate::formats::".len()..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let level = |room: &str| SHARED.iter().position(|shared| *shared == room).unwrap_or(SHARED.len());
+            let allowed = used == own || level(&used) < level(&own);
+            if !allowed {
+                wrong.push(format!("src/{file}: uses formats::{used}"));
+            }
+        }
+        if file == format!("formats/{own}.rs") && code.contains("use super::") {
+            wrong.push(format!("src/{file}: names what it uses by crate::formats::..., so that this test sees it"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

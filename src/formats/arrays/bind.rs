@@ -3,14 +3,14 @@
 //! Types come from what the file says of itself, from `--schema`, or are guessed from names and shapes; either
 //! way the arrays of a type ([`crate::schema::arrays`]) are then looked up and held against it.
 
+use super::contents::{Contents, StoredArray};
 use super::element::{Element, Kind};
-use super::found::{Contents, Found};
-use super::layout::StoredLeaf;
+use super::stored::StoredLeaf;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::arrays::{
-    Contents as Values, Form, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
+    Contents as ValueKind, Form, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
 };
 use crate::schema::leaves::leaves;
 use crate::schema::{DType, Dim, Element as Items, Field, Schema, Size, Type};
@@ -68,20 +68,20 @@ impl Bound {
     pub fn of(contents: &Contents, declared: &Schema, wanted: &Wanted) -> Result<Bound> {
         let names = contents.by_name();
         let complete: Vec<&Field> = declared.fields.iter().filter(|f| is_complete(&f.ty)).collect();
-        if let Some(about) = &contents.about {
-            let fields: Option<Vec<BoundField>> = about
+        if let Some(embedded) = &contents.embedded {
+            let fields: Option<Vec<BoundField>> = embedded
                 .schema
                 .fields
                 .iter()
                 .map(|field| {
                     let said = complete.iter().find(|f| f.name == field.name);
-                    let said = said.and_then(|said| bind(said, about.stacking, contents, &names));
-                    said.or_else(|| bind(field, about.stacking, contents, &names))
+                    let said = said.and_then(|said| bind(said, embedded.stacking, contents, &names));
+                    said.or_else(|| bind(field, embedded.stacking, contents, &names))
                 })
                 .collect();
             // Whoever has changed the arrays may have left what we said of them.
             if let Some(fields) = fields.filter(|fields| covers(fields, contents)) {
-                return Ok(Bound { stacking: about.stacking, fields });
+                return Ok(Bound { stacking: embedded.stacking, fields });
             }
         }
         let stacking = stacking(contents, &complete, &names)?;
@@ -115,9 +115,9 @@ impl Bound {
     /// None.
     pub fn whole(contents: &Contents) -> Result<Bound> {
         let (names, stacking) = (contents.by_name(), Stacking::One);
-        let said = contents.about.as_ref().and_then(|about| {
-            let batch = |ty: &Type| if about.stacking == Stacking::One { ty.clone() } else { batched_type(ty, Size::Uniform) };
-            let fields = about.schema.fields.iter().map(|f| bind(&Field::new(f.name.clone(), batch(&f.ty)), stacking, contents, &names));
+        let said = contents.embedded.as_ref().and_then(|embedded| {
+            let batch = |ty: &Type| if embedded.stacking == Stacking::One { ty.clone() } else { batched_type(ty, Size::Uniform) };
+            let fields = embedded.schema.fields.iter().map(|f| bind(&Field::new(f.name.clone(), batch(&f.ty)), stacking, contents, &names));
             fields.collect::<Option<Vec<_>>>().filter(|fields| covers(fields, contents))
         });
         let mut fields: Vec<BoundField> = Vec::new();
@@ -244,7 +244,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
     let fits = |sizes: &[u64], axes: &[Dim]| {
         sizes.len() == axes.len() && sizes.iter().zip(axes).all(|(size, dim)| !matches!(dim.size, Size::Known(n) if n != *size))
     };
-    let text = leaf.stored.contents != Values::Numbers;
+    let text = leaf.stored.contents != ValueKind::Numbers;
     let parts = match &leaf.stored.form {
         Form::Dense => {
             let (number, found) = array(name.clone())?;
@@ -311,7 +311,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
     let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
     let fits = |field: &Field, stacking| {
         let source = Field::new(source(field), Type { optional: false, ..field.ty.clone() });
-        let rank = |array: &Found| array.shape.len() == field.ty.rank() + usize::from(stacking == Stacking::Records);
+        let rank = |array: &StoredArray| array.shape.len() == field.ty.rank() + usize::from(stacking == Stacking::Records);
         names.get(source.name.as_str()).map_or_else(|| bind(&source, stacking, contents, names).is_some(), |at| rank(&contents.arrays[*at]))
     };
     // A text may be either: it tells nothing.

@@ -1,9 +1,9 @@
 //! Cuts of leaves as the fields that they are.
 
 use super::bind::{BoundField, BoundLeaf, Parts};
-use super::cut::Cut;
+use super::block::LeafBlock;
+use super::contents::Contents;
 use super::element::Element;
-use super::found::Contents;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::arrays::Stacking;
@@ -19,7 +19,7 @@ struct Flat {
     below: Tensor,
 }
 
-/// How the cuts of one field are put together.
+/// How the blocks of one field are put together.
 pub struct FieldDecoder {
     field: Field,
     leaves: Vec<(BoundLeaf, Element)>,
@@ -35,7 +35,7 @@ impl FieldDecoder {
         FieldDecoder { field: bound.field.clone(), leaves, stacking }
     }
 
-    /// The leaves that it takes cuts of.
+    /// The leaves that it takes blocks of.
     pub fn nleaves(&self) -> usize {
         self.leaves.len()
     }
@@ -44,10 +44,10 @@ impl FieldDecoder {
     ///
     /// # Errors
     /// Text that is no UTF-8, sizes that are not those of the type, fields of a structure that disagree: the record is named.
-    pub fn decode(&self, cuts: Vec<Cut>, nrecords: usize) -> Result<Tensor> {
-        let mut flats = Vec::with_capacity(cuts.len());
-        for (cut, (leaf, element)) in cuts.into_iter().zip(&self.leaves) {
-            let flat = self.flat(cut, leaf, element, nrecords);
+    pub fn decode(&self, blocks: Vec<LeafBlock>, nrecords: usize) -> Result<Tensor> {
+        let mut flats = Vec::with_capacity(blocks.len());
+        for (block, (leaf, element)) in blocks.into_iter().zip(&self.leaves) {
+            let flat = self.flat(block, leaf, element, nrecords);
             let flat = flat.map_err(|e| if self.stacking == Stacking::One { e.locate(|at| at.row = at.row.map(|_| 0)) } else { e });
             let flat = flat.map_err(|e| e.in_field(quoted(&leaf.name)))?;
             flats.push(flat);
@@ -58,9 +58,9 @@ impl FieldDecoder {
         Ok(tensor)
     }
 
-    fn flat(&self, cut: Cut, leaf: &BoundLeaf, element: &Element, nrecords: usize) -> Result<Flat> {
-        match (cut, &leaf.parts) {
-            (Cut::Ragged { splits, values, nvals }, Parts::Ragged { tail, text, .. }) => {
+    fn flat(&self, block: LeafBlock, leaf: &BoundLeaf, element: &Element, nrecords: usize) -> Result<Flat> {
+        match (block, &leaf.parts) {
+            (LeafBlock::Ragged { splits, values, nvals }, Parts::Ragged { tail, text, .. }) => {
                 let mut splits = splits;
                 let ends = if *text { splits.pop() } else { None };
                 let mut axes = Vec::with_capacity(leaf.dims.len());
@@ -93,7 +93,7 @@ impl FieldDecoder {
                     .map(|(number, (axis, dim))| sized(axis, dim).map_err(|e| e.on_axis(number)));
                 Ok(Flat { axes: axes.collect::<Result<_>>()?, below })
             }
-            (Cut::Sparse { splits, indices, values, shapes }, Parts::Sparse { ndims, .. }) => {
+            (LeafBlock::Sparse { splits, indices, values, shapes }, Parts::Sparse { ndims, .. }) => {
                 let entries = RowPartition::from_row_splits(splits)?;
                 let values = element.decode(values, entries.nvals())?;
                 if entries.nrows() != nrecords {
@@ -111,7 +111,7 @@ impl FieldDecoder {
                 let sparse = Sparse::try_new(*ndims, entries, indices.into(), values, shapes.into(), None)?;
                 Ok(Flat { axes: Vec::new(), below: Tensor::Sparse(sparse) })
             }
-            _ => Err(Error::internal("a cut of another array")),
+            _ => Err(Error::internal("a block of another array")),
         }
     }
 }

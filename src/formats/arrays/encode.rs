@@ -1,9 +1,9 @@
 //! A chunk as pieces of arrays: the part of writing that runs on any thread.
 
-use super::layout::{Layout, StoredLeaf};
+use super::stored::{StoredLeaf, StoredSchema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::{Encode, Encoded};
+use crate::formats::format::{Encode, Encoded};
 use crate::path::{FieldPath, quoted};
 use crate::schema::arrays::{Contents, Form, Stacking};
 use crate::schema::{DType, Field, Schema, Size, Type};
@@ -36,7 +36,7 @@ pub struct Pieces {
 /// Cuts chunks into pieces.
 pub struct ArraysEncoder {
     pub schema: Arc<Schema>,
-    pub layout: Arc<Layout>,
+    pub layout: Arc<StoredSchema>,
     /// Whether a CRC-32 of the values is wanted.
     pub checksums: bool,
 }

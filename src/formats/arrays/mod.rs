@@ -1,28 +1,34 @@
-//! Files of arrays: what npz, npy and safetensors share. Which arrays a field becomes stands in
+//! Files of arrays: what npz, npy and safetensors share. Which arrays a field becomes is decided in
 //! [`crate::schema::arrays`].
 //!
 //! ```text
-//! chunk -> encode   any thread: pieces of arrays (layout says of which), and their checksums
+//! chunk -> encode   any thread: pieces of arrays (stored says which arrays there are), and their checksums
 //!       -> write    in order: arrays that grow side by side in a spool
-//!       -> the Container, which makes the format, puts them one after the other into the file
+//!       -> the Container, which makes the format, writes the finished arrays into the file one after another
 //!
-//! the Container -> found        arrays, where they are, and what the file says of itself (about)
+//! the Container -> contents     arrays, where they are, and the schema embedded in the file
 //!       -> bind     which fields they are
-//!       -> cut      in order: row splits are read, values cut off (stream, transpose)
+//!       -> block    in order: row splits are read, values cut off (stream, transpose)
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
+//!
+//! `npy_header` and `python` read and write the header that npy files and the members of npz archives share.
 
-pub(super) mod about;
 mod bind;
+mod block;
 pub(super) mod container;
-mod cut;
+pub(super) mod contents;
 mod decode;
 pub(super) mod element;
+pub(super) mod embedded;
 mod encode;
-pub(super) mod found;
-pub(super) mod layout;
+pub(super) mod finished;
+pub(super) mod format;
+pub(super) mod npy_header;
+mod python;
 pub(super) mod read;
 pub(super) mod spool;
+pub(super) mod stored;
 pub(super) mod stream;
 mod transpose;
 pub(super) mod write;

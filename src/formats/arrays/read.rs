@@ -1,15 +1,15 @@
 //! Arrays as records: axis 0 of the arrays is cut into chunks, all arrays side by side.
 
 use super::bind::Bound;
-use super::cut::{Cut, Cutter, LeafReader, Opening};
+use super::block::{Blocks, LeafBlock, LeafReader, Opening};
+use super::contents::{Contents, Location, Open, StoredArray};
 use super::decode::FieldDecoder;
-use super::found::{Contents, Open, Place};
 use super::stream::{ArrayStream, Numbers};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
-use crate::formats::arrow::adapt::{Columns, declared_over};
-use crate::formats::arrow::source::Source;
-use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::source::Source;
+use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
@@ -48,7 +48,7 @@ impl ArraysReader {
 /// What a file holds, and the dense shapes of its sparse fields.
 fn contents(input: &Input, open: Open) -> Result<Contents> {
     let mut contents = open(input).map_err(|e| e.in_input(input.name().clone()))?;
-    let small = |a: &super::found::Found| {
+    let small = |a: &StoredArray| {
         a.name.ends_with("/dense_shape") && a.shape.len() == 1 && a.shape[0] <= MAX_NDIMS && a.element.dtype().is_integer()
     };
     for number in 0..contents.arrays.len() {
@@ -62,8 +62,8 @@ fn contents(input: &Input, open: Open) -> Result<Contents> {
     Ok(contents)
 }
 
-fn dense_shape(input: &Input, found: &super::found::Found) -> Result<Vec<i64>> {
-    let source = source(input, &found.place)?;
+fn dense_shape(input: &Input, found: &StoredArray) -> Result<Vec<i64>> {
+    let source = source(input, &found.location)?;
     let mut numbers = Numbers::new(ArrayStream::open(input, source.as_ref(), found, u64::MAX)?, &found.element);
     let mut shape = Vec::new();
     numbers.take(numbers.left(), &mut shape)?;
@@ -74,8 +74,8 @@ fn dense_shape(input: &Input, found: &super::found::Found) -> Result<Vec<i64>> {
 }
 
 /// The file of arrays that are not read as a stream.
-fn source(input: &Input, place: &Place) -> Result<Option<Source>> {
-    if matches!(place, Place::Stream { .. }) {
+fn source(input: &Input, location: &Location) -> Result<Option<Source>> {
+    if matches!(location, Location::Stream { .. }) {
         return Ok(None);
     }
     let file = input.file()?;
@@ -110,7 +110,7 @@ fn wanted(bound: &Bound, request: &Request) -> Vec<usize> {
 /// Cuts off tasks.
 struct Records {
     name: Arc<str>,
-    cutter: Cutter,
+    blocks: Blocks,
     decoder: Arc<Decoder>,
     /// Records cut off so far.
     first: u64,
@@ -131,7 +131,7 @@ impl Records {
         let counted = if roots.is_empty() { wanted(&bound, request) } else { roots.clone() };
         let nrecords = bound.nrecords(&counted, contents)?;
         let source = match contents.arrays.first() {
-            Some(first) => source(input, &first.place)?,
+            Some(first) => source(input, &first.location)?,
             None => None,
         };
         let opening =
@@ -143,8 +143,8 @@ impl Records {
             return Err(Error::data(format!("{nrecords} records that hold nothing are too many")));
         }
         let fields = chosen().map(|field| FieldDecoder::new(field, contents, bound.stacking)).collect();
-        let cutter = Cutter::new(leaves, nrecords, request.records.unwrap_or(u64::MAX), request.options.chunk_rows);
-        Ok(Records { name: input.name().clone(), cutter, decoder: Arc::new(Decoder { fields, columns }), first: 0, over: false })
+        let blocks = Blocks::new(leaves, nrecords, request.records.unwrap_or(u64::MAX), request.options.chunk_rows);
+        Ok(Records { name: input.name().clone(), blocks, decoder: Arc::new(Decoder { fields, columns }), first: 0, over: false })
     }
 }
 
@@ -156,12 +156,12 @@ impl Iterator for Records {
             return None;
         }
         let origin = Origin::consecutive(self.name.clone(), self.first + 1);
-        match self.cutter.next() {
+        match self.blocks.next() {
             Ok(None) => None,
-            Ok(Some((nrecords, nbytes, cuts))) => {
+            Ok(Some((nrecords, nbytes, blocks))) => {
                 self.first += nrecords;
                 let decoder = self.decoder.clone();
-                Some(Ok(Box::new(move || decoder.decode(cuts, nrecords, nbytes, origin))))
+                Some(Ok(Box::new(move || decoder.decode(blocks, nrecords, nbytes, origin))))
             }
             Err(error) => {
                 self.over = true;
@@ -172,13 +172,13 @@ impl Iterator for Records {
 }
 
 impl Decoder {
-    fn decode(&self, cuts: Vec<Cut>, nrecords: u64, nbytes: u64, origin: Origin) -> Result<Decoded> {
+    fn decode(&self, blocks: Vec<LeafBlock>, nrecords: u64, nbytes: u64, origin: Origin) -> Result<Decoded> {
         let nrows = usize::try_from(nrecords).map_err(|_| Error::data("more records than this machine addresses"))?;
-        let mut cuts = cuts.into_iter();
+        let mut blocks = blocks.into_iter();
         let tensors: Vec<Tensor> = self
             .fields
             .iter()
-            .map(|field| field.decode(cuts.by_ref().take(field.nleaves()).collect(), nrows))
+            .map(|field| field.decode(blocks.by_ref().take(field.nleaves()).collect(), nrows))
             .collect::<Result<_>>()
             .map_err(|e| origin.resolve(e, nrows))?;
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::data("a column is missing"));
@@ -199,14 +199,14 @@ pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
         return Err(error.help("save the one that is meant: numpy.save(\"x.npy\", array)"));
     };
     let source = match contents.arrays.first() {
-        Some(first) => source(input, &first.place)?,
+        Some(first) => source(input, &first.location)?,
         None => None,
     };
     let opening = Opening { input, source: source.as_ref(), contents: &contents, bound: &bound, max_record_nbytes: u64::MAX };
     let leaves = field.leaves.iter().map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
-    let Some((_, _, cuts)) = Cutter::new(leaves, 1, 1, None).next()? else {
+    let Some((_, _, blocks)) = Blocks::new(leaves, 1, 1, None).next()? else {
         return Err(Error::internal("a constant without a row"));
     };
-    let tensor = FieldDecoder::new(field, &contents, bound.stacking).decode(cuts, 1)?;
+    let tensor = FieldDecoder::new(field, &contents, bound.stacking).decode(blocks, 1)?;
     Ok((field.field.ty.clone(), tensor))
 }

@@ -1,10 +1,10 @@
 //! The bytes of one array, from front to back: out of the file, inflated, checked.
 
+use super::contents::{Location, Member, StoredArray};
 use super::element::Element;
-use super::found::{Found, Member, Place};
 use super::transpose;
 use crate::error::{Error, Result};
-use crate::formats::arrow::source::Source;
+use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use arrow_buffer::MutableBuffer;
 use flate2::read::DeflateDecoder;
@@ -27,20 +27,20 @@ pub struct ArrayStream {
 impl ArrayStream {
     /// # Errors
     /// Reading fails; the file has become shorter.
-    pub fn open(input: &Input, source: Option<&Source>, found: &Found, limit: u64) -> Result<ArrayStream> {
+    pub fn open(input: &Input, source: Option<&Source>, found: &StoredArray, limit: u64) -> Result<ArrayStream> {
         let needs_file = || source.cloned().ok_or_else(|| Error::internal("an array of no file"));
-        let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.place {
-            Place::Stream { skip } => (input.open()?, *skip, Some(limit)),
-            Place::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.nbytes)), 0, None),
-            Place::Member { member, skip } => (member_bytes(needs_file()?, member), *skip, member.deflated.then_some(limit)),
+        let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.location {
+            Location::Stream { skip } => (input.open()?, *skip, Some(limit)),
+            Location::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.nbytes)), 0, None),
+            Location::Member { member, skip } => (member_bytes(needs_file()?, member), *skip, member.deflated.then_some(limit)),
         };
         let skipped = io::copy(&mut bytes.by_ref().take(skip), &mut io::sink()).map_err(|e| failed(&e))?;
         if skipped != skip {
             return Err(Error::data("the file has become shorter"));
         }
         if found.fortran && found.shape.iter().filter(|n| **n > 1).count() > 1 {
-            let source = match &found.place {
-                Place::At { start } => Some((needs_file()?, *start)),
+            let source = match &found.location {
+                Location::At { start } => Some((needs_file()?, *start)),
                 _ => None,
             };
             bytes = transpose::in_c_order(bytes, source, &found.shape, found.element.nbytes(), found.nbytes)?;

@@ -1,7 +1,7 @@
 //! Arrays in Fortran order, where axis 0 is the fastest, put in C order: tile by tile, through a temporary file.
 
 use crate::error::{Error, Result};
-use crate::formats::arrow::source::Source;
+use crate::formats::columnar::source::Source;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 

@@ -1,13 +1,13 @@
 //! Pieces of arrays, put together and written as one file at the end.
 
-use super::about::About;
 use super::container::Container;
-use super::element::Element;
+use super::embedded::EmbeddedSchema;
 use super::encode::{ArraysEncoder, Piece, Pieces};
-use super::layout::Layout;
+use super::finished::Finished;
 use super::spool::Spool;
+use super::stored::StoredSchema;
 use crate::error::{Error, Result};
-use crate::formats::{Encode, Encoded, Writer};
+use crate::formats::format::{Encode, Encoded, Writer};
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::schema::arrays::Stacking;
@@ -15,21 +15,11 @@ use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
 
-/// An array whose last value has come.
-pub struct Finished {
-    pub name: String,
-    pub element: Element,
-    pub shape: Vec<u64>,
-    pub nbytes: u64,
-    /// Of the values.
-    pub crc: crc32fast::Hasher,
-}
-
 /// Writes one file of arrays.
 pub struct ArraysWriter<C> {
     container: C,
     encoder: Arc<ArraysEncoder>,
-    about: About,
+    embedded: EmbeddedSchema,
     /// What is known of each array so far.
     grown: Vec<Grown>,
     spool: Spool,
@@ -49,12 +39,12 @@ impl<C: Container> ArraysWriter<C> {
     /// # Errors
     /// Usage errors: a field that arrays do not hold, or the container does not.
     pub fn try_new(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<ArraysWriter<C>> {
-        let layout = Arc::new(Layout::of(schema, stacking)?);
+        let layout = Arc::new(StoredSchema::of(schema, stacking)?);
         container.check(&layout)?;
         let grown = layout.arrays.iter().map(|spec| Grown { shape: None, crc: crc32fast::Hasher::new(), numbers: spec.initial.clone() });
         Ok(ArraysWriter {
             container,
-            about: About { stacking, schema: schema.as_ref().clone() },
+            embedded: EmbeddedSchema { stacking, schema: schema.as_ref().clone() },
             grown: grown.collect(),
             spool: Spool::new(layout.arrays.len(), options),
             encoder: Arc::new(ArraysEncoder { schema: schema.clone(), layout, checksums: C::CHECKSUMS }),
@@ -96,7 +86,7 @@ impl<C: Container> ArraysWriter<C> {
             }
             Piece::Shape(shape) => {
                 for (axis, (all, own)) in grown.numbers.iter_mut().zip(shape).enumerate() {
-                    *all = if axis == 0 && self.about.stacking == Stacking::Records { *all + own } else { own.max(*all) };
+                    *all = if axis == 0 && self.embedded.stacking == Stacking::Records { *all + own } else { own.max(*all) };
                 }
                 return Ok(());
             }
@@ -177,7 +167,7 @@ impl<C: Container> Writer for ArraysWriter<C> {
     fn finish(&mut self) -> Result<()> {
         let finished = self.complete()?;
         let Some(mut out) = self.out.take() else { return Ok(()) };
-        self.container.write(&finished, &self.about, &mut self.spool, out.as_mut())?;
+        self.container.write(&finished, &self.embedded, &mut self.spool, out.as_mut())?;
         out.flush().map_err(|e| Error::io("the output", "writing", &e))
     }
 }

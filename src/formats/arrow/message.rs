@@ -2,12 +2,14 @@
 //!
 //! Source: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>.
 
-use super::source::Source;
 use crate::error::{Error, Result};
+use crate::formats::columnar::source::Source;
 use arrow_buffer::Buffer;
 use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
 use std::io::{self, Read};
 
+/// The first and the last bytes of a file.
+pub const MAGIC: &[u8] = b"ARROW1";
 /// Marks a message of format version 0.15 and later.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The longest metadata: real ones are some kilobytes.

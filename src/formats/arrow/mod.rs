@@ -1,22 +1,18 @@
 //! Arrow IPC, stream and file. Source: <https://arrow.apache.org/docs/format/Columnar.html>.
 //!
-//! - [`message`]: framing; [`source`]: a file that threads read at different places;
-//! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread;
-//! - shared with Parquet: [`adapt`] (a file's columns made to fit the run's schema), [`codec`], [`contain`].
+//! - [`message`]: framing;
+//! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread.
 
-pub(super) mod adapt;
-pub(super) mod codec;
-pub(super) mod contain;
 mod message;
 mod read;
-pub(super) mod source;
 mod write;
 
-use super::{Format, Reader, Writer};
 use crate::error::Result;
+use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
+use message::MAGIC;
 use std::sync::Arc;
 
 /// `arrow`: the stream, for pipes. `arrow-file`: with a footer, for random access; also known as Feather.
@@ -25,8 +21,6 @@ pub enum Arrow {
     Stream,
     File,
 }
-
-const MAGIC: &[u8] = b"ARROW1";
 
 impl Format for Arrow {
     fn name(&self) -> &'static str {
@@ -65,6 +59,6 @@ impl Format for Arrow {
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(write::ArrowWriter::try_new(*self, schema, options).map(|writer| Box::new(writer) as Box<dyn Writer>))
+        Some(write::ArrowWriter::try_new(*self == Arrow::File, schema, options).map(|writer| Box::new(writer) as Box<dyn Writer>))
     }
 }

@@ -1,13 +1,12 @@
 //! Record batches as tasks.
 
-use super::MAGIC;
-use super::adapt::{Columns, declared_over};
-use super::contain::contain;
-use super::message::{self, Body, Framed, lifted};
-use super::source::Source;
+use super::message::{self, Body, Framed, MAGIC, lifted};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
-use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::contain::contain;
+use crate::formats::columnar::source::Source;
+use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::schema::{Field, Schema};
 use crate::tensor::arrow::field::check_names;

@@ -1,10 +1,10 @@
 //! Record batches encoded on any thread, appended in order.
 
-use super::codec::Codec;
-use super::{Arrow, MAGIC};
+use super::message::MAGIC;
 use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
-use crate::formats::{Encode, Encoded, Grouping, Writer};
+use crate::formats::columnar::codec::Codec;
+use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::Schema;
@@ -27,7 +27,8 @@ const ALIGNMENT: usize = 64;
 
 /// Writes one stream or file.
 pub struct ArrowWriter {
-    format: Arrow,
+    /// With magic bytes and a footer.
+    is_file: bool,
     encoder: Arc<BatchEncoder>,
     rows: usize,
     out: Option<Box<dyn Write + Send>>,
@@ -51,7 +52,7 @@ struct Batch {
 impl ArrowWriter {
     /// # Errors
     /// Usage errors: a field that cannot be written, wrong options.
-    pub fn try_new(format: Arrow, schema: &Arc<Schema>, options: &Options) -> Result<ArrowWriter> {
+    pub fn try_new(is_file: bool, schema: &Arc<Schema>, options: &Options) -> Result<ArrowWriter> {
         let (codec, level) = match Codec::from_options(options, Codec::None)? {
             Codec::None => (None, None),
             Codec::Lz4 => (Some(CompressionType::LZ4_FRAME), None),
@@ -66,7 +67,7 @@ impl ArrowWriter {
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
         let encoder = Arc::new(BatchEncoder { schema: Arc::new(ArrowSchema::new(fields)), options: write });
-        Ok(ArrowWriter { format, encoder, rows: options.row_group_rows.unwrap_or(ROWS).max(1), out: None, at: 0, blocks: Vec::new() })
+        Ok(ArrowWriter { is_file, encoder, rows: options.row_group_rows.unwrap_or(ROWS).max(1), out: None, at: 0, blocks: Vec::new() })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -150,7 +151,7 @@ impl Writer for ArrowWriter {
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
         (self.out, self.at) = (Some(out), 0);
         self.blocks.clear();
-        if self.format == Arrow::File {
+        if self.is_file {
             // Padded to 8 bytes: what follows is a stream.
             self.put(MAGIC)?;
             self.put(&[0, 0])?;
@@ -171,7 +172,7 @@ impl Writer for ArrowWriter {
 
     fn finish(&mut self) -> Result<()> {
         self.put(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])?;
-        if self.format == Arrow::File {
+        if self.is_file {
             let footer = self.footer()?;
             self.put(&footer)?;
         }

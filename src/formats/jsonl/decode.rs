@@ -10,7 +10,7 @@ use super::trouble::{Class, Fix, Parse, Trouble};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
 use crate::error::Result;
-use crate::formats::Request;
+use crate::formats::format::Request;
 use crate::schema::Schema;
 
 /// Decodes what a cutter has cut off.

@@ -1,7 +1,7 @@
 //! How much of an input is read, and how it is cut.
 
 use crate::error::Error;
-use crate::formats::Request;
+use crate::formats::format::Request;
 
 /// Bounds for a cutter.
 #[derive(Clone, Copy, Debug)]

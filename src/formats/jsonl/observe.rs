@@ -13,7 +13,7 @@ use super::sparse;
 use super::trouble::Parse;
 use crate::demand::Wanted;
 use crate::error::Result;
-use crate::formats::{Observed, Request};
+use crate::formats::format::{Observed, Request};
 use crate::schema::{Element, Field, Schema, Type};
 use std::any::Any;
 use std::sync::Arc;

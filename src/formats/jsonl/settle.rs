@@ -10,7 +10,7 @@
 
 use super::observe::{Look, Mark, Member, Members, Node, Observation};
 use crate::error::{Error, Result};
-use crate::formats::Request;
+use crate::formats::format::Request;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::sync::Arc;
 

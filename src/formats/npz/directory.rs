@@ -3,8 +3,8 @@
 
 use super::zip::{CENTRAL, ELSEWHERE_16, ELSEWHERE_32, END, END_64, EXTRA_64, LOCAL, LOCATOR_64};
 use crate::error::{Error, Result};
-use crate::formats::arrays::found::Member;
-use crate::formats::arrow::source::Source;
+use crate::formats::arrays::contents::Member;
+use crate::formats::columnar::source::Source;
 use std::collections::HashSet;
 
 /// Bytes of the record at the end, without its comment.

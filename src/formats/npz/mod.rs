@@ -7,16 +7,16 @@
 mod directory;
 mod zip;
 
-use super::arrays::about::About;
-use super::arrays::container::Container;
-use super::arrays::found::{Contents, Found, Member, Place};
-use super::arrays::layout::Layout;
-use super::arrays::spool::Spool;
-use super::arrays::stream::member_bytes;
-use super::arrays::write::Finished;
-use super::arrow::source::Source;
-use super::npy::header::Header;
 use crate::error::{Error, Result};
+use crate::formats::arrays::container::Container;
+use crate::formats::arrays::contents::{Contents, Location, Member, StoredArray};
+use crate::formats::arrays::embedded::EmbeddedSchema;
+use crate::formats::arrays::finished::Finished;
+use crate::formats::arrays::npy_header::Header;
+use crate::formats::arrays::spool::Spool;
+use crate::formats::arrays::stored::StoredSchema;
+use crate::formats::arrays::stream::member_bytes;
+use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::path::quoted;
 use std::io::Write;
@@ -28,16 +28,24 @@ pub struct Npz;
 /// What members are called behind the name of their array.
 const SUFFIX: &str = ".npy";
 
-fn array(source: &Source, name: String, member: Member) -> Result<Found> {
+fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
     let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
     let nbytes = header.nbytes()?;
     let own = member.nbytes.saturating_sub(skip);
     if own != nbytes {
-        let shape = super::npy::header::shape_text(&header.shape);
+        let shape = crate::formats::arrays::npy_header::shape_text(&header.shape);
         return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header")));
     }
-    let place = Place::Member { member, skip };
-    Ok(Found { name, element: header.element, shape: header.shape, fortran: header.fortran, place, nbytes, dense_shape: Vec::new() })
+    let location = Location::Member { member, skip };
+    Ok(StoredArray {
+        name,
+        element: header.element,
+        shape: header.shape,
+        fortran: header.fortran,
+        location,
+        nbytes,
+        dense_shape: Vec::new(),
+    })
 }
 
 fn no_arrays(members: &[String]) -> Error {
@@ -61,7 +69,7 @@ impl Container for Npz {
     fn open(input: &Input) -> Result<Contents> {
         let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
         let (members, comment) = directory::read(&source)?;
-        let mut contents = Contents { about: std::str::from_utf8(&comment).ok().and_then(About::parse), ..Contents::default() };
+        let mut contents = Contents { embedded: std::str::from_utf8(&comment).ok().and_then(EmbeddedSchema::parse), ..Contents::default() };
         for member in members {
             let Some(name) = member.name.strip_suffix(SUFFIX) else {
                 if !member.name.ends_with('/') {
@@ -78,7 +86,7 @@ impl Container for Npz {
         Ok(contents)
     }
 
-    fn check(&self, layout: &Layout) -> Result<()> {
+    fn check(&self, layout: &StoredSchema) -> Result<()> {
         match layout.leaves.iter().find(|leaf| leaf.name.contains('\0')) {
             Some(leaf) => {
                 let error = Error::usage("a name in an npz holds no zero byte").in_field(&leaf.path);
@@ -88,7 +96,7 @@ impl Container for Npz {
         }
     }
 
-    fn write(&self, arrays: &[Finished], about: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
+    fn write(&self, arrays: &[Finished], embedded: &EmbeddedSchema, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
         let mut archive = zip::Archive::new(out);
         for (number, array) in arrays.iter().enumerate() {
             let header = Header { element: array.element.clone(), fortran: false, shape: array.shape.clone() }.bytes();
@@ -101,6 +109,6 @@ impl Container for Npz {
                 spool.copy(number, out)
             })?;
         }
-        archive.finish(&about.text())
+        archive.finish(&embedded.text())
     }
 }

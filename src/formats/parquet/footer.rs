@@ -11,6 +11,9 @@ const MAX_DEPTH: usize = 32;
 /// Nesting of the columns: a list takes two levels.
 const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
 
+/// The first and the last bytes of a file.
+pub const MAGIC: &[u8] = b"PAR1";
+
 /// `FileMetaData.schema`.
 const SCHEMA: i16 = 2;
 /// `SchemaElement.num_children`.
@@ -22,7 +25,7 @@ const NUM_CHILDREN: i16 = 5;
 /// They do not.
 pub fn check(footer: &[u8]) -> Result<()> {
     let mut walk = Walk { bytes: footer, at: 0, children: Vec::new() };
-    walk.structure(0, Place::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
+    walk.structure(0, Context::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
     let mut open: Vec<u64> = Vec::new();
     for children in walk.children {
         if let Some(left) = open.last_mut() {
@@ -43,7 +46,7 @@ pub fn check(footer: &[u8]) -> Result<()> {
 
 /// What the structure at hand is, as far as it matters.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Context {
     File,
     SchemaList,
     SchemaElement,
@@ -91,10 +94,10 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn structure(&mut self, depth: usize, place: Place) -> Option<()> {
+    fn structure(&mut self, depth: usize, context: Context) -> Option<()> {
         let mut field = 0i16;
         let element = self.children.len();
-        if place == Place::SchemaElement {
+        if context == Context::SchemaElement {
             self.children.push(0);
         }
         loop {
@@ -106,19 +109,19 @@ impl Walk<'_> {
                 0 => i16::try_from(self.zigzag()?).ok()?,
                 delta => field.checked_add(i16::from(delta))?,
             };
-            match (place, field, header & 0x0f) {
-                (Place::SchemaElement, NUM_CHILDREN, 5) => {
+            match (context, field, header & 0x0f) {
+                (Context::SchemaElement, NUM_CHILDREN, 5) => {
                     let children = self.zigzag()?;
                     *self.children.get_mut(element)? = u64::try_from(children).ok()?;
                 }
-                (Place::File, SCHEMA, kind) => self.value(kind, depth, Place::SchemaList, true)?,
-                (_, _, kind) => self.value(kind, depth, Place::Other, true)?,
+                (Context::File, SCHEMA, kind) => self.value(kind, depth, Context::SchemaList, true)?,
+                (_, _, kind) => self.value(kind, depth, Context::Other, true)?,
             }
         }
     }
 
     /// A value of a wire type; booleans of fields stand in the type itself.
-    fn value(&mut self, kind: u8, depth: usize, place: Place, is_field: bool) -> Option<()> {
+    fn value(&mut self, kind: u8, depth: usize, context: Context, is_field: bool) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -141,7 +144,7 @@ impl Walk<'_> {
                 if usize::try_from(count).ok()? > self.left() {
                     return None;
                 }
-                let inner = if place == Place::SchemaList { Place::SchemaElement } else { Place::Other };
+                let inner = if context == Context::SchemaList { Context::SchemaElement } else { Context::Other };
                 (0..count).try_for_each(|_| self.value(kind, depth + 1, inner, false))
             }
             11 => {
@@ -154,11 +157,11 @@ impl Walk<'_> {
                     return None;
                 }
                 (0..count).try_for_each(|_| {
-                    self.value(kinds >> 4, depth + 1, Place::Other, false)?;
-                    self.value(kinds & 0x0f, depth + 1, Place::Other, false)
+                    self.value(kinds >> 4, depth + 1, Context::Other, false)?;
+                    self.value(kinds & 0x0f, depth + 1, Context::Other, false)
                 })
             }
-            12 => self.structure(depth + 1, place),
+            12 => self.structure(depth + 1, context),
             13 => self.skip(16),
             _ => None,
         }

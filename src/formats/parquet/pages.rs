@@ -1,6 +1,6 @@
 //! The parquet crate's door to a file.
 
-use crate::formats::arrow::source::Source;
+use crate::formats::columnar::source::Source;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};

@@ -1,13 +1,14 @@
 //! Row groups, or ranges of their rows, as tasks.
 
+use super::failure::{from_io, lifted};
+use super::footer::{self, MAGIC};
 use super::schema::widened;
-use super::{MAGIC, footer, from_io, lifted};
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};
-use crate::formats::arrow::adapt::{Columns, declared_over};
-use crate::formats::arrow::contain::contain;
-use crate::formats::arrow::source::Source;
-use crate::formats::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::contain::contain;
+use crate::formats::columnar::source::Source;
+use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::schema::{Field, Schema};
 use crate::tensor::arrow::field::check_names;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 const TASK_NBYTES: u64 = 8 << 20;
 /// A row group up to this size is one task: skipping rows inside it is not free.
 const WHOLE_NBYTES: u64 = 32 << 20;
-/// Rows of a task without columns, and the most of any other.
+/// RowRange of a task without columns, and the most of any other.
 const TASK_ROWS: u64 = 1 << 20;
 
 /// Reads one Parquet file.
@@ -41,7 +42,7 @@ struct Opened {
     /// The columns as they are decoded, and what they read as.
     arrow: Vec<FieldRef>,
     fields: Vec<Field>,
-    /// Rows of each row group.
+    /// RowRange of each row group.
     rows: Vec<u64>,
 }
 
@@ -165,10 +166,16 @@ impl Reader for ParquetReader {
         let opened = self.opened()?;
         let columns = Columns::plan(&opened.fields, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
-        let plan =
-            Plan { first: 0, group: 0, within: 0, left: request.records.unwrap_or(u64::MAX), mask: mask.clone(), opened: opened.clone() };
+        let ranges = RowRanges {
+            first: 0,
+            group: 0,
+            within: 0,
+            left: request.records.unwrap_or(u64::MAX),
+            mask: mask.clone(),
+            opened: opened.clone(),
+        };
         let decode = Arc::new(Decode { opened, columns, mask });
-        Ok(Box::new(plan.map(move |rows| {
+        Ok(Box::new(ranges.map(move |rows| {
             let decode = decode.clone();
             Ok(Box::new(move || decode.rows(rows)) as Task<Decoded>)
         })))
@@ -176,32 +183,32 @@ impl Reader for ParquetReader {
 }
 
 /// Consecutive rows: all of some row groups, or a range of one.
-struct Rows {
+struct RowRange {
     /// From 0, within the file.
     first: u64,
     groups: std::ops::Range<usize>,
-    /// Rows of the groups to skip, and then to read.
+    /// RowRange of the groups to skip, and then to read.
     skip: u64,
     nrows: u64,
-    /// About so many bytes of the file.
+    /// EmbeddedSchema so many bytes of the file.
     nbytes: u64,
 }
 
 /// Cuts a file into tasks.
-struct Plan {
+struct RowRanges {
     opened: Arc<Opened>,
     mask: ProjectionMask,
     first: u64,
     group: usize,
-    /// Rows of the group at hand that are already cut off.
+    /// RowRange of the group at hand that are already cut off.
     within: u64,
     left: u64,
 }
 
-impl Iterator for Plan {
-    type Item = Rows;
+impl Iterator for RowRanges {
+    type Item = RowRange;
 
-    fn next(&mut self) -> Option<Rows> {
+    fn next(&mut self) -> Option<RowRange> {
         let start = self.group;
         let (mut nrows, mut memory, mut file) = (0u64, 0u64, 0u64);
         while self.left > 0 && self.group < self.opened.rows.len() {
@@ -225,7 +232,8 @@ impl Iterator for Plan {
             }
             let tasks = all_memory.div_ceil(TASK_NBYTES).max(rows.div_ceil(TASK_ROWS)).max(1);
             let taken = rows.div_ceil(tasks).clamp(1, rest.max(1)).min(rest).min(self.left);
-            let cut = Rows { first: self.first, groups: start..start + 1, skip: self.within, nrows: taken, nbytes: share(all_file, taken) };
+            let cut =
+                RowRange { first: self.first, groups: start..start + 1, skip: self.within, nrows: taken, nbytes: share(all_file, taken) };
             self.within += taken;
             self.left -= taken;
             self.first += taken;
@@ -237,7 +245,7 @@ impl Iterator for Plan {
         if self.group == start {
             return None;
         }
-        let cut = Rows { first: self.first, groups: start..self.group, skip: 0, nrows, nbytes: file };
+        let cut = RowRange { first: self.first, groups: start..self.group, skip: 0, nrows, nbytes: file };
         self.first += nrows;
         Some(cut)
     }
@@ -250,7 +258,7 @@ struct Decode {
 }
 
 impl Decode {
-    fn rows(&self, rows: Rows) -> Result<Decoded> {
+    fn rows(&self, rows: RowRange) -> Result<Decoded> {
         let (first, nbytes) = (rows.first, rows.nbytes);
         let nrows = usize::try_from(rows.nrows).map_err(|_| Error::data("a row group of too many rows"))?;
         let origin = Origin::consecutive(self.opened.name.clone(), first + 1);
@@ -263,7 +271,7 @@ impl Decode {
         Ok(Decoded { chunk, faults: Vec::new(), nbytes })
     }
 
-    fn decode(&self, rows: Rows, nrows: usize, origin: Origin) -> Result<Chunk> {
+    fn decode(&self, rows: RowRange, nrows: usize, origin: Origin) -> Result<Chunk> {
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
             .with_row_groups(rows.groups.collect())
             .with_projection(self.mask.clone())

@@ -4,7 +4,7 @@
 //! from it, so that nothing is converted on the way. What a file says of itself (`ARROW:schema`) are the
 //! standard types, which every reader likes.
 
-use super::lifted;
+use super::failure::lifted;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Element, Field, Schema};
@@ -15,7 +15,7 @@ use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
 /// The schema of an output in its forms.
-pub struct Layout {
+pub struct OutputSchema {
     /// As in memory.
     pub memory: Vec<ArrowField>,
     /// As encoded: the same, but for times that Parquet does not have.
@@ -25,10 +25,10 @@ pub struct Layout {
     pub parquet: SchemaDescriptor,
 }
 
-impl Layout {
+impl OutputSchema {
     /// # Errors
     /// A usage error that names the field that Parquet cannot hold.
-    pub fn of(schema: &Schema, tensor_types: bool) -> Result<Layout> {
+    pub fn of(schema: &Schema, tensor_types: bool) -> Result<OutputSchema> {
         if schema.fields.is_empty() {
             return Err(Error::usage("records without fields; Parquet needs one column at least"));
         }
@@ -49,7 +49,7 @@ impl Layout {
         }
         let wide = Arc::new(ArrowSchema::new(wide));
         let parquet = converter().schema_root("schema").convert(&wide).map_err(lifted)?;
-        Ok(Layout { memory: memories, wide, standard: Arc::new(ArrowSchema::new(standard)), parquet })
+        Ok(OutputSchema { memory: memories, wide, standard: Arc::new(ArrowSchema::new(standard)), parquet })
     }
 }
 

@@ -1,12 +1,12 @@
 //! A group of rows encoded on any thread, appended in order.
 
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
-use super::lifted;
-use super::schema::Layout;
+use super::failure::lifted;
+use super::schema::OutputSchema;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::arrow::codec::Codec;
-use crate::formats::{Encode, Encoded, Grouping, Writer};
+use crate::formats::columnar::codec::Codec;
+use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::Schema;
@@ -36,7 +36,7 @@ const WINDOW_ROWS: usize = 2048;
 pub struct ParquetWriter {
     encoder: Arc<GroupEncoder>,
     properties: Arc<WriterProperties>,
-    layout: Layout,
+    output: OutputSchema,
     rows: usize,
     file: Option<SerializedFileWriter<Box<dyn Write + Send>>>,
 }
@@ -55,7 +55,7 @@ impl ParquetWriter {
     /// # Errors
     /// Usage errors: a field that Parquet cannot hold, wrong options.
     pub fn try_new(schema: &Arc<Schema>, options: &Options) -> Result<ParquetWriter> {
-        let layout = Layout::of(schema, options.tensor_types)?;
+        let output = OutputSchema::of(schema, options.tensor_types)?;
         let compression = match Codec::from_options(options, Codec::Zstd(1))? {
             Codec::None => Compression::UNCOMPRESSED,
             Codec::Snappy => Compression::SNAPPY,
@@ -70,15 +70,15 @@ impl ParquetWriter {
             .set_coerce_types(true)
             .set_created_by(concat!("tatter ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        add_encoded_arrow_schema_to_metadata(&layout.standard, &mut properties);
+        add_encoded_arrow_schema_to_metadata(&output.standard, &mut properties);
         let properties = Arc::new(properties);
         let encoder = Arc::new(GroupEncoder {
-            memory: layout.memory.clone(),
-            schema: layout.wide.clone(),
-            parquet: layout.parquet.clone(),
+            memory: output.memory.clone(),
+            schema: output.wide.clone(),
+            parquet: output.parquet.clone(),
             properties: properties.clone(),
         });
-        Ok(ParquetWriter { encoder, properties, layout, rows: options.row_group_rows.unwrap_or(ROWS).max(1), file: None })
+        Ok(ParquetWriter { encoder, properties, output, rows: options.row_group_rows.unwrap_or(ROWS).max(1), file: None })
     }
 
     fn file(&mut self) -> Result<&mut SerializedFileWriter<Box<dyn Write + Send>>> {
@@ -194,7 +194,7 @@ impl Writer for ParquetWriter {
     }
 
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        let root = self.layout.parquet.root_schema_ptr();
+        let root = self.output.parquet.root_schema_ptr();
         self.file = Some(SerializedFileWriter::new(out, root, self.properties.clone()).map_err(lifted)?);
         Ok(())
     }

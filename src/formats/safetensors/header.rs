@@ -6,11 +6,13 @@
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::element::{Element, Kind};
-use crate::formats::jsonl::cursor::Cursor;
-use crate::formats::npy::header::shape_text;
+use crate::formats::arrays::npy_header::shape_text;
 use crate::schema::DType;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
+use std::fmt;
 
 /// A longer header is refused, as by others.
 pub const MAX_NBYTES: u64 = 100_000_000;
@@ -67,74 +69,58 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
 /// It is no such header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
 pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<String>)> {
     let no_header = || Error::data("the header is not the JSON object of a safetensors file");
-    let mut cursor = Cursor::new(text, 0, false);
+    let end = text.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+    let Members(members) = serde_json::from_slice(&text[..end]).map_err(|_| no_header())?;
     let (mut entries, mut about, mut seen) = (Vec::new(), None, HashSet::new());
-    cursor.space();
-    if !cursor.take(b'{') {
-        return Err(no_header());
-    }
-    cursor.space();
-    let mut more = !cursor.take(b'}');
-    while more {
-        cursor.space();
-        if cursor.peek() != b'"' {
-            return Err(no_header());
-        }
-        let mut name = Vec::new();
-        cursor.string(&mut name).map_err(|_| no_header())?;
-        let name = String::from_utf8(name).map_err(|_| no_header())?;
-        cursor.colon().map_err(|_| no_header())?;
-        cursor.space();
-        let start = cursor.pos();
-        cursor.skip_value().map_err(|_| no_header())?;
-        let value = cursor.since(start);
+    for (name, value) in members {
         if !seen.insert(name.clone()) {
             return Err(Error::data(format!("the header has the name {name} twice")));
         }
         if name == METADATA {
-            about = member(value, key);
+            about = member(value.get(), key);
         } else {
-            entries.push(entry(&name, value).map_err(|e| e.in_field(crate::path::quoted(&name)))?);
+            entries.push(entry(&name, value.get()).map_err(|e| e.in_field(crate::path::quoted(&name)))?);
         }
-        cursor.space();
-        more = cursor.more(b'}').map_err(|_| no_header())?;
-    }
-    cursor.space();
-    if !cursor.rest().iter().all(|b| *b == 0 || b.is_ascii_whitespace()) {
-        return Err(no_header());
     }
     check_extents(&entries, nbytes)?;
     Ok((entries, about))
 }
 
 /// What `__metadata__` says under a key. Other metadata may be as large as it likes.
-fn member(value: &[u8], key: &str) -> Option<String> {
-    let mut cursor = Cursor::new(value, 0, false);
-    cursor.take(b'{').then_some(())?;
-    cursor.space();
-    let mut more = !cursor.take(b'}');
-    while more {
-        cursor.space();
-        (cursor.peek() == b'"').then_some(())?;
-        let mut name = Vec::new();
-        cursor.string(&mut name).ok()?;
-        cursor.colon().ok()?;
-        cursor.space();
-        if name == key.as_bytes() && cursor.peek() == b'"' {
-            let mut text = Vec::new();
-            cursor.string(&mut text).ok()?;
-            return String::from_utf8(text).ok();
-        }
-        cursor.skip_value().ok()?;
-        cursor.space();
-        more = cursor.more(b'}').ok()?;
-    }
-    None
+fn member(text: &str, key: &str) -> Option<String> {
+    let Members(members) = serde_json::from_str(text).ok()?;
+    let (_, value) = members.into_iter().find(|(name, _)| name == key)?;
+    serde_json::from_str(value.get()).ok()
 }
 
-fn entry(name: &str, value: &[u8]) -> Result<Entry> {
+/// The members of a JSON object in its order, repeated names included; values are not looked into.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(Object)
+    }
+}
+
+fn entry(name: &str, value: &str) -> Result<Entry> {
     let wrong = |what: &str| Error::data(format!("the header does not say {what} of it"));
-    let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_slice(value).unwrap_or_default() };
+    let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_str(value).unwrap_or_default() };
     let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?;
     let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
     let shape = numbers("shape").ok_or_else(|| wrong("the shape"))?;

@@ -5,14 +5,14 @@
 
 mod header;
 
-use super::arrays::about::About;
-use super::arrays::container::Container;
-use super::arrays::found::{Contents, Found, Place};
-use super::arrays::layout::Layout;
-use super::arrays::spool::Spool;
-use super::arrays::write::Finished;
-use super::arrow::source::Source;
 use crate::error::{Error, Result};
+use crate::formats::arrays::container::Container;
+use crate::formats::arrays::contents::{Contents, Location, StoredArray};
+use crate::formats::arrays::embedded::EmbeddedSchema;
+use crate::formats::arrays::finished::Finished;
+use crate::formats::arrays::spool::Spool;
+use crate::formats::arrays::stored::StoredSchema;
+use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use header::Entry;
 use std::io::Write;
@@ -44,20 +44,20 @@ impl Container for Safetensors {
         let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
         let start = 8 + length;
         let text = read(8, usize::try_from(length).map_err(|_| too_short())?)?;
-        let (entries, about) = header::parse(&text, source.nbytes() - start, KEY)?;
-        let arrays = entries.into_iter().map(|entry| Found {
+        let (entries, embedded) = header::parse(&text, source.nbytes() - start, KEY)?;
+        let arrays = entries.into_iter().map(|entry| StoredArray {
             name: entry.name,
             element: entry.element,
             shape: entry.shape,
             fortran: false,
-            place: Place::At { start: start + entry.start },
+            location: Location::At { start: start + entry.start },
             nbytes: entry.end - entry.start,
             dense_shape: Vec::new(),
         });
-        Ok(Contents { arrays: arrays.collect(), about: about.as_deref().and_then(About::parse), others: Vec::new() })
+        Ok(Contents { arrays: arrays.collect(), embedded: embedded.as_deref().and_then(EmbeddedSchema::parse), others: Vec::new() })
     }
 
-    fn check(&self, layout: &Layout) -> Result<()> {
+    fn check(&self, layout: &StoredSchema) -> Result<()> {
         match layout.arrays.iter().zip(&layout.leaves).find(|(spec, _)| spec.name == header::METADATA) {
             Some((_, leaf)) => {
                 let error = Error::usage("a safetensors file has another use for this name").in_field(&leaf.path);
@@ -67,7 +67,7 @@ impl Container for Safetensors {
         }
     }
 
-    fn write(&self, arrays: &[Finished], about: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
+    fn write(&self, arrays: &[Finished], embedded: &EmbeddedSchema, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
         let mut order: Vec<usize> = (0..arrays.len()).collect();
         order.sort_by_key(|number| std::cmp::Reverse(arrays[*number].element.nbytes()));
         let mut at = 0;
@@ -80,7 +80,7 @@ impl Container for Safetensors {
                 Entry { name: array.name.clone(), element: array.element.clone(), shape: array.shape.clone(), start, end: at }
             })
             .collect();
-        out.write_all(&header::bytes(&entries, KEY, &about.text())?).map_err(|e| Error::io("the output", "writing", &e))?;
+        out.write_all(&header::bytes(&entries, KEY, &embedded.text())?).map_err(|e| Error::io("the output", "writing", &e))?;
         order.iter().try_for_each(|number| spool.copy(*number, out))
     }
 }

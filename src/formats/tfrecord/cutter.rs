@@ -4,7 +4,7 @@ use super::framing::{Block, FOOTER, HEADER, header};
 use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
-use crate::formats::Request;
+use crate::formats::format::Request;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;

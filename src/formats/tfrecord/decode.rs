@@ -11,7 +11,7 @@ use super::wire::{self, Flaw};
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
-use crate::formats::Request;
+use crate::formats::format::Request;
 use crate::schema::Schema;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::flatten::{Feature, Values, check, flatten};
 use super::framing::{FOOTER, HEADER, masked_crc};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::{Encode, Encoded, Writer};
+use crate::formats::format::{Encode, Encoded, Writer};
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::tensor::RowPartition;

@@ -28,7 +28,7 @@ pub mod wire;
 use crate::chunk::Decoded;
 use crate::demand::Wanted;
 use crate::error::Result;
-use crate::formats::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;

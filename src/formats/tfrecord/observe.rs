@@ -4,7 +4,7 @@ use super::framing::{Block, payload_holds};
 use super::plan::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, Kind};
 use crate::error::{Error, Result};
-use crate::formats::{Observed, Request};
+use crate::formats::format::{Observed, Request};
 use crate::path::{FieldPath, glob_matches, quoted};
 use crate::schema::{DType, Dim, Element, Field, Schema, SplitBy, Type};
 use std::any::Any;

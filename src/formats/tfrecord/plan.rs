@@ -12,7 +12,7 @@
 
 use super::wire::Kind;
 use crate::error::{Error, Result};
-use crate::formats::Request;
+use crate::formats::format::Request;
 use crate::path::FieldPath;
 use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;

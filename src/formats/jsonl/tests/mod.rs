@@ -4,9 +4,9 @@ mod laws;
 
 use crate::demand::Wanted;
 use crate::error::{Kind, Result};
+use crate::formats::format::{Observed, Request};
 use crate::formats::jsonl::block::Piece;
 use crate::formats::jsonl::{First, decode, first_value, pieces as cut, write};
-use crate::formats::{Observed, Request};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::{Schema, notation};

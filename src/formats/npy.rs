@@ -1,22 +1,19 @@
-//! One array of NumPy: `numpy.save`. Source: [`header`].
+//! One array of NumPy: `numpy.save`. Source: [`crate::formats::arrays::npy_header`].
 //!
 //! An array has no name: the field is `value`, as others call the field of a file that has one.
 
-pub mod header;
-mod literal;
-
-use super::arrays::about::About;
-use super::arrays::container::Container;
-use super::arrays::found::{Contents, Found, Place};
-use super::arrays::layout::Layout;
-use super::arrays::spool::Spool;
-use super::arrays::write::Finished;
 use crate::error::{Error, Result};
+use crate::formats::arrays::container::Container;
+use crate::formats::arrays::contents::{Contents, Location, StoredArray};
+use crate::formats::arrays::embedded::EmbeddedSchema;
+use crate::formats::arrays::finished::Finished;
+use crate::formats::arrays::npy_header::{Header, MAGIC, shape_text};
+use crate::formats::arrays::spool::Spool;
+use crate::formats::arrays::stored::StoredSchema;
 use crate::io::Input;
 use crate::path::quoted;
-use crate::schema::arrays::{Contents as Values, Form, Stacking};
+use crate::schema::arrays::{Contents as ValueKind, Form, Stacking};
 use crate::schema::{Dim, Schema, Size, Type};
-use header::{Header, MAGIC};
 use std::io::Write;
 
 /// `npy`.
@@ -39,25 +36,25 @@ impl Container for Npy {
         let mut stream = input.open()?;
         let (header, skip) = Header::read(&mut stream)?;
         let nbytes = header.nbytes()?;
-        let mut place = Place::Stream { skip };
+        let mut location = Location::Stream { skip };
         if let (Some(file), true, None) = (input.nbytes(), input.is_regular(), input.codec()) {
             let own = file.saturating_sub(skip);
             if own < nbytes {
-                let shape = header::shape_text(&header.shape);
+                let shape = shape_text(&header.shape);
                 return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header: the file is cut off")));
             }
-            place = Place::At { start: skip };
+            location = Location::At { start: skip };
             if own > nbytes {
                 return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
                     .help("a file holds one array; numpy.savez writes several into an npz"));
             }
         }
-        let array = Found {
+        let array = StoredArray {
             name: FIELD.to_owned(),
             element: header.element,
             shape: header.shape,
             fortran: header.fortran,
-            place,
+            location,
             nbytes,
             dense_shape: Vec::new(),
         };
@@ -75,7 +72,7 @@ impl Container for Npy {
         Ok(())
     }
 
-    fn check(&self, layout: &Layout) -> Result<()> {
+    fn check(&self, layout: &StoredSchema) -> Result<()> {
         let several = match layout.leaves.as_slice() {
             [leaf] if leaf.stored.form == Form::Dense => return Ok(()),
             [leaf] => leaf,
@@ -87,7 +84,7 @@ impl Container for Npy {
         };
         let path = &several.path;
         let error = match (&several.stored.form, several.stored.contents) {
-            (_, Values::Text | Values::Bytes) => {
+            (_, ValueKind::Text | ValueKind::Bytes) => {
                 Error::usage("texts are two arrays (their bytes, and where each ends), and an npy file holds one").help("write an npz")
             }
             (Form::Sparse { .. }, _) => Error::usage("a sparse tensor is several arrays, and an npy file holds one")
@@ -104,7 +101,7 @@ impl Container for Npy {
         Err(error.in_field(path))
     }
 
-    fn write(&self, arrays: &[Finished], _: &About, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
+    fn write(&self, arrays: &[Finished], _: &EmbeddedSchema, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
         for (number, array) in arrays.iter().enumerate() {
             let header = Header { element: array.element.clone(), fortran: false, shape: array.shape.clone() };
             out.write_all(&header.bytes()).map_err(|e| Error::io("the output", "writing", &e))?;

@@ -9,14 +9,14 @@ use crate::schema::{Schema, notation};
 
 /// The stacking and the schema of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct About {
+pub struct EmbeddedSchema {
     pub stacking: Stacking,
     pub schema: Schema,
 }
 
 const LINES: [(Stacking, &str); 2] = [(Stacking::Records, "tatter: all records stacked"), (Stacking::One, "tatter: one record")];
 
-impl About {
+impl EmbeddedSchema {
     /// As it is written into a file.
     pub fn text(&self) -> String {
         let line = LINES.iter().find(|(stacking, _)| *stacking == self.stacking).map_or("", |(_, line)| line);
@@ -24,10 +24,10 @@ impl About {
     }
 
     /// `None`: it is of somebody else.
-    pub fn parse(text: &str) -> Option<About> {
+    pub fn parse(text: &str) -> Option<EmbeddedSchema> {
         let (first, rest) = text.split_once('\n')?;
         let (stacking, _) = LINES.iter().find(|(_, line)| *line == first)?;
-        Some(About { stacking: *stacking, schema: notation::parse(rest).ok()? })
+        Some(EmbeddedSchema { stacking: *stacking, schema: notation::parse(rest).ok()? })
     }
 }
 
@@ -39,11 +39,11 @@ mod tests {
     fn what_is_said_is_understood() {
         for text in ["a: int64[?]; `b c`: {x: optional string}[3, (words)]; s: sparse<float32>[?, 9] with nulls", ""] {
             for stacking in [Stacking::Records, Stacking::One] {
-                let about = About { stacking, schema: notation::parse(text).unwrap() };
-                assert_eq!(About::parse(&about.text()), Some(about));
+                let about = EmbeddedSchema { stacking, schema: notation::parse(text).unwrap() };
+                assert_eq!(EmbeddedSchema::parse(&about.text()), Some(about));
             }
         }
-        assert_eq!(About::parse("made by hand\nid: int64"), None);
-        assert_eq!(About::parse("tatter: one record\nid: int"), None);
+        assert_eq!(EmbeddedSchema::parse("made by hand\nid: int64"), None);
+        assert_eq!(EmbeddedSchema::parse("tatter: one record\nid: int"), None);
     }
 }

@@ -12,12 +12,12 @@ use std::collections::HashMap;
 
 /// The arrays that records of a schema become.
 #[derive(Debug)]
-pub struct Layout {
+pub struct StoredSchema {
     pub stacking: Stacking,
     /// The leaves of the schema, in order.
     pub leaves: Vec<StoredLeaf>,
     /// Their arrays, in order.
-    pub arrays: Vec<Spec>,
+    pub arrays: Vec<ArraySpec>,
 }
 
 /// A leaf and how it is stored.
@@ -31,7 +31,7 @@ pub struct StoredLeaf {
 
 /// An array to be written.
 #[derive(Debug)]
-pub struct Spec {
+pub struct ArraySpec {
     pub name: String,
     pub element: Element,
     /// The shape of an array of no records.
@@ -40,11 +40,11 @@ pub struct Spec {
     pub initial: Vec<i64>,
 }
 
-impl Layout {
+impl StoredSchema {
     /// # Errors
     /// A field that no array holds, two fields that would become one array, no fields at all.
-    pub fn of(schema: &Schema, stacking: Stacking) -> Result<Layout> {
-        let mut layout = Layout { stacking, leaves: Vec::new(), arrays: Vec::new() };
+    pub fn of(schema: &Schema, stacking: Stacking) -> Result<StoredSchema> {
+        let mut layout = StoredSchema { stacking, leaves: Vec::new(), arrays: Vec::new() };
         if schema.fields.is_empty() {
             return Err(Error::usage("records without fields have no arrays").help("write them in another format: --to jsonl"));
         }
@@ -90,11 +90,12 @@ impl StoredLeaf {
     }
 
     /// Its arrays, in order.
-    pub fn specs(&self) -> Vec<Spec> {
+    pub fn specs(&self) -> Vec<ArraySpec> {
         let (name, axes) = (&self.name, &self.stored.axes);
-        let integers = |name, empty: &[u64], initial| Spec { name, element: Element::number(DType::Int64), empty: empty.to_vec(), initial };
+        let integers =
+            |name, empty: &[u64], initial| ArraySpec { name, element: Element::number(DType::Int64), empty: empty.to_vec(), initial };
         let sizes = |from: usize| -> Vec<u64> { axes.iter().skip(from).map(|d| if let Size::Known(n) = d.size { n } else { 0 }).collect() };
-        let values = |name, empty| Spec { name, element: self.element(), empty, initial: Vec::new() };
+        let values = |name, empty| ArraySpec { name, element: self.element(), empty, initial: Vec::new() };
         match &self.stored.form {
             Form::Dense => vec![values(name.clone(), sizes(0))],
             Form::Ragged { levels } => {

@@ -1,19 +1,19 @@
 //! The rows of arrays, some records at a time: row splits are read, values are only cut off.
 
 use super::bind::{Bound, BoundLeaf, Parts};
-use super::found::{Contents, Found};
+use super::contents::{Contents, StoredArray};
 use super::stream::{ArrayStream, Numbers};
 use crate::error::{Error, Result};
-use crate::formats::arrow::source::Source;
+use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::schema::arrays::Stacking;
 use arrow_buffer::MutableBuffer;
 
-/// Bytes of values in a cut, about: the last record may be longer.
-const CUT_NBYTES: u64 = 8 << 20;
+/// Bytes of values in a block, about: the last record may be longer.
+const BLOCK_NBYTES: u64 = 8 << 20;
 
-/// What a cut holds of one leaf.
-pub enum Cut {
+/// What a block holds of one leaf.
+pub enum LeafBlock {
     Ragged {
         /// The row splits of each level, starting with 0.
         splits: Vec<Vec<i64>>,
@@ -52,7 +52,7 @@ struct Level {
     numbers: Numbers,
     /// Where the last row ended.
     end: i64,
-    /// Where the cut started.
+    /// Where the block started.
     base: i64,
 }
 
@@ -83,7 +83,7 @@ impl LeafReader {
     pub fn open(leaf: &BoundLeaf, opening: &Opening) -> Result<LeafReader> {
         let named = |number: usize, e: Error| e.in_field(crate::path::quoted(&opening.contents.arrays[number].name));
         let stream = |number: usize| {
-            let found: &Found = &opening.contents.arrays[number];
+            let found: &StoredArray = &opening.contents.arrays[number];
             ArrayStream::open(opening.input, opening.source, found, opening.max_record_nbytes).map_err(|e| named(number, e))
         };
         let numbers = |number: usize| Ok(Numbers::new(stream(number)?, &opening.contents.arrays[number].element));
@@ -137,28 +137,30 @@ impl LeafReader {
         }
     }
 
-    /// An empty cut.
-    pub fn begin(&mut self) -> Cut {
+    /// An empty block.
+    pub fn begin(&mut self) -> LeafBlock {
         match &mut self.kind {
             Kind::Ragged { levels, .. } => {
                 levels.iter_mut().for_each(|level| level.base = level.end);
-                Cut::Ragged { splits: levels.iter().map(|_| vec![0]).collect(), values: MutableBuffer::new(0), nvals: 0 }
+                LeafBlock::Ragged { splits: levels.iter().map(|_| vec![0]).collect(), values: MutableBuffer::new(0), nvals: 0 }
             }
-            Kind::Sparse(_) => Cut::Sparse { splits: vec![0], indices: Vec::new(), values: MutableBuffer::new(0), shapes: Vec::new() },
+            Kind::Sparse(_) => {
+                LeafBlock::Sparse { splits: vec![0], indices: Vec::new(), values: MutableBuffer::new(0), shapes: Vec::new() }
+            }
         }
     }
 
-    /// Adds `count` records to a cut: where their rows end, not yet their values. Gives the bytes that those take.
+    /// Adds `count` records to a block: where their rows end, not yet their values. Gives the bytes that those take.
     ///
     /// # Errors
     /// Row splits that decrease or go beyond the values; indices that are not in the order of the records.
-    pub fn rows(&mut self, count: u64, cut: &mut Cut) -> Result<u64> {
-        self.rows_of(count, cut).map_err(|e| e.in_field(crate::path::quoted(&self.name)))
+    pub fn rows(&mut self, count: u64, block: &mut LeafBlock) -> Result<u64> {
+        self.rows_of(count, block).map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
 
-    fn rows_of(&mut self, count: u64, cut: &mut Cut) -> Result<u64> {
-        match (&mut self.kind, cut) {
-            (Kind::Ragged { levels, item_nbytes, left, whole, .. }, Cut::Ragged { splits, nvals, .. }) => {
+    fn rows_of(&mut self, count: u64, block: &mut LeafBlock) -> Result<u64> {
+        match (&mut self.kind, block) {
+            (Kind::Ragged { levels, item_nbytes, left, whole, .. }, LeafBlock::Ragged { splits, nvals, .. }) => {
                 let mut items = whole.unwrap_or(count);
                 for (level, splits) in levels.iter_mut().zip(splits) {
                     items = level.rows(items, splits)?;
@@ -170,25 +172,25 @@ impl LeafReader {
                 *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine addresses"))?;
                 items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("more bytes than 63 bits count"))
             }
-            (Kind::Sparse(sparse), Cut::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
-            _ => Err(Error::internal("a cut of another array")),
+            (Kind::Sparse(sparse), LeafBlock::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
+            _ => Err(Error::internal("a block of another array")),
         }
     }
 
-    /// Reads the values of a cut.
+    /// Reads the values of a block.
     ///
     /// # Errors
     /// Reading fails.
-    pub fn values(&mut self, cut: &mut Cut) -> Result<()> {
-        let read = match (&mut self.kind, cut) {
-            (Kind::Ragged { values, item_nbytes, .. }, Cut::Ragged { nvals, values: into, .. }) => {
+    pub fn values(&mut self, block: &mut LeafBlock) -> Result<()> {
+        let read = match (&mut self.kind, block) {
+            (Kind::Ragged { values, item_nbytes, .. }, LeafBlock::Ragged { nvals, values: into, .. }) => {
                 values.take(*nvals as u64 * *item_nbytes).map(|bytes| *into = bytes)
             }
-            (Kind::Sparse(sparse), Cut::Sparse { splits, values: into, .. }) => {
+            (Kind::Sparse(sparse), LeafBlock::Sparse { splits, values: into, .. }) => {
                 let nvals = splits.last().copied().unwrap_or(0).unsigned_abs();
                 sparse.values.take(nvals * sparse.item_nbytes).map(|bytes| *into = bytes)
             }
-            _ => Err(Error::internal("a cut of another array")),
+            _ => Err(Error::internal("a block of another array")),
         };
         read.map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
@@ -286,7 +288,7 @@ impl SparseReader {
 }
 
 /// Cuts several leaves side by side.
-pub struct Cutter {
+pub struct Blocks {
     leaves: Vec<LeafReader>,
     /// Records that have not been cut off; how many of them are wanted.
     left: u64,
@@ -295,9 +297,9 @@ pub struct Cutter {
     finished: bool,
 }
 
-impl Cutter {
-    pub fn new(leaves: Vec<LeafReader>, nrecords: u64, wanted: u64, chunk_rows: Option<usize>) -> Cutter {
-        Cutter { leaves, left: nrecords, wanted, chunk_rows: chunk_rows.map_or(1 << 20, |n| n.max(1) as u64), finished: false }
+impl Blocks {
+    pub fn new(leaves: Vec<LeafReader>, nrecords: u64, wanted: u64, chunk_rows: Option<usize>) -> Blocks {
+        Blocks { leaves, left: nrecords, wanted, chunk_rows: chunk_rows.map_or(1 << 20, |n| n.max(1) as u64), finished: false }
     }
 
     /// Behind the last record nothing may be left.
@@ -312,36 +314,36 @@ impl Cutter {
     ///
     /// # Errors
     /// The arrays contradict each other, or cannot be read.
-    pub fn next(&mut self) -> Result<Option<(u64, u64, Vec<Cut>)>> {
+    pub fn next(&mut self) -> Result<Option<(u64, u64, Vec<LeafBlock>)>> {
         let most = self.left.min(self.wanted).min(self.chunk_rows);
         if most == 0 {
             return self.finish().map(|()| None);
         }
-        let mut cuts: Vec<Cut> = self.leaves.iter_mut().map(LeafReader::begin).collect();
+        let mut blocks: Vec<LeafBlock> = self.leaves.iter_mut().map(LeafReader::begin).collect();
         let fixed: u64 = self.leaves.iter().filter_map(LeafReader::fixed_nbytes).fold(0, u64::saturating_add);
-        let mut nrecords = CUT_NBYTES.checked_div(fixed).map_or(most, |n| n.clamp(1, most));
+        let mut nrecords = BLOCK_NBYTES.checked_div(fixed).map_or(most, |n| n.clamp(1, most));
         let mut nbytes = 0u64;
         let is_fixed: Vec<bool> = self.leaves.iter().map(|leaf| leaf.fixed_nbytes().is_some()).collect();
         if is_fixed.contains(&false) {
             let mut record = 0;
-            while record < nrecords && nbytes.saturating_add(fixed.saturating_mul(record)) < CUT_NBYTES {
-                for ((leaf, cut), _) in self.leaves.iter_mut().zip(&mut cuts).zip(&is_fixed).filter(|(_, fixed)| !**fixed) {
+            while record < nrecords && nbytes.saturating_add(fixed.saturating_mul(record)) < BLOCK_NBYTES {
+                for ((leaf, block), _) in self.leaves.iter_mut().zip(&mut blocks).zip(&is_fixed).filter(|(_, fixed)| !**fixed) {
                     // Splits take memory, too.
-                    nbytes = nbytes.saturating_add(leaf.rows(1, cut)?).saturating_add(8);
+                    nbytes = nbytes.saturating_add(leaf.rows(1, block)?).saturating_add(8);
                 }
                 record += 1;
             }
             nrecords = record;
         }
-        for ((leaf, cut), fixed) in self.leaves.iter_mut().zip(&mut cuts).zip(&is_fixed) {
+        for ((leaf, block), fixed) in self.leaves.iter_mut().zip(&mut blocks).zip(&is_fixed) {
             if *fixed {
-                nbytes = nbytes.saturating_add(leaf.rows(nrecords, cut)?);
+                nbytes = nbytes.saturating_add(leaf.rows(nrecords, block)?);
             }
-            leaf.values(cut)?;
+            leaf.values(block)?;
         }
         self.left -= nrecords;
         self.wanted -= nrecords;
         self.finish()?;
-        Ok(Some((nrecords, nbytes, cuts)))
+        Ok(Some((nrecords, nbytes, blocks)))
     }
 }

@@ -1,20 +1,20 @@
 //! The arrays that a file holds, and where.
 
-use super::about::About;
 use super::element::Element;
+use super::embedded::EmbeddedSchema;
 use crate::error::Result;
 use crate::io::Input;
 use std::collections::HashMap;
 
 /// An array of a file.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct StoredArray {
     pub name: String,
     pub element: Element,
     pub shape: Vec<u64>,
     /// Axis 0 is the fastest.
     pub fortran: bool,
-    pub place: Place,
+    pub location: Location,
     /// Bytes of all values.
     pub nbytes: u64,
     /// Its values, if it is the dense shape of a sparse field.
@@ -23,12 +23,12 @@ pub struct Found {
 
 /// Where the bytes of an array are.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum Location {
     /// From `start` on.
     At { start: u64 },
-    /// In a member of a zip archive, behind so many other bytes.
+    /// In a member of a zip archive, after `skip` other bytes.
     Member { member: Member, skip: u64 },
-    /// All the input holds, behind so many other bytes: it may be a pipe.
+    /// All the input holds, after `skip` other bytes: it may be a pipe.
     Stream { skip: u64 },
 }
 
@@ -48,9 +48,9 @@ pub struct Member {
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    pub arrays: Vec<Found>,
-    /// What a file of ours says of itself.
-    pub about: Option<About>,
+    pub arrays: Vec<StoredArray>,
+    /// The schema that tatter wrote into the file.
+    pub embedded: Option<EmbeddedSchema>,
     /// Parts that are no arrays.
     pub others: Vec<String>,
 }

@@ -1,9 +1,9 @@
 //! The header of an array: dtype, order and shape, as a Python literal.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use super::literal::{self, Python};
+use super::element::{Element, Kind};
+use super::python::{self, Python};
 use crate::error::{Error, Result};
-use crate::formats::arrays::element::{Element, Kind};
 use crate::schema::DType;
 use std::io::{self, Read};
 
@@ -105,7 +105,7 @@ impl Header {
     }
 
     fn parse(text: &str) -> Result<Header> {
-        let Python::Dict(entries) = literal::parse(text).ok_or_else(|| damaged("is no Python literal"))? else {
+        let Python::Dict(entries) = python::parse(text).ok_or_else(|| damaged("is no Python literal"))? else {
             return Err(damaged("is no dict"));
         };
         let entry = |name: &str| {

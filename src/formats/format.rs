@@ -1,0 +1,176 @@
+//! The contract between a run and the formats.
+//!
+//! A [`Reader`] cuts one input into blocks, each a [`Task`] that decodes it into a chunk; tasks run on
+//! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
+//! no threads, locks or channels and never see verbs.
+
+use crate::chunk::{Chunk, Decoded};
+use crate::demand::Wanted;
+use crate::error::Result;
+use crate::io::Input;
+use crate::options::Options;
+use crate::schema::{Schema, Type};
+use crate::tensor::Tensor;
+use std::any::Any;
+use std::io::Write;
+use std::sync::Arc;
+
+/// A file format.
+pub trait Format: Sync {
+    /// As typed after `--from` and `--to`.
+    fn name(&self) -> &'static str;
+    /// One line for the help.
+    fn summary(&self) -> &'static str;
+    /// File name extensions without the dot.
+    fn extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Whether these first bytes (decompressed, up to 64 KiB) are the format's. Asked in the order of the table.
+    fn sniff(&self, head: &[u8]) -> bool {
+        let _ = head;
+        false
+    }
+    /// A reader of one input; `None` if the format is only written.
+    fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
+        let _ = (input, options);
+        None
+    }
+    /// A writer of one output; `None` if the format is only read.
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        let _ = (schema, options);
+        None
+    }
+    /// A writer of an output that holds a single record, where that makes a difference.
+    fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        self.writer(schema, options)
+    }
+    /// Whether it is not written to standard output, because it is only put together at the end.
+    fn needs_file(&self) -> bool {
+        false
+    }
+    /// The only array of a file of arrays, with all its axes, as one row; `None` if its files hold records.
+    ///
+    /// # Errors
+    /// Reading fails; the file holds several arrays.
+    fn constant(&self, input: &Input) -> Option<Result<(Type, Tensor)>> {
+        let _ = input;
+        None
+    }
+    /// Whether the output is text that a terminal can show.
+    fn is_text(&self) -> bool {
+        false
+    }
+}
+
+/// Work that can be done on any thread.
+pub type Task<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// Tasks in the order of the input. Cutting one off is sequential and parses no value.
+pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
+
+/// What a run wants of an input.
+#[derive(Clone)]
+pub struct Request {
+    pub wanted: Wanted,
+    /// How many records at most; `None`: all.
+    pub records: Option<u64>,
+    /// For inference: stop after about so many bytes; `None`: look at everything.
+    pub sample_bytes: Option<u64>,
+    /// What `--schema` says; may be partial at every level.
+    pub declared: Arc<Schema>,
+    pub options: Arc<Options>,
+}
+
+/// Reads one input.
+pub trait Reader: Send {
+    /// The schema of what the run will read.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is not of the format.
+    fn infer(&mut self, request: &Request) -> Result<Inference>;
+
+    /// The records in the order of the input. `schema` is the whole schema, of all inputs together;
+    /// a decoded chunk has a column for each of its fields that is wanted, in the schema's order. A
+    /// record that does not fit is a fault; one that a wider inferred schema would hold is an error
+    /// of [`crate::error::Kind::Widened`].
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>>;
+}
+
+/// How a reader knows its schema.
+pub enum Inference {
+    /// It stands in the file. Where `--schema` says something else, the reader has taken that.
+    Known(Schema),
+    /// The records have to be looked at.
+    Scan(Tasks<Box<dyn Observed>>),
+}
+
+/// What has been seen of the types of some records. Merging is associative and commutative, so that
+/// threads do not matter. Observations of all inputs of one format are merged.
+pub trait Observed: Send {
+    /// Takes in what was seen of other records of the same format.
+    fn merge(&mut self, other: Box<dyn Observed>);
+    /// The schema that holds everything seen.
+    ///
+    /// # Errors
+    /// Clashes: all of them, with the places they were seen at, and one `--schema` that reads them all.
+    fn schema(&self, request: &Request) -> Result<Schema>;
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// A chunk as it will stand in the output.
+pub type Encoded = Box<dyn Any + Send>;
+
+/// Turns chunks into output, on any thread.
+pub trait Encode: Send + Sync {
+    /// # Errors
+    /// The format cannot hold a value; names the row, the field and the way out.
+    fn encode(&self, chunk: Chunk) -> Result<Encoded>;
+
+    /// Encodes the rows of several chunks as one group. What comes out must not depend on where the
+    /// chunks were cut.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`], with the records named.
+    fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
+        let chunk = Chunk::concat(&chunks)?;
+        drop(chunks);
+        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+        self.encode(chunk).map_err(|e| origin.resolve(e, nrows))
+    }
+}
+
+/// How an output is cut into groups of rows: by the rows alone, never by the chunks they come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Grouping {
+    pub rows: usize,
+    /// A group also ends before it holds more than so many bytes ([`Chunk::nbytes`]), but holds one row at least.
+    pub nbytes: usize,
+}
+
+/// Writes one output.
+pub trait Writer: Send {
+    /// Groups that chunks must come in, if the format has any.
+    fn grouping(&self) -> Option<Grouping> {
+        None
+    }
+    /// The part that runs on any thread.
+    fn encoder(&self) -> Arc<dyn Encode>;
+    /// Starts the output.
+    ///
+    /// # Errors
+    /// Writing fails.
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()>;
+    /// Appends what the encoder made, in order.
+    ///
+    /// # Errors
+    /// Writing fails.
+    fn write(&mut self, encoded: Encoded) -> Result<()>;
+    /// Ends the output and flushes it.
+    ///
+    /// # Errors
+    /// Writing fails.
+    fn finish(&mut self) -> Result<()>;
+}

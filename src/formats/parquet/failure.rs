@@ -1,0 +1,27 @@
+//! Failures of the parquet crate as errors of tatter.
+
+use crate::error::{Error, Kind};
+use parquet::errors::ParquetError;
+
+/// An error of the parquet crate: of the data, unless a file is behind it.
+pub fn lifted(error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(io) => from_io(&io),
+            Err(other) => Error::data(other.to_string()),
+        },
+        ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => {
+            Error::data(text)
+        }
+        other => Error::data(other.to_string()),
+    }
+}
+
+/// A failure of reading or writing.
+pub fn from_io(error: &std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader closed the pipe"),
+        std::io::ErrorKind::UnexpectedEof => Error::data("the file ends too early"),
+        _ => Error::new(Kind::Io, error.to_string()),
+    }
+}
