@@ -1,11 +1,13 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Call, as_node, dtype_named, fold, strict_node};
+use super::call::{Function, as_node, dtype_named, fold, strict_node, subscript};
+use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
+use super::fields::{field_of, name_text, unknown_in};
 use super::functions;
-use super::item::{Item, ItemKind, describe, literal_of, negated};
-use super::problem::{Bind, Problem};
-use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Span, Unary};
+use super::operand::{Operand, OperandKind, describe, literal_of, negated};
+use super::span::Span;
+use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Unary};
 use crate::error::nearest;
 use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
@@ -16,12 +18,12 @@ pub struct Scope {
     /// Fields of the record and what has been assigned: name, type, slot.
     pub names: Vec<(String, Type, usize)>,
     /// Values of `--arg` and `--with`.
-    pub constants: Arc<BTreeMap<String, Item>>,
+    pub constants: Arc<BTreeMap<String, Operand>>,
 }
 
 impl Scope {
     /// A scope with the fields of a record in slots 0, 1 ...
-    pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Item>>) -> Scope {
+    pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
         let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
         Scope { names, constants }
     }
@@ -64,12 +66,14 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// Everything that is wrong with it before the first record.
-    pub fn bind(&self, expr: &Expr) -> Bind<Item> {
+    pub fn bind(&self, expr: &Expr) -> ExprResult<Operand> {
         let kind = self.kind(expr).map_err(|e| e.or_at(expr.span.clone()))?;
         Ok(match kind {
             // A result is known by the place of the whole expression.
-            ItemKind::Tensor(node) => Item { kind: ItemKind::Tensor(Node { span: expr.span.clone(), ..node }), span: expr.span.clone() },
-            kind => Item { kind, span: expr.span.clone() },
+            OperandKind::Tensor(node) => {
+                Operand { kind: OperandKind::Tensor(Node { span: expr.span.clone(), ..node }), span: expr.span.clone() }
+            }
+            kind => Operand { kind, span: expr.span.clone() },
         })
     }
 
@@ -77,20 +81,20 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::bind`].
-    pub fn tensor(&self, expr: &Expr) -> Bind<Node> {
+    pub fn tensor(&self, expr: &Expr) -> ExprResult<Node> {
         let item = self.bind(expr)?;
         as_node(&item, None)
     }
 
-    fn kind(&self, expr: &Expr) -> Bind<ItemKind> {
+    fn kind(&self, expr: &Expr) -> ExprResult<OperandKind> {
         if let Some(literal) = literal_of(expr, &|e| self.bind(e))? {
             return Ok(literal);
         }
         Ok(match &expr.kind {
-            ExprKind::Ellipsis => ItemKind::Ellipsis,
+            ExprKind::Ellipsis => OperandKind::Ellipsis,
             ExprKind::Slice { start, stop, step } => {
                 let part = |e: &Option<Box<Expr>>| e.as_ref().map(|e| self.bind(e)).transpose();
-                ItemKind::Slice(Box::new([part(start)?, part(stop)?, part(step)?]))
+                OperandKind::Slice(Box::new([part(start)?, part(stop)?, part(step)?]))
             }
             ExprKind::Name { name, quoted } => self.name(name, *quoted, &expr.span)?,
             ExprKind::Attribute { of, name } => self.attribute(expr, of, name)?,
@@ -98,25 +102,25 @@ impl Binder<'_> {
             ExprKind::Subscript { of, keys } => {
                 let of = self.bind(of)?;
                 let keys = self.all(keys)?;
-                functions::subscript(&of, &keys, &self.text, &expr.span)?
+                subscript(&of, &keys, &self.text, &expr.span)?
             }
             ExprKind::Unary(op, operand) => self.unary(expr, *op, operand)?,
             ExprKind::Binary(op, left, right) => self.binary(expr, *op, left, right)?,
             ExprKind::Compare(first, rest) => self.compare(expr, first, rest)?,
             ExprKind::And(left, right) => self.logic(expr, true, left, right)?,
             ExprKind::Or(left, right) => self.logic(expr, false, left, right)?,
-            _ => return Err(Problem::internal("a literal that is none")),
+            _ => return Err(ExprError::internal("a literal that is none")),
         })
     }
 
-    fn all(&self, exprs: &[Expr]) -> Bind<Vec<Item>> {
+    fn all(&self, exprs: &[Expr]) -> ExprResult<Vec<Operand>> {
         exprs.iter().map(|e| self.bind(e)).collect()
     }
 
-    fn name(&self, name: &str, quoted: bool, span: &Span) -> Bind<ItemKind> {
+    fn name(&self, name: &str, quoted: bool, span: &Span) -> ExprResult<OperandKind> {
         if let Some((ty, slot)) = self.scope.find(name) {
             let kind = NodeKind::Slot { slot, name: name_text(name).into() };
-            return Ok(ItemKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
+            return Ok(OperandKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
         }
         if quoted {
             return Err(self.unknown(name, span));
@@ -125,39 +129,39 @@ impl Binder<'_> {
             return Ok(constant.kind.clone());
         }
         if let Some(dtype) = dtype_named(name) {
-            return Ok(ItemKind::DType(dtype));
+            return Ok(OperandKind::DType(dtype));
         }
         match name {
-            "newaxis" => Ok(ItemKind::Literal(Literal::None)),
+            "newaxis" => Ok(OperandKind::Literal(Literal::None)),
             _ => Err(self.unknown(name, span)),
         }
     }
 
-    fn unknown(&self, name: &str, span: &Span) -> Problem {
-        let problem = Problem::at(span.clone(), format!("there is no field `{name}`"));
+    fn unknown(&self, name: &str, span: &Span) -> ExprError {
+        let error = ExprError::at(span.clone(), format!("there is no field `{name}`"));
         match name {
-            "true" | "false" | "none" | "null" => return problem.help("Python writes True, False and None"),
-            "nan" | "NaN" | "inf" | "Infinity" => return problem.help("write math.nan, math.inf, -math.inf"),
+            "true" | "false" | "none" | "null" => return error.help("Python writes True, False and None"),
+            "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
         let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
         if let Some(near) = nearest(name, names) {
-            return problem.help(format!("did you mean {}?", name_text(near)));
+            return error.help(format!("did you mean {}?", name_text(near)));
         }
         if functions::find(name).is_some() {
-            return problem.help(format!("{name} is a function: write {name}(...)"));
+            return error.help(format!("{name} is a function: write {name}(...)"));
         }
         let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
         if shown.is_empty() {
-            return problem.help("the records have no fields; --arg NAME=VALUE gives a value a name");
+            return error.help("the records have no fields; --arg NAME=VALUE gives a value a name");
         }
         let more = self.scope.names.len().saturating_sub(shown.len());
         let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
-        problem.help(format!("the fields are: {}{tail}", shown.join(", ")))
+        error.help(format!("the fields are: {}{tail}", shown.join(", ")))
     }
 
     /// `a.b`: a field of a structure, else an attribute, which is a function of one argument.
-    fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> Bind<ItemKind> {
+    fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> ExprResult<OperandKind> {
         if let Some((names, quoted)) = expr.dotted()
             && !quoted
             && self.scope.find(names[0]).is_none()
@@ -166,29 +170,29 @@ impl Binder<'_> {
             let names = without_tf(&names);
             match names {
                 [name] => return self.name(name, false, &expr.span),
-                ["math" | "np", "inf"] => return Ok(ItemKind::Literal(Literal::Float(f64::INFINITY))),
-                ["math" | "np", "nan"] => return Ok(ItemKind::Literal(Literal::Float(f64::NAN))),
-                ["math" | "np", "pi"] => return Ok(ItemKind::Literal(Literal::Float(std::f64::consts::PI))),
-                ["math" | "np", "e"] => return Ok(ItemKind::Literal(Literal::Float(std::f64::consts::E))),
+                ["math" | "np", "inf"] => return Ok(OperandKind::Literal(Literal::Float(f64::INFINITY))),
+                ["math" | "np", "nan"] => return Ok(OperandKind::Literal(Literal::Float(f64::NAN))),
+                ["math" | "np", "pi"] => return Ok(OperandKind::Literal(Literal::Float(std::f64::consts::PI))),
+                ["math" | "np", "e"] => return Ok(OperandKind::Literal(Literal::Float(std::f64::consts::E))),
                 ["dtypes" | "np", dtype] if dtype_named(dtype).is_some() => {
-                    return dtype_named(dtype).map(ItemKind::DType).ok_or_else(|| Problem::new("no dtype"));
+                    return dtype_named(dtype).map(OperandKind::DType).ok_or_else(|| ExprError::new("no dtype"));
                 }
                 [first, ..] if NAMESPACES.contains(first) => {
                     let dotted = names.join(".");
-                    let problem = Problem::new(format!("{dotted} is no value"));
+                    let error = ExprError::new(format!("{dotted} is no value"));
                     return Err(if functions::find(&dotted).is_some() {
-                        problem.help(format!("it is a function: write {dotted}(...)"))
+                        error.help(format!("it is a function: write {dotted}(...)"))
                     } else {
-                        problem
+                        error
                     });
                 }
                 _ => {}
             }
         }
         let item = self.bind(of)?;
-        if let ItemKind::Tensor(node) = &item.kind {
+        if let OperandKind::Tensor(node) = &item.kind {
             if let Some(found) = field_of(node, name) {
-                return Ok(ItemKind::Tensor(Node { span: expr.span.clone(), ..found }));
+                return Ok(OperandKind::Tensor(Node { span: expr.span.clone(), ..found }));
             }
             if let Element::Struct(fields) = &node.ty.element
                 && functions::attribute(name).is_none()
@@ -197,18 +201,18 @@ impl Binder<'_> {
             }
         }
         let Some(function) = functions::attribute(name) else {
-            let problem = Problem::new(format!("{} has no field and no attribute `{name}`", item.describe()));
+            let error = ExprError::new(format!("{} has no field and no attribute `{name}`", item.describe()));
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
-                Some(near) => problem.help(format!("did you mean .{near}?")),
-                None if functions::find(name).is_some() => problem.help(format!("write {name}(...), or .{name}(...)")),
-                None => problem,
+                Some(near) => error.help(format!("did you mean .{near}?")),
+                None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
+                None => error,
             });
         };
         self.apply(function, name, expr.span.clone(), vec![item], Vec::new())
     }
 
-    fn call(&self, expr: &Expr, callee: &Expr, args: &[Argument]) -> Bind<ItemKind> {
-        let bound_args = |first: Option<Item>| -> Bind<(Vec<Item>, Vec<(String, Span, Item)>)> {
+    fn call(&self, expr: &Expr, callee: &Expr, args: &[Argument]) -> ExprResult<OperandKind> {
+        let bound_args = |first: Option<Operand>| -> ExprResult<(Vec<Operand>, Vec<(String, Span, Operand)>)> {
             let (mut positional, mut keywords) = (first.into_iter().collect::<Vec<_>>(), Vec::new());
             for arg in args {
                 let item = self.bind(&arg.value)?;
@@ -233,14 +237,14 @@ impl Binder<'_> {
                 return self.apply(function, &dotted, expr.span.clone(), positional, keywords);
             }
             if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
-                return Err(Problem::at(callee.span.clone(), format!("{dotted} is a dtype")).help(format!("cast(x, {dotted}) converts")));
+                return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype")).help(format!("cast(x, {dotted}) converts")));
             }
             if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || names[0] == "tf")) {
                 return Err(unknown_function(&dotted, callee.span.clone()));
             }
         }
         let ExprKind::Attribute { of, name } = &callee.kind else {
-            return Err(Problem::at(callee.span.clone(), "only functions can be called"));
+            return Err(ExprError::at(callee.span.clone(), "only functions can be called"));
         };
         let receiver = self.bind(of)?;
         let Some(function) = functions::find(name) else {
@@ -252,19 +256,18 @@ impl Binder<'_> {
 
     fn apply(
         &self,
-        function: &super::call::Function,
+        function: &Function,
         name: &str,
         span: Span,
-        positional: Vec<Item>,
-        keywords: Vec<(String, Span, Item)>,
-    ) -> Bind<ItemKind> {
-        let mut call = Call::new(function, name, span, self.text.clone(), positional, keywords)?;
-        (function.bind)(&mut call)
+        positional: Vec<Operand>,
+        keywords: Vec<(String, Span, Operand)>,
+    ) -> ExprResult<OperandKind> {
+        function.call(name, span, self.text.clone(), positional, keywords)
     }
 
-    fn operator(&self, expr: &Expr, function: &str, items: Vec<Item>) -> Bind<ItemKind> {
+    fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
         let Some(function) = functions::find(function) else {
-            return Err(Problem::internal(format!("there is no function {function}")));
+            return Err(ExprError::internal(format!("there is no function {function}")));
         };
         let name = match &expr.kind {
             ExprKind::Unary(op, _) => match op {
@@ -291,68 +294,69 @@ impl Binder<'_> {
         self.apply(function, name, expr.span.clone(), items, Vec::new())
     }
 
-    fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> Bind<ItemKind> {
+    fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> ExprResult<OperandKind> {
         let item = self.bind(operand)?;
         if let (Unary::Minus, Some(negated)) = (op, negated(&item.kind)) {
             return Ok(negated);
         }
         match (op, &item.kind) {
-            (Unary::Plus, ItemKind::Literal(Literal::Int(_) | Literal::Float(_))) => Ok(item.kind),
-            (Unary::Not, ItemKind::Literal(Literal::Bool(b))) => Ok(ItemKind::Literal(Literal::Bool(!b))),
-            (Unary::Not, ItemKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
-                Err(Problem::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe())).help("compare: x == 0"))
+            (Unary::Plus, OperandKind::Literal(Literal::Int(_) | Literal::Float(_))) => Ok(item.kind),
+            (Unary::Not, OperandKind::Literal(Literal::Bool(b))) => Ok(OperandKind::Literal(Literal::Bool(!b))),
+            (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
+                Err(ExprError::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe()))
+                    .help("compare: x == 0"))
             }
             _ => self.operator(expr, op.function(), vec![item]),
         }
     }
 
-    fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> Bind<ItemKind> {
+    fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
         let (a, b) = (self.bind(left)?, self.bind(right)?);
-        if let (ItemKind::List(x), ItemKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
+        if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
             // Lists of literals are joined as in Python only where a list is wanted; as tensors they are added.
             if !a.is_literal() || !b.is_literal() {
-                return Ok(ItemKind::List(x.iter().chain(y).cloned().collect()));
+                return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
             }
         }
         self.operator(expr, op.function(), vec![a, b])
     }
 
     /// `a < b <= c` is `a < b and b <= c`.
-    fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> Bind<ItemKind> {
+    fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> ExprResult<OperandKind> {
         let mut left = self.bind(first)?;
-        let mut all: Option<Item> = None;
+        let mut all: Option<Operand> = None;
         for (op, right) in rest {
             let right = self.bind(right)?;
             let span = left.span.start..right.span.end;
             let kind = self.operator_at(op.function(), symbol(*op), span.clone(), vec![left, right.clone()])?;
-            let one = Item { kind, span };
+            let one = Operand { kind, span };
             all = Some(match all {
                 None => one,
                 Some(before) => {
                     let kind = self.operator_at("logical_and", "and", expr.span.clone(), vec![before, one])?;
-                    Item { kind, span: expr.span.clone() }
+                    Operand { kind, span: expr.span.clone() }
                 }
             });
             left = right;
         }
-        all.map(|item| item.kind).ok_or_else(|| Problem::internal("a comparison of nothing"))
+        all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
     }
 
-    fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Item>) -> Bind<ItemKind> {
+    fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {
         let Some(function) = functions::find(function) else {
-            return Err(Problem::internal(format!("there is no function {function}")));
+            return Err(ExprError::internal(format!("there is no function {function}")));
         };
         self.apply(function, name, span, items, Vec::new())
     }
 
-    fn logic(&self, expr: &Expr, and: bool, left: &Expr, right: &Expr) -> Bind<ItemKind> {
+    fn logic(&self, expr: &Expr, and: bool, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
         let (a, b) = (self.bind(left)?, self.bind(right)?);
         let word = if and { "and" } else { "or" };
         let mut nodes = Vec::with_capacity(2);
         for item in [&a, &b] {
             let node = strict_node(item)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
-                return Err(Problem::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
+                return Err(ExprError::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
                     .help("compare: x != 0"));
             }
             nodes.push(node);
@@ -362,17 +366,11 @@ impl Binder<'_> {
         }
         let ty = Type::tensor(DType::Bool, Vec::new());
         let (Some(right), Some(left)) = (nodes.pop(), nodes.pop()) else {
-            return Err(Problem::internal("`and` of nothing"));
+            return Err(ExprError::internal("`and` of nothing"));
         };
         let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
-        Ok(ItemKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
+        Ok(OperandKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
     }
-}
-
-/// A name as it is written in an expression.
-fn name_text(name: &str) -> String {
-    let plain = name.chars().enumerate().all(|(i, c)| c == '_' || if i == 0 { c.is_alphabetic() } else { c.is_alphanumeric() });
-    if plain && !name.is_empty() { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }
 
 fn symbol(op: Compare) -> &'static str {
@@ -396,62 +394,24 @@ fn without_tf<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
     }
 }
 
-fn unknown_function(name: &str, span: Span) -> Problem {
-    let problem = Problem::at(span, format!("there is no function {name}"));
+fn unknown_function(name: &str, span: Span) -> ExprError {
+    let error = ExprError::at(span, format!("there is no function {name}"));
     match name {
-        "print" | "input" | "open" | "exec" | "eval" => return problem.help("expressions only compute"),
-        "map_fn" | "vectorized_map" => return problem.help("write the expression itself: functions work on all values at once"),
+        "print" | "input" | "open" | "exec" | "eval" => return error.help("expressions only compute"),
+        "map_fn" | "vectorized_map" => return error.help("write the expression itself: functions work on all values at once"),
         "ragged.map_flat_values" | "map_flat_values" => {
-            return problem.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
+            return error.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
         }
-        "sparse.map_values" => return problem.help("write with_values(x, f(values(x)))"),
-        "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return problem.help(format!("reduce_{name}(x, axis) reduces")),
+        "sparse.map_values" => return error.help("write with_values(x, f(values(x)))"),
+        "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return error.help(format!("reduce_{name}(x, axis) reduces")),
         _ => {}
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     let all = functions::all().flat_map(|f| f.names.iter().copied());
     let near = nearest(name, all.clone()).or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last)));
     match near {
-        Some(near) => problem.help(format!("did you mean {near}?")),
-        None => problem.help("tatter help functions lists them"),
-    }
-}
-
-/// The field of that name of a structure, if it has one.
-pub fn field_of(node: &Node, name: &str) -> Option<Node> {
-    let Element::Struct(fields) = &node.ty.element else {
-        return None;
-    };
-    let position = fields.iter().position(|f| f.name == name)?;
-    let field = &fields[position];
-    let levels = node.ty.rank();
-    let mut dims = node.ty.dims.clone();
-    dims.extend(functions::below_structure(&field.ty.dims, levels > 0));
-    let inner_nulls = field.ty.optional || field.ty.with_nulls;
-    let (optional, with_nulls) = if levels == 0 {
-        (node.ty.optional || field.ty.optional, field.ty.with_nulls)
-    } else {
-        (node.ty.optional, node.ty.with_nulls || inner_nulls)
-    };
-    let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
-    let path: Arc<str> = match &node.kind {
-        NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", name_text(name)).into(),
-        _ => name_text(name).into(),
-    };
-    let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };
-    Some(Node { ty, span: node.span.clone(), kind })
-}
-
-/// An error about a field that a structure does not have.
-pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> Problem {
-    let problem =
-        Problem::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
-    match nearest(name, fields.iter().map(|f| f.name.as_str())) {
-        Some(near) => problem.help(format!("did you mean {}?", name_text(near))),
-        None => {
-            let names: Vec<String> = fields.iter().take(20).map(|f| name_text(&f.name)).collect();
-            problem.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
-        }
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => error.help("tatter help functions lists them"),
     }
 }
 

@@ -3,8 +3,8 @@
 //! Every value is a tensor with one row per record, or a constant: one row that stands for all. A
 //! call gets whole columns; nothing is dispatched per record.
 
-use super::problem::underlined;
-use super::syntax::Span;
+use super::span::Span;
+use super::span::underlined;
 use crate::error::{Error, Result};
 use crate::schema::Type;
 use crate::tensor::Tensor;

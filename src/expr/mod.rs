@@ -1,36 +1,50 @@
 //! Expressions: Python syntax with TensorFlow's functions, over the columns of a chunk.
 //!
 //! ```text
-//! text --syntax--> tree with places --bind--> tree with types --eval--> columns
+//! text --syntax--> tree --bind--> typed tree --eval--> columns
 //! ```
 //!
-//! - [`syntax`] knows operators, brackets and literals, and nothing of fields or functions.
-//! - [`bind`] resolves names, fields, methods and attributes, and asks each function for the type of
-//!   its result. Everything that can be wrong before the first record is found here, and shown with
-//!   the place underlined ([`problem`]). What depends on constants alone is computed at once.
-//! - [`eval`] computes whole columns. A record-level function works on a tensor that has the records
-//!   as one more, outermost level; no step dispatches per record. A constant is one row that stands
-//!   for all records, repeated only where a kernel needs it.
-//! - [`functions`] holds the functions: a table row and a kernel each; [`kernels`] the loops.
+//! The levels of this folder; a module uses only what is above it:
 //!
-//! Types decide what TensorFlow's classes decide: a tensor with a `(?)` axis is a ragged one, else it
+//! ```text
+//! 0 span, error          places in the text; errors that underline them
+//!   syntax               text to a tree: operators, brackets and literals, nothing of fields or functions
+//! 1 types                dtypes promoted, axes broadcast and joined
+//!   eval                 the typed tree (Node), its values (Value), and its evaluation over whole columns
+//!   operand, literal     what an expression is before the first record: a tensor, a literal, a list, a dtype ...
+//!   fields               fields of structures: found, put at a path, removed
+//! 2 kernels              loops over slices, dispatched once per dtype and chunk
+//! 3 call                 what a function is: parameters, a call while it is bound, subscripts
+//! 4 functions            the functions: a file per family, a table row per function; the registry
+//! 5 constants, bind      names and functions resolved, types checked
+//!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
+//! ```
+//!
+//! - Everything that can be wrong before the first record is found by [`bind`] and shown with the place
+//!   underlined. What depends only on constants is computed at once.
+//! - A function of records works on a tensor that has the records as one more, outermost level; nothing
+//!   is dispatched per record. A constant is one row for all records, repeated only where a kernel needs it.
+//!
+//! Types decide what TensorFlow's classes decide: a tensor with a `(?)` axis is ragged, any other one
 //! is dense. Axes are counted inside the record.
 
 mod bind;
 mod call;
-mod constant;
+mod constants;
+mod error;
 mod eval;
+mod fields;
 pub mod functions;
-mod item;
 mod kernels;
+mod literal;
 mod manual;
-mod problem;
+mod operand;
 mod program;
+mod span;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod types;
-mod values;
 
 pub use kernels::cast::{can_cast, cast};
 pub use manual::{function_help, function_list, functions_of, manual};

@@ -1,14 +1,14 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
-use super::bind::{Binder, Scope, unknown_in};
-use super::call::as_node;
+use super::bind::{Binder, Scope};
+use super::call::{as_node, subscript};
+use super::constants;
+use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, Value};
-use super::functions;
-use super::item::{Item, ItemKind};
-use super::problem::{Bind, Problem};
+use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
+use super::operand::{Operand, OperandKind};
 use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
 use super::types::outermost_uniform;
-use super::values;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -34,14 +34,7 @@ enum Step {
     /// Computes all results of a call.
     Unpack { call: Arc<CallNode>, slots: Vec<usize> },
     /// Puts a value (or nothing) at a path inside a structure, into a new slot.
-    Update { outer: usize, path: Vec<Placed>, value: Option<usize>, slot: usize },
-}
-
-/// One step of the way to a field inside structures.
-#[derive(Clone, Debug)]
-pub struct Placed {
-    /// The position of the field in its structure; the number of fields to add it.
-    position: usize,
+    Update { outer: usize, path: Vec<FieldIndex>, value: Option<usize>, slot: usize },
 }
 
 impl Program {
@@ -50,7 +43,7 @@ impl Program {
     /// # Errors
     /// Everything that is wrong with them before the first record, with the place underlined.
     pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
-        let constants = values::constants(options)?;
+        let constants = constants::constants(options)?;
         let statements = parse_statements(text).map_err(|e| e.into_error(text))?;
         let mut binding = Binding {
             scope: Scope::of_fields(&schema.fields, constants),
@@ -95,7 +88,7 @@ impl Program {
                     let value = value.map(&find).transpose()?;
                     let tensor = structure.full(nrows)?;
                     let value = value.map(|v| v.full(nrows).map(std::borrow::Cow::into_owned)).transpose()?;
-                    frame.slots[*slot] = Some(Value::column(updated(&tensor, path, value.as_ref())?));
+                    frame.slots[*slot] = Some(Value::column(with_field(&tensor, path, value.as_ref())?));
                 }
             }
         }
@@ -127,24 +120,27 @@ impl Binding {
         self.nslots - 1
     }
 
-    fn statement(&mut self, statement: &Assignment) -> Bind<()> {
+    fn statement(&mut self, statement: &Assignment) -> ExprResult<()> {
         let binder = Binder { scope: &self.scope, text: self.text.clone() };
         let item = binder.bind(&statement.value)?;
         if let [target] = statement.targets.as_slice() {
             if item.is_none() {
                 return self.delete(target);
             }
-            if let ItemKind::Results(call) = &item.kind {
-                return Err(Problem::at(statement.value.span.clone(), format!("this gives {} tensors for one name", call.outputs.len()))
+            if let OperandKind::Results(call) = &item.kind {
+                return Err(ExprError::at(statement.value.span.clone(), format!("this gives {} tensors for one name", call.outputs.len()))
                     .help(several_names(&target.path, call.outputs.len())));
             }
             let slot = self.value(&item)?;
             return self.assign(target, slot);
         }
         let n = statement.targets.len();
-        if let ItemKind::Results(call) = &item.kind {
+        if let OperandKind::Results(call) = &item.kind {
             if call.outputs.len() != n {
-                return Err(Problem::at(statement.value.span.clone(), format!("this gives {} tensors for {n} names", call.outputs.len())));
+                return Err(ExprError::at(
+                    statement.value.span.clone(),
+                    format!("this gives {} tensors for {n} names", call.outputs.len()),
+                ));
             }
             let slots: Vec<usize> = (0..n).map(|_| self.new_slot()).collect();
             let types = call.outputs.clone();
@@ -159,11 +155,11 @@ impl Binding {
             None => self.unstacked(&item, n)?,
         };
         if items.len() != n {
-            return Err(Problem::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
+            return Err(ExprError::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
         }
         // All values first, as in Python: `a, b = b, a` swaps.
         let values =
-            items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<Bind<Vec<_>>>()?;
+            items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<ExprResult<Vec<_>>>()?;
         for (target, value) in statement.targets.iter().zip(values) {
             match value {
                 Some(value) => self.assign(target, value)?,
@@ -174,29 +170,29 @@ impl Binding {
     }
 
     /// The items of a tensor whose first axis is known, for so many names.
-    fn unstacked(&mut self, item: &Item, n: usize) -> Bind<Vec<Item>> {
+    fn unstacked(&mut self, item: &Operand, n: usize) -> ExprResult<Vec<Operand>> {
         let span = item.span.clone();
         let first = item.node().and_then(|node| node.ty.dims.first()).map(|dim| dim.size);
         let Some(Size::Known(size)) = first.filter(|_| item.node().is_some_and(|node| !node.ty.is_sparse())) else {
-            return Err(Problem::at(span, format!("one value for {n} names")));
+            return Err(ExprError::at(span, format!("one value for {n} names")));
         };
         if size != n as u64 {
-            return Err(Problem::at(span, format!("{size} value{} for {n} names", if size == 1 { "" } else { "s" })));
+            return Err(ExprError::at(span, format!("{size} value{} for {n} names", if size == 1 { "" } else { "s" })));
         }
         // Computed once, whatever it is.
         let (slot, ty) = self.value(item)?;
         let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: "the value".into() } };
-        let whole = Item { kind: ItemKind::Tensor(whole), span: span.clone() };
+        let whole = Operand { kind: OperandKind::Tensor(whole), span: span.clone() };
         (0..n)
             .map(|i| {
-                let key = Item { kind: ItemKind::Literal(Literal::Int(i as i128)), span: span.clone() };
-                Ok(Item { kind: functions::subscript(&whole, &[key], &self.text, &span)?, span: span.clone() })
+                let key = Operand { kind: OperandKind::Literal(Literal::Int(i as i128)), span: span.clone() };
+                Ok(Operand { kind: subscript(&whole, &[key], &self.text, &span)?, span: span.clone() })
             })
             .collect()
     }
 
     /// A value in a slot of its own.
-    fn value(&mut self, item: &Item) -> Bind<(usize, Type)> {
+    fn value(&mut self, item: &Operand) -> ExprResult<(usize, Type)> {
         let node = as_node(item, None)?;
         let slot = self.new_slot();
         let mut ty = node.ty.clone();
@@ -207,9 +203,9 @@ impl Binding {
         Ok((slot, ty))
     }
 
-    fn assign(&mut self, target: &Target, (slot, ty): (usize, Type)) -> Bind<()> {
+    fn assign(&mut self, target: &Target, (slot, ty): (usize, Type)) -> ExprResult<()> {
         let [outer, inner @ ..] = target.path.as_slice() else {
-            return Err(Problem::at(target.span.clone(), "an assignment needs a name"));
+            return Err(ExprError::at(target.span.clone(), "an assignment needs a name"));
         };
         if inner.is_empty() {
             self.put(outer, slot, ty);
@@ -229,9 +225,9 @@ impl Binding {
         }
     }
 
-    fn delete(&mut self, target: &Target) -> Bind<()> {
+    fn delete(&mut self, target: &Target) -> ExprResult<()> {
         let [outer, inner @ ..] = target.path.as_slice() else {
-            return Err(Problem::at(target.span.clone(), "an assignment needs a name"));
+            return Err(ExprError::at(target.span.clone(), "an assignment needs a name"));
         };
         if !inner.is_empty() {
             return self.update(target, outer, inner, None);
@@ -245,14 +241,14 @@ impl Binding {
         Ok(())
     }
 
-    fn update(&mut self, target: &Target, outer: &str, inner: &[String], value: Option<(usize, Type)>) -> Bind<()> {
+    fn update(&mut self, target: &Target, outer: &str, inner: &[String], value: Option<(usize, Type)>) -> ExprResult<()> {
         let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
         let Some(at) = fields.iter().position(|f| f.name == outer) else {
             return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()));
         };
         let outer_slot = self.fields[at].1;
         let mut path = Vec::new();
-        let ty = place(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path)
+        let ty = type_with_field(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path)
             .map_err(|e| e.or_at(target.span.clone()))?;
         let slot = self.new_slot();
         self.steps.push(Step::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
@@ -265,101 +261,6 @@ fn several_names(path: &[String], n: usize) -> String {
     let name = path.join(".");
     let names: Vec<String> = (0..n.min(3)).map(|i| format!("{name}{i}")).collect();
     format!("write {}{} = ..., or take one of them: f(x)[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
-}
-
-/// The type of a structure with `value` at a path inside; `above` are the axes of the structures around it.
-pub fn place(ty: &Type, above: &[Size], name: &str, inner: &[String], value: Option<&Type>, path: &mut Vec<Placed>) -> Bind<Type> {
-    let Element::Struct(fields) = &ty.element else {
-        return Err(Problem::new(format!("{name} is no structure, but {ty}")).help("assign to a name of its own"));
-    };
-    let mut above = above.to_vec();
-    above.extend(ty.dims.iter().map(|d| d.size));
-    let mut fields = fields.clone();
-    let [first, rest @ ..] = inner else {
-        return Err(Problem::new("an assignment needs a name"));
-    };
-    let position = fields.iter().position(|f| f.name == *first);
-    path.push(Placed { position: position.unwrap_or(fields.len()) });
-    if !rest.is_empty() {
-        let Some(position) = position else {
-            return Err(unknown_in(&fields, first, name));
-        };
-        fields[position].ty = place(&fields[position].ty.clone(), &above, &format!("{name}.{first}"), rest, value, path)?;
-    } else {
-        match (position, value) {
-            (Some(position), None) => {
-                fields.remove(position);
-            }
-            (None, None) => return Err(unknown_in(&fields, first, name)),
-            (_, Some(value)) => {
-                if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
-                    return Err(Problem::new(format!(
-                        "the value is {value}, but {name} has {} ax{}",
-                        above.len(),
-                        if above.len() == 1 { "is" } else { "es" }
-                    ))
-                    .help("a field of structures has their axes first"));
-                }
-                let mut own = value.clone();
-                if !value.is_sparse() {
-                    own.dims = outermost_uniform(own.dims.split_off(above.len()));
-                }
-                match position {
-                    Some(position) => fields[position] = Field::new(first, own),
-                    None => fields.push(Field::new(first, own)),
-                }
-            }
-        }
-    }
-    Ok(Type { element: Element::Struct(fields), ..ty.clone() })
-}
-
-/// The structures with a value (or nothing) at the end of a path; the value has the axes of all structures around it.
-pub fn updated(tensor: &Tensor, path: &[Placed], value: Option<&Tensor>) -> Result<Tensor> {
-    match tensor {
-        Tensor::List(list) => {
-            let below = match value {
-                None => None,
-                Some(value) => {
-                    let inner = value.as_list()?;
-                    if inner.partition() != list.partition() {
-                        let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
-                        return Err(Error::data(format!(
-                            "a row of {} items for {} structures",
-                            inner.partition().row_length(row),
-                            list.partition().row_length(row)
-                        ))
-                        .at_row(row));
-                    }
-                    Some(inner.values())
-                }
-            };
-            let values = updated(list.values(), path, below).map_err(|e| {
-                let row = e.location().row.map(|r| crate::tensor::row_of(list.partition(), r));
-                e.locate(|at| at.row = row)
-            })?;
-            Ok(Tensor::List(list.with_values(values)?))
-        }
-        Tensor::Struct(structure) => {
-            let Some((first, rest)) = path.split_first() else {
-                return Err(Error::internal("a path without names"));
-            };
-            let mut fields = structure.fields().to_vec();
-            match (rest.is_empty(), value) {
-                (false, value) => {
-                    let inner = fields.get(first.position).ok_or_else(|| Error::internal("no such field"))?;
-                    fields[first.position] = updated(inner, rest, value)?;
-                }
-                (true, None) => {
-                    fields.remove(first.position);
-                }
-                (true, Some(value)) if first.position < fields.len() => fields[first.position] = value.clone(),
-                (true, Some(value)) => fields.push(value.clone()),
-            }
-            Tensor::structure(tensor.nrows(), fields, structure.validity().cloned())
-        }
-        _ => Err(Error::internal("no structure to update")),
-    }
 }
 
 /// The tensor with a uniform partition wherever the type knows the size.
@@ -410,13 +311,13 @@ pub struct ScalarExpr {
 /// # Errors
 /// Everything that is wrong with it before the first record.
 pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    let constants = values::constants(options)?;
+    let constants = constants::constants(options)?;
     let scope = Scope::of_fields(&schema.fields, constants);
     let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
     let node = Binder { scope: &scope, text: text.into() }.tensor(&expr).map_err(|e| e.into_error(text))?;
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
-        let message = format!("expected a scalar in each record, found {}", super::item::describe(&node.ty));
-        return Err(Problem::at(expr.span, message)
+        let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
+        return Err(ExprError::at(expr.span, message)
             .help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values")
             .into_error(text));
     }
@@ -457,7 +358,7 @@ impl ScalarExpr {
     pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
-            return Err(Problem::at(span, format!("expected a bool in each record, found {}", self.node.ty))
+            return Err(ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty))
                 .help("compare: x != 0")
                 .into_error(text));
         }

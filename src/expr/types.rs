@@ -1,6 +1,6 @@
 //! Types of results: promotion of dtypes, axes that meet, types without nulls.
 
-use super::problem::{Bind, Problem};
+use super::error::{ExprError, ExprResult};
 use crate::schema::{DType, Dim, Element, Size, Type};
 
 /// NumPy's promotion of two dtypes; `None` for strings beside numbers.
@@ -70,7 +70,7 @@ pub fn integer(d: &DType) -> Option<(bool, u32)> {
 ///
 /// # Errors
 /// Known sizes that do not fit, and a uniform row against ragged rows below an axis that it is repeated along.
-pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
+pub fn broadcast(operands: &[&[Dim]]) -> ExprResult<Vec<Dim>> {
     let rank = operands.iter().map(|d| d.len()).max().unwrap_or(0);
     let mut out = Vec::with_capacity(rank);
     for axis in 0..rank {
@@ -79,7 +79,7 @@ pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
         let mut size = None;
         for n in known.filter(|n| *n != 1) {
             if *size.get_or_insert(n) != n {
-                return Err(Problem::new(format!(
+                return Err(ExprError::new(format!(
                     "the shapes {} do not broadcast: axis {axis} has {} and {n} items",
                     shapes(operands),
                     size.unwrap_or(n)
@@ -101,7 +101,7 @@ pub fn broadcast(operands: &[&[Dim]]) -> Bind<Vec<Dim>> {
                     && *n != 1
                     && is_repeated(operand, operands, rank, axis)
                 {
-                    return Err(Problem::new(format!(
+                    return Err(ExprError::new(format!(
                         "the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}",
                         shapes(operands)
                     ))
@@ -173,4 +173,95 @@ pub fn outermost_uniform(mut dims: Vec<Dim>) -> Vec<Dim> {
 /// The innermost axis that is ragged.
 pub fn last_ragged(dims: &[Dim]) -> Option<usize> {
     dims.iter().rposition(|d| d.size == Size::Ragged)
+}
+
+/// The width in which integers are divided.
+pub fn quotient(dtype: &DType) -> DType {
+    match dtype {
+        DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
+        d if d.is_float() => d.clone(),
+        _ => DType::Float64,
+    }
+}
+
+/// The axes of a field counted below the axes of its structures: what is one size in each structure differs between them.
+pub fn below_structure(dims: &[Dim], inner: bool) -> Vec<Dim> {
+    dims.iter().map(|d| if inner && d.size == Size::Uniform { Dim::RAGGED } else { d.clone() }).collect()
+}
+
+/// The axis that several axes are merged into.
+pub fn merged_dim(dims: &[Dim], outermost: bool) -> Dim {
+    let product = dims.iter().try_fold(1u64, |all, d| if let Size::Known(n) = d.size { all.checked_mul(n) } else { None });
+    match product {
+        Some(n) => Dim::known(n),
+        None if outermost || dims.iter().all(|d| d.size != Size::Ragged) => Dim::UNIFORM,
+        None => Dim::RAGGED,
+    }
+}
+
+/// The rank that all operands have.
+///
+/// # Errors
+/// The first operand of another rank, by its number.
+pub fn one_rank(operands: &[&[Dim]]) -> Result<usize, usize> {
+    let rank = operands.first().map_or(0, |dims| dims.len());
+    operands.iter().position(|dims| dims.len() != rank).map_or(Ok(rank), Err)
+}
+
+/// The axes of tensors joined along `axis`. `ragged`: sizes may differ on all others.
+pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<Dim>> {
+    let rank = operands.first().map_or(0, |dims| dims.len());
+    let dense = !ragged && operands.iter().all(|dims| last_ragged(dims).is_none());
+    (0..rank)
+        .map(|i| {
+            let sizes: Vec<Size> = operands.iter().map(|dims| dims[i].size).collect();
+            let known: Option<Vec<u64>> = sizes.iter().map(|s| if let Size::Known(n) = s { Some(*n) } else { None }).collect();
+            if i == axis {
+                return Ok(match known {
+                    Some(known) => Dim::known(known.iter().sum()),
+                    None if i == 0 || (dense && !sizes.contains(&Size::Ragged)) => Dim::UNIFORM,
+                    None => Dim::RAGGED,
+                });
+            }
+            if let Some(known) = &known
+                && known.iter().all(|n| *n == known[0])
+            {
+                return Ok(Dim::known(known[0]));
+            }
+            if i < axis || dense {
+                let mut some = sizes.iter().filter_map(|s| if let Size::Known(n) = s { Some(*n) } else { None });
+                let first = some.next();
+                if let (Some(a), Some(b)) = (first, some.find(|n| Some(*n) != first)) {
+                    return Err(ExprError::new(format!("axis {i} has {a} items here and {b} there; only axis {axis} may differ")));
+                }
+                if let Some(n) = first.filter(|_| i < axis || dense) {
+                    return Ok(Dim::known(n));
+                }
+                return Ok(if sizes.contains(&Size::Ragged) && i > 0 { Dim::RAGGED } else { Dim::UNIFORM });
+            }
+            // Below the axis of a ragged result rows may have any length, unless inner axes are uniform in all of them.
+            Ok(if sizes.iter().all(|s| *s == Size::Uniform) && i == 0 { Dim::UNIFORM } else { Dim::RAGGED })
+        })
+        .collect()
+}
+
+/// The axes of tensors of one rank stacked along a new axis, as [`joined`].
+///
+/// # Errors
+/// Sizes that differ on an axis of dense tensors.
+pub fn stacked(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<Dim>> {
+    let dense = !ragged && operands.iter().all(|dims| last_ragged(dims).is_none());
+    let expanded: Vec<Vec<Dim>> = operands
+        .iter()
+        .map(|dims| {
+            let mut dims = dims.to_vec();
+            dims.insert(axis, Dim::known(1));
+            // What was the first axis is now an inner one: stacked rows of different lengths are ragged.
+            if axis == 0 && !dense && dims.get(1).is_some_and(|d| d.size == Size::Uniform) {
+                dims[1] = Dim::RAGGED;
+            }
+            dims
+        })
+        .collect();
+    joined(&expanded.iter().map(Vec::as_slice).collect::<Vec<_>>(), axis, ragged)
 }

@@ -1,19 +1,19 @@
 //! The arguments of a call in the forms that functions ask for.
 
+use super::binding::{Arg, Call};
 use super::coerce::{as_node, cast_node, common, not_null, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
-use super::{Arg, Call};
-use crate::expr::item::{Item, ItemKind};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Element, Literal};
 
 impl Call {
-    fn wrong(&self, i: usize, expected: &str) -> Problem {
+    fn wrong(&self, i: usize, expected: &str) -> ExprError {
         match self.given(i) {
             Some(item) => {
-                Problem::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe()))
+                ExprError::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe()))
             }
-            None => self.problem(format!("{}: {} must be {expected}", self.name, self.param(i))),
+            None => self.error(format!("{}: {} must be {expected}", self.name, self.param(i))),
         }
     }
 
@@ -21,8 +21,8 @@ impl Call {
     ///
     /// # Errors
     /// It is no tensor.
-    pub fn any(&mut self, i: usize) -> Bind<Arg> {
-        let node = strict_node(self.item(i)?)?;
+    pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
+        let node = strict_node(self.operand(i)?)?;
         Ok(self.push(node))
     }
 
@@ -30,8 +30,8 @@ impl Call {
     ///
     /// # Errors
     /// It is no tensor.
-    pub fn sized(&mut self, i: usize) -> Bind<Arg> {
-        let item = self.item(i)?.clone();
+    pub fn sized(&mut self, i: usize) -> ExprResult<Arg> {
+        let item = self.operand(i)?.clone();
         let node = not_null(as_node(&item, None)?);
         Ok(self.push(node))
     }
@@ -40,7 +40,7 @@ impl Call {
     ///
     /// # Errors
     /// It is a structure, a sparse tensor or no tensor.
-    pub fn tensor(&mut self, i: usize) -> Bind<Arg> {
+    pub fn tensor(&mut self, i: usize) -> ExprResult<Arg> {
         let arg = self.any(i)?;
         self.plain(&arg)?;
         Ok(arg)
@@ -50,7 +50,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::tensor`].
-    pub fn optional_tensor(&mut self, i: usize) -> Bind<Option<Arg>> {
+    pub fn optional_tensor(&mut self, i: usize) -> ExprResult<Option<Arg>> {
         if self.given(i).is_some() { self.tensor(i).map(Some) } else { Ok(None) }
     }
 
@@ -58,16 +58,16 @@ impl Call {
     ///
     /// # Errors
     /// Another dtype.
-    pub fn tensor_of(&mut self, i: usize, dtype: &DType) -> Bind<Arg> {
-        let item = self.item(i)?.clone();
+    pub fn tensor_of(&mut self, i: usize, dtype: &DType) -> ExprResult<Arg> {
+        let item = self.operand(i)?.clone();
         let node = strict(as_node(&item, Some(dtype))?)?;
         if node.ty.dtype() != Some(dtype) {
             let both_text = |d: &DType| matches!(d, DType::String | DType::Bytes);
             if node.ty.dtype().is_some_and(both_text) && both_text(dtype) {
-                let node = cast_node(node, dtype, &self.text)?;
+                let node = cast_node(node, dtype, self.text())?;
                 return Ok(self.push(node));
             }
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 item.span.clone(),
                 format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe()),
             )
@@ -82,13 +82,13 @@ impl Call {
     ///
     /// # Errors
     /// It holds no integers.
-    pub fn integers(&mut self, i: usize) -> Bind<Arg> {
-        let item = self.item(i)?.clone();
+    pub fn integers(&mut self, i: usize) -> ExprResult<Arg> {
+        let item = self.operand(i)?.clone();
         let node = strict_node(&item)?;
         let node = match node.ty.dtype() {
             // An empty list has no dtype of its own.
             Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => {
-                cast_node(node, &DType::Int64, &self.text)?
+                cast_node(node, &DType::Int64, self.text())?
             }
             _ => return Err(self.wrong(i, "of an integer dtype")),
         };
@@ -101,13 +101,13 @@ impl Call {
     ///
     /// # Errors
     /// It holds no integers.
-    pub fn integers_of(&mut self, item: &Item) -> Bind<Arg> {
+    pub fn integers_of(&mut self, item: &Operand) -> ExprResult<Arg> {
         let node = strict_node(item)?;
         let empty = item.is_literal() && constant_values(&node) == Some(0);
         if !(empty || node.ty.dtype().is_some_and(DType::is_integer)) {
-            return Err(Problem::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
+            return Err(ExprError::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
         }
-        let node = cast_node(node, &DType::Int64, &self.text)?;
+        let node = cast_node(node, &DType::Int64, self.text())?;
         let arg = self.push(node);
         self.plain(&arg)?;
         Ok(arg)
@@ -117,7 +117,7 @@ impl Call {
     ///
     /// # Errors
     /// It is none, or has axes.
-    pub fn scalar_integer(&mut self, i: usize) -> Bind<Arg> {
+    pub fn scalar_integer(&mut self, i: usize) -> ExprResult<Arg> {
         let arg = self.integers(i)?;
         if arg.rank() == 0 { Ok(arg) } else { Err(self.wrong(i, "a single integer")) }
     }
@@ -126,8 +126,8 @@ impl Call {
     ///
     /// # Errors
     /// Strings beside numbers, structures.
-    pub fn promoted(&mut self, which: &[usize]) -> Bind<Vec<Arg>> {
-        let items = which.iter().map(|i| self.item(*i).cloned()).collect::<Bind<Vec<_>>>()?;
+    pub fn promoted(&mut self, which: &[usize]) -> ExprResult<Vec<Arg>> {
+        let items = which.iter().map(|i| self.operand(*i).cloned()).collect::<ExprResult<Vec<_>>>()?;
         self.promoted_items(&items)
     }
 
@@ -135,8 +135,8 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::promoted`].
-    pub fn promoted_items(&mut self, items: &[Item]) -> Bind<Vec<Arg>> {
-        let nodes = common(items, &self.name, &self.text)?;
+    pub fn promoted_items(&mut self, items: &[Operand]) -> ExprResult<Vec<Arg>> {
+        let nodes = common(items, &self.name, self.text())?;
         nodes
             .into_iter()
             .map(|node| {
@@ -151,23 +151,23 @@ impl Call {
     ///
     /// # Errors
     /// It is no list.
-    pub fn list(&self, i: usize) -> Bind<Vec<Item>> {
-        self.item(i)?.elements().ok_or_else(|| self.wrong(i, "a list"))
+    pub fn list(&self, i: usize) -> ExprResult<Vec<Operand>> {
+        self.operand(i)?.elements().ok_or_else(|| self.wrong(i, "a list"))
     }
 
     /// Argument `i` as an integer known before the first record.
     ///
     /// # Errors
     /// It is none.
-    pub fn int(&self, i: usize) -> Bind<i64> {
-        static_int(self.item(i)?).ok_or_else(|| self.wrong(i, "an integer that is known before the first record"))
+    pub fn int(&self, i: usize) -> ExprResult<i64> {
+        static_int(self.operand(i)?).ok_or_else(|| self.wrong(i, "an integer that is known before the first record"))
     }
 
     /// Argument `i` as an integer, `None` if it was not given.
     ///
     /// # Errors
     /// It is none.
-    pub fn optional_int(&self, i: usize) -> Bind<Option<i64>> {
+    pub fn optional_int(&self, i: usize) -> ExprResult<Option<i64>> {
         if self.given(i).is_some() { self.int(i).map(Some) } else { Ok(None) }
     }
 
@@ -175,10 +175,10 @@ impl Call {
     ///
     /// # Errors
     /// It is something else.
-    pub fn flag(&self, i: usize, default: bool) -> Bind<bool> {
+    pub fn flag(&self, i: usize, default: bool) -> ExprResult<bool> {
         match self.given(i).map(|item| &item.kind) {
             None => Ok(default),
-            Some(ItemKind::Literal(Literal::Bool(b))) => Ok(*b),
+            Some(OperandKind::Literal(Literal::Bool(b))) => Ok(*b),
             Some(_) => Err(self.wrong(i, "True or False")),
         }
     }
@@ -187,10 +187,10 @@ impl Call {
     ///
     /// # Errors
     /// It is something else.
-    pub fn string(&self, i: usize) -> Bind<Option<String>> {
+    pub fn string(&self, i: usize) -> ExprResult<Option<String>> {
         match self.given(i).map(|item| &item.kind) {
             None => Ok(None),
-            Some(ItemKind::Literal(Literal::String(s))) => Ok(Some(s.clone())),
+            Some(OperandKind::Literal(Literal::String(s))) => Ok(Some(s.clone())),
             Some(_) => Err(self.no_text(i)),
         }
     }
@@ -199,14 +199,14 @@ impl Call {
     ///
     /// # Errors
     /// It is something else.
-    pub fn bytes(&self, i: usize) -> Bind<Option<Vec<u8>>> {
+    pub fn bytes(&self, i: usize) -> ExprResult<Option<Vec<u8>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
         text_literal(item).map(Some).ok_or_else(|| self.no_text(i))
     }
 
-    fn no_text(&self, i: usize) -> Problem {
+    fn no_text(&self, i: usize) -> ExprError {
         let tensor = self.given(i).is_some_and(|item| item.node().is_some());
         self.wrong(i, if tensor { "a string that is known before the first record" } else { "a string" })
     }
@@ -215,7 +215,7 @@ impl Call {
     ///
     /// # Errors
     /// It is something else.
-    pub fn ints(&self, i: usize) -> Bind<Option<Vec<i64>>> {
+    pub fn ints(&self, i: usize) -> ExprResult<Option<Vec<i64>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
@@ -226,7 +226,7 @@ impl Call {
     ///
     /// # Errors
     /// It is something else.
-    pub fn shape(&self, i: usize) -> Bind<Option<Vec<Option<i64>>>> {
+    pub fn shape(&self, i: usize) -> ExprResult<Option<Vec<Option<i64>>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
@@ -245,13 +245,13 @@ impl Call {
     ///
     /// # Errors
     /// No dtype of tensors.
-    pub fn dtype(&self, i: usize) -> Bind<Option<DType>> {
+    pub fn dtype(&self, i: usize) -> ExprResult<Option<DType>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
         let found = match &item.kind {
-            ItemKind::DType(dtype) => Some(dtype.clone()),
-            ItemKind::Literal(Literal::String(name)) => dtype_named(name),
+            OperandKind::DType(dtype) => Some(dtype.clone()),
+            OperandKind::Literal(Literal::String(name)) => dtype_named(name),
             _ => None,
         };
         found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, as int32 or \"int32\""))
@@ -261,10 +261,10 @@ impl Call {
     ///
     /// # Errors
     /// Out of range.
-    pub fn axis(&self, i: usize, axis: i64, rank: usize) -> Bind<usize> {
+    pub fn axis(&self, i: usize, axis: i64, rank: usize) -> ExprResult<usize> {
         positive_axis(axis, rank).ok_or_else(|| {
             let place = self.given(i).map_or(self.span.clone(), |item| item.span.clone());
-            let problem = Problem::at(
+            let error = ExprError::at(
                 place,
                 format!(
                     "{}: {} {axis} is out of range for a tensor with {rank} ax{}",
@@ -274,9 +274,9 @@ impl Call {
                 ),
             );
             if rank == 0 {
-                problem.help("a scalar has no axes")
+                error.help("a scalar has no axes")
             } else {
-                problem.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1))
+                error.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1))
             }
         })
     }
@@ -285,13 +285,13 @@ impl Call {
     ///
     /// # Errors
     /// It is one.
-    pub fn plain(&self, arg: &Arg) -> Bind<()> {
+    pub fn plain(&self, arg: &Arg) -> ExprResult<()> {
         match &arg.ty.element {
             Element::Value(_) => Ok(()),
-            Element::Struct(_) => Err(Problem::at(arg.span.clone(), format!("{} works on tensors; this is a structure", self.name))
+            Element::Struct(_) => Err(ExprError::at(arg.span.clone(), format!("{} works on tensors; this is a structure", self.name))
                 .help("take one of its fields: st.name, st[\"name\"]")),
             Element::Sparse(_) => {
-                Err(Problem::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
+                Err(ExprError::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
                     .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
             }
         }
@@ -301,11 +301,11 @@ impl Call {
     ///
     /// # Errors
     /// It is not.
-    pub fn check_dtype(&self, arg: &Arg, expected: &str, fits: impl Fn(&DType) -> bool) -> Bind<()> {
+    pub fn check_dtype(&self, arg: &Arg, expected: &str, fits: impl Fn(&DType) -> bool) -> ExprResult<()> {
         let dtype = arg.dtype()?;
         if fits(dtype) {
             return Ok(());
         }
-        Err(Problem::at(arg.span.clone(), format!("{} works on {expected}; this is {dtype}", self.name)))
+        Err(ExprError::at(arg.span.clone(), format!("{} works on {expected}; this is {dtype}", self.name)))
     }
 }

@@ -1,8 +1,11 @@
-//! A function: one row of a family's table, and the parameters that its signature says.
+//! A function: one row of a family's table.
 
-use super::Call;
-use crate::expr::item::ItemKind;
-use crate::expr::problem::Bind;
+use super::binding::Call;
+use super::signature::Signature;
+use crate::expr::error::ExprResult;
+use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::span::Span;
+use std::sync::Arc;
 
 /// A function: one row of a family's table.
 pub struct Function {
@@ -15,53 +18,28 @@ pub struct Function {
     /// Expressions without fields and what they give: shown in the manual, run by a test.
     pub examples: &'static [(&'static str, &'static str)],
     /// Checks the arguments, and gives the type of the result with the kernel that computes it.
-    pub bind: fn(&mut Call) -> Bind<ItemKind>,
-}
-
-/// One parameter of a signature.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Param {
-    pub names: Vec<&'static str>,
-    pub default: Option<&'static str>,
+    pub bind: fn(&mut Call) -> ExprResult<OperandKind>,
 }
 
 impl Function {
-    /// The parameters, parsed from the signature.
-    pub fn params(&self) -> Vec<Param> {
-        let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
-        for (i, c) in self.signature.char_indices() {
-            match c {
-                '[' | '(' => depth += 1,
-                ']' | ')' => depth -= 1,
-                ',' if depth == 0 => {
-                    parts.push(&self.signature[start..i]);
-                    start = i + 1;
-                }
-                _ => {}
-            }
-        }
-        parts.push(&self.signature[start..]);
-        parts
-            .into_iter()
-            .map(str::trim)
-            .filter(|p| !p.is_empty())
-            .map(|p| {
-                let (names, default) = p.split_once('=').map_or((p, None), |(n, d)| (n, Some(d)));
-                Param { names: names.split('|').collect(), default }
-            })
-            .collect()
-    }
-
     /// `name(params, indices, axis=None)`, as it is shown.
     pub fn usage(&self) -> String {
-        let params: Vec<String> = self
-            .params()
-            .iter()
-            .map(|p| match p.default {
-                Some(default) => format!("{}={default}", p.names[0]),
-                None => p.names[0].to_owned(),
-            })
-            .collect();
-        format!("{}({})", self.names[0], params.join(", "))
+        Signature::parse(self.signature).usage(self.names[0])
+    }
+
+    /// What a call of the function gives; `name` is how it was written.
+    ///
+    /// # Errors
+    /// Arguments that do not match the parameters; as `bind`.
+    pub fn call(
+        &self,
+        name: &str,
+        span: Span,
+        text: Arc<str>,
+        positional: Vec<Operand>,
+        keywords: Vec<(String, Span, Operand)>,
+    ) -> ExprResult<OperandKind> {
+        let mut call = Call::new(Signature::parse(self.signature), name, span, text, positional, keywords)?;
+        (self.bind)(&mut call)
     }
 }

@@ -1,14 +1,15 @@
 //! Integers that are known before the first record, or that each record has of its own.
 
+use super::binding::{Arg, Call};
+use super::coerce::strict;
 use super::known::{static_int, static_ints};
-use super::{Arg, Call};
+use super::pack::nth;
 use crate::error::{Error, Result};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::functions;
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::i64s;
-use crate::expr::problem::{Bind, Problem};
-use crate::schema::{Dim, Literal, Size};
+use crate::expr::operand::{Operand, OperandKind};
+use crate::schema::{Dim, Size};
 
 /// An integer.
 #[derive(Clone, Debug)]
@@ -71,8 +72,8 @@ impl Call {
     ///
     /// # Errors
     /// It is none, or has axes.
-    pub fn integer(&mut self, i: usize) -> Bind<Integer> {
-        let item = self.item(i)?.clone();
+    pub fn integer(&mut self, i: usize) -> ExprResult<Integer> {
+        let item = self.operand(i)?.clone();
         self.integer_of(&item)
     }
 
@@ -80,13 +81,13 @@ impl Call {
     ///
     /// # Errors
     /// As there.
-    pub fn integer_of(&mut self, item: &Item) -> Bind<Integer> {
+    pub fn integer_of(&mut self, item: &Operand) -> ExprResult<Integer> {
         if let Some(n) = static_int(item) {
             return Ok(Integer::Known(n));
         }
         let arg = self.integers_of(item)?;
         if arg.rank() > 0 {
-            return Err(Problem::at(item.span.clone(), format!("{}: expected a single integer, found {}", self.name, arg.ty)));
+            return Err(ExprError::at(item.span.clone(), format!("{}: expected a single integer, found {}", self.name, arg.ty)));
         }
         Ok(Integer::Of(arg))
     }
@@ -96,18 +97,18 @@ impl Call {
     ///
     /// # Errors
     /// Other items; a vector of open size.
-    pub fn integer_list(&mut self, i: usize) -> Bind<Option<Vec<Option<Integer>>>> {
+    pub fn integer_list(&mut self, i: usize) -> ExprResult<Option<Vec<Option<Integer>>>> {
         let Some(item) = self.given(i).cloned() else {
             return Ok(None);
         };
         let items = match (item.elements(), &item.kind) {
             (Some(items), _) => items,
-            (None, ItemKind::Tensor(node)) if node.ty.rank() == 1 => {
+            (None, OperandKind::Tensor(node)) if node.ty.rank() == 1 => {
                 if let Some(known) = static_ints(&item) {
                     return Ok(Some(known.into_iter().map(|n| Some(Integer::Known(n))).collect()));
                 }
                 let Size::Known(n) = node.ty.dims[0].size else {
-                    return Err(Problem::at(
+                    return Err(ExprError::at(
                         item.span.clone(),
                         format!("{}: how many numbers {} has must be known before the first record", self.name, self.param(i)),
                     )
@@ -115,25 +116,28 @@ impl Call {
                 };
                 (0..n)
                     .map(|k| {
-                        let key = Item { kind: ItemKind::Literal(Literal::Int(k.into())), span: item.span.clone() };
-                        let kind = functions::subscript(&item, &[key], self.text(), &item.span)?;
-                        Ok(Item { kind, span: item.span.clone() })
+                        let node = nth(&strict(node.clone())?, k as i64, self.text())?;
+                        Ok(Operand { kind: OperandKind::Tensor(node), span: item.span.clone() })
                     })
-                    .collect::<Bind<Vec<_>>>()?
+                    .collect::<ExprResult<Vec<_>>>()?
             }
             _ => vec![item.clone()],
         };
-        items.iter().map(|item| if item.is_none() { Ok(None) } else { self.integer_of(item).map(Some) }).collect::<Bind<Vec<_>>>().map(Some)
+        items
+            .iter()
+            .map(|item| if item.is_none() { Ok(None) } else { self.integer_of(item).map(Some) })
+            .collect::<ExprResult<Vec<_>>>()
+            .map(Some)
     }
 
     /// Argument `i` as [`Call::integer_list`], None not among them.
     ///
     /// # Errors
     /// As there; it was not given.
-    pub fn all_integers(&mut self, i: usize) -> Bind<Vec<Integer>> {
-        let item = self.item(i)?.clone();
+    pub fn all_integers(&mut self, i: usize) -> ExprResult<Vec<Integer>> {
+        let item = self.operand(i)?.clone();
         let numbers = self.integer_list(i)?.unwrap_or_default();
         let all: Option<Vec<Integer>> = numbers.into_iter().collect();
-        all.ok_or_else(|| Problem::at(item.span.clone(), format!("{}: {} can't have None in it", self.name, self.param(i))))
+        all.ok_or_else(|| ExprError::at(item.span.clone(), format!("{}: {} can't have None in it", self.name, self.param(i))))
     }
 }

@@ -1,8 +1,8 @@
 //! What an item says before the first record: names of dtypes, integers, axes.
 
 use crate::expr::eval::{Node, NodeKind};
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Literal};
 
 /// The dtype of that name; `half`, `double` and the like as TensorFlow and NumPy have them.
@@ -23,19 +23,19 @@ pub fn positive_axis(axis: i64, rank: usize) -> Option<usize> {
 }
 
 /// An integer known before the first record.
-pub fn static_int(item: &Item) -> Option<i64> {
+pub fn static_int(item: &Operand) -> Option<i64> {
     match &item.kind {
-        ItemKind::Literal(Literal::Int(n)) => i64::try_from(*n).ok(),
-        ItemKind::Tensor(node) if node.ty.rank() == 0 => static_values(node)?.first().copied(),
+        OperandKind::Literal(Literal::Int(n)) => i64::try_from(*n).ok(),
+        OperandKind::Tensor(node) if node.ty.rank() == 0 => static_values(node)?.first().copied(),
         _ => None,
     }
 }
 
 /// Integers known before the first record: one, or a list.
-pub fn static_ints(item: &Item) -> Option<Vec<i64>> {
+pub fn static_ints(item: &Operand) -> Option<Vec<i64>> {
     match &item.kind {
-        ItemKind::List(items) | ItemKind::Tuple(items) => items.iter().map(static_int).collect(),
-        ItemKind::Tensor(node) if node.ty.rank() == 1 => static_values(node),
+        OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().map(static_int).collect(),
+        OperandKind::Tensor(node) if node.ty.rank() == 1 => static_values(node),
         _ => static_int(item).map(|n| vec![n]),
     }
 }
@@ -61,10 +61,10 @@ pub fn constant_values(node: &Node) -> Option<usize> {
 }
 
 /// The bytes of a string literal.
-pub fn text_literal(item: &Item) -> Option<Vec<u8>> {
+pub fn text_literal(item: &Operand) -> Option<Vec<u8>> {
     match &item.kind {
-        ItemKind::Literal(Literal::String(text)) => Some(text.clone().into_bytes()),
-        ItemKind::Literal(Literal::Bytes(bytes)) => Some(bytes.clone()),
+        OperandKind::Literal(Literal::String(text)) => Some(text.clone().into_bytes()),
+        OperandKind::Literal(Literal::Bytes(bytes)) => Some(bytes.clone()),
         _ => None,
     }
 }

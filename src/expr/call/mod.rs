@@ -1,186 +1,28 @@
-//! A call while it is bound: its arguments by position or keyword, checked and put in order for the kernel.
+//! What a function is, and a call of one while it is being bound.
 //!
-//! - [`function`]: the rows of the functions' tables and their signatures.
+//! - [`signature`]: the parameters of a function; [`function`]: a row of the functions' tables.
+//! - [`binding`]: a call, its arguments matched to the parameters.
 //! - [`arguments`]: arguments as tensors, integers, flags, shapes ...
-//! - [`coerce`]: items as tensors of one dtype, without nulls; what is constant is computed at once.
-//! - [`known`]: what an item says before the first record.
-//! - [`integer`]: integers that may be known then, or differ between records.
+//! - [`integer`]: integers known before the first record, or different in each.
+//! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor.
+//! - [`known`]: what is known of an operand before the first record; [`fold`]: calls of constants.
+//! - [`subscript`] binds `x[keys]`.
 
 mod arguments;
+mod binding;
 mod coerce;
+mod fold;
 mod function;
 mod integer;
 mod known;
+mod pack;
+mod signature;
+mod subscript;
 
-use super::eval::{Args, CallNode, Kernel, Node, NodeKind};
-use super::item::{Item, ItemKind};
-use super::problem::{Bind, Problem};
-use super::syntax::Span;
-use crate::error::{Result, nearest};
-use crate::schema::{DType, Type};
-use crate::tensor::Tensor;
-use std::borrow::Cow;
-use std::sync::Arc;
-
-pub use coerce::{as_node, cast_node, fold, strict, strict_node};
-pub use function::{Function, Param};
+pub use binding::{Arg, Call};
+pub use coerce::{alike, as_node, cast_node, strict, strict_node};
+pub use fold::fold;
+pub use function::Function;
 pub use integer::{Integer, Integers};
 pub use known::{dtype_named, positive_axis, static_int, text_literal};
-
-/// A call that is being bound.
-pub struct Call {
-    /// As it was written.
-    pub name: String,
-    pub span: Span,
-    text: Arc<str>,
-    params: Vec<Param>,
-    given: Vec<Option<Item>>,
-    nodes: Vec<Node>,
-}
-
-/// A tensor argument that the kernel will get: its type, and its number among the kernel's arguments.
-#[derive(Clone, Debug)]
-pub struct Arg {
-    pub ty: Type,
-    pub index: usize,
-    pub span: Span,
-}
-
-impl Arg {
-    /// The tensor with one row per record.
-    ///
-    /// # Errors
-    /// A failure of memory only.
-    pub fn of<'a>(&self, args: &'a Args) -> Result<Cow<'a, Tensor>> {
-        args.tensor(self.index)
-    }
-
-    /// The number of axes.
-    pub fn rank(&self) -> usize {
-        self.ty.rank()
-    }
-
-    /// The dtype; structures have none.
-    ///
-    /// # Errors
-    /// It is a structure.
-    pub fn dtype(&self) -> Bind<&DType> {
-        self.ty.dtype().ok_or_else(|| Problem::at(self.span.clone(), "expected a tensor, found a structure"))
-    }
-}
-
-impl Call {
-    /// Puts the arguments in the order of the parameters.
-    ///
-    /// # Errors
-    /// Too many, an unknown keyword, one given twice, one that is missing.
-    pub fn new(
-        function: &Function,
-        name: &str,
-        span: Span,
-        text: Arc<str>,
-        positional: Vec<Item>,
-        keywords: Vec<(String, Span, Item)>,
-    ) -> Bind<Call> {
-        let params = function.params();
-        let mut given: Vec<Option<Item>> = vec![None; params.len()];
-        let usage = || format!("{}{}", name, function.usage().trim_start_matches(function.names[0]));
-        if positional.len() > params.len() {
-            return Err(Problem::at(
-                positional[params.len()].span.clone(),
-                format!("{name} takes {} argument{}, not {}", params.len(), if params.len() == 1 { "" } else { "s" }, positional.len()),
-            )
-            .help(usage()));
-        }
-        for (slot, item) in given.iter_mut().zip(positional) {
-            *slot = Some(item);
-        }
-        for (keyword, at, item) in keywords {
-            let Some(i) = params.iter().position(|p| p.names.contains(&keyword.as_str())) else {
-                // Every function of TensorFlow takes a name for its graph node, and has no use for it here.
-                if keyword == "name" {
-                    continue;
-                }
-                let near = nearest(&keyword, params.iter().flat_map(|p| p.names.iter().copied()));
-                let problem = Problem::at(at, format!("{name} has no argument `{keyword}`"));
-                return Err(match near {
-                    Some(near) => problem.help(format!("did you mean {near}=?")),
-                    None => problem.help(usage()),
-                });
-            };
-            if given[i].is_some() {
-                return Err(Problem::at(at, format!("{name} got its argument `{keyword}` twice")));
-            }
-            given[i] = Some(item);
-        }
-        if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none()) {
-            return Err(Problem::at(span, format!("{name} lacks its argument `{}`", missing.0.names[0])).help(usage()));
-        }
-        Ok(Call { name: name.to_owned(), span, text, params, given, nodes: Vec::new() })
-    }
-
-    /// A problem with the call as a whole.
-    pub fn problem(&self, message: impl Into<String>) -> Problem {
-        Problem::at(self.span.clone(), message)
-    }
-
-    /// A bug in tatter, at the call.
-    pub fn internal(&self, message: impl Into<String>) -> Problem {
-        Problem::internal(message).or_at(self.span.clone())
-    }
-
-    /// The name of parameter `i`, for messages.
-    pub fn param(&self, i: usize) -> &'static str {
-        self.params.get(i).map_or("", |p| p.names[0])
-    }
-
-    /// Argument `i` if it was given and is not None.
-    pub fn given(&self, i: usize) -> Option<&Item> {
-        self.given.get(i)?.as_ref().filter(|item| !item.is_none())
-    }
-
-    /// Argument `i`.
-    ///
-    /// # Errors
-    /// It was not given.
-    pub fn item(&self, i: usize) -> Bind<&Item> {
-        self.given(i).ok_or_else(|| match self.given.get(i) {
-            Some(Some(none)) => Problem::at(none.span.clone(), format!("{}: {} can't be None", self.name, self.param(i))),
-            _ => self.problem(format!("{} lacks its argument `{}`", self.name, self.param(i))),
-        })
-    }
-
-    /// Adds a tensor to the kernel's arguments.
-    pub fn push(&mut self, node: Node) -> Arg {
-        let arg = Arg { ty: node.ty.clone(), index: self.nodes.len(), span: node.span.clone() };
-        self.nodes.push(node);
-        arg
-    }
-
-    /// The call with one result.
-    ///
-    /// # Errors
-    /// A call of constants is made at once, and may fail.
-    pub fn one(&mut self, ty: Type, kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static) -> Bind<ItemKind> {
-        let call = self.bound(vec![ty.clone()], Box::new(move |args| Ok(vec![kernel(args)?])));
-        let node = Node { ty, span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
-        Ok(ItemKind::Tensor(fold(node)?))
-    }
-
-    /// The call with several results.
-    ///
-    /// # Errors
-    /// As [`Call::one`].
-    pub fn several(&mut self, types: Vec<Type>, kernel: impl Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync + 'static) -> Bind<ItemKind> {
-        Ok(ItemKind::Results(Arc::new(self.bound(types, Box::new(kernel)))))
-    }
-
-    fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
-        CallNode { span: self.span.clone(), text: self.text.clone(), args: std::mem::take(&mut self.nodes), outputs, kernel }
-    }
-
-    /// The text of the expression.
-    pub fn text(&self) -> &Arc<str> {
-        &self.text
-    }
-}
+pub use subscript::subscript;

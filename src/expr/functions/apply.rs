@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call};
+use crate::expr::error::ExprResult;
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::broadcast::align;
-use crate::expr::kernels::elementwise::{Flaw, Operand};
+use crate::expr::kernels::datum::{Datum, RowError};
 use crate::expr::kernels::level::record_of;
-use crate::expr::problem::Bind;
+use crate::expr::operand::OperandKind;
 use crate::expr::types;
 use crate::schema::{DType, Dim, Element, Type};
 use crate::tensor::Tensor;
@@ -23,7 +23,12 @@ pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
 ///
 /// # Errors
 /// As [`Call::one`].
-pub fn unary(call: &mut Call, x: Arg, dtype: DType, f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static) -> Bind<ItemKind> {
+pub fn unary(
+    call: &mut Call,
+    x: Arg,
+    dtype: DType,
+    f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
+) -> ExprResult<OperandKind> {
     pointwise(call, [x], dtype, move |[x]| f(x.array).map_err(|e| (0, e)))
 }
 
@@ -36,15 +41,15 @@ pub fn pointwise<const N: usize>(
     call: &mut Call,
     of: [Arg; N],
     dtype: DType,
-    f: impl Fn([Operand; N]) -> Result<ArrayRef, Flaw> + Send + Sync + 'static,
-) -> Bind<ItemKind> {
+    f: impl Fn([Datum; N]) -> Result<ArrayRef, RowError> + Send + Sync + 'static,
+) -> ExprResult<OperandKind> {
     let all: Vec<&[Dim]> = of.iter().map(|a| a.ty.dims.as_slice()).collect();
     let dims = types::broadcast(&all)?;
-    let f = move |operands: &[Operand]| f(std::array::from_fn(|i| operands[i]));
+    let f = move |operands: &[Datum]| f(std::array::from_fn(|i| operands[i]));
     call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
 }
 
-fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Operand]) -> Result<ArrayRef, Flaw>) -> Result<Tensor> {
+fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Datum]) -> Result<ArrayRef, RowError>) -> Result<Tensor> {
     let mut scalar = of.iter().map(|a| Ok(a.rank() == 0 && args.value(a.index)?.constant)).collect::<Result<Vec<_>>>()?;
     if scalar.iter().all(|s| *s) {
         scalar.fill(false);
@@ -57,7 +62,7 @@ fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Operand]) -> Result<Arra
         return tensor.map_below(rank, &mut |below| {
             let mut operands = Vec::with_capacity(of.len());
             for (tensor, scalar) in tensors.iter().zip(&scalar) {
-                operands.push(Operand { array: if *scalar { tensor.as_leaf()? } else { below.as_leaf()? }, scalar: *scalar });
+                operands.push(Datum { array: if *scalar { tensor.as_leaf()? } else { below.as_leaf()? }, scalar: *scalar });
             }
             f(&operands).map(Tensor::Leaf).map_err(|(at, e)| e.at_row(record_of(tensor, rank, at)))
         });
@@ -70,7 +75,7 @@ fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Operand]) -> Result<Arra
     }
     let mut operands = Vec::with_capacity(of.len());
     for (tensor, scalar) in flat.iter().zip(&scalar) {
-        operands.push(Operand { array: tensor.as_leaf()?, scalar: *scalar });
+        operands.push(Datum { array: tensor.as_leaf()?, scalar: *scalar });
     }
     let out = f(&operands).map_err(|(at, e)| e.at_row(aligned.record_of(at)))?;
     aligned.wrap(Tensor::Leaf(out))

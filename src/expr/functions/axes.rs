@@ -2,15 +2,16 @@
 //!
 //! Source of the meaning: `tf.expand_dims`, `tf.squeeze`, `tf.reshape`, `tf.transpose`, `RaggedTensor.merge_dims`.
 
-use super::decompose::{bounding, merged_dim};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
-use crate::expr::item::ItemKind;
-use crate::expr::kernels::level::{dense_partitions, merged, record_of, wrap};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::kernels::level::bounding;
+use crate::expr::kernels::level::{dense_partitions, expand, merged, record_of, wrap};
+use crate::expr::operand::OperandKind;
+use crate::expr::types::merged_dim;
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
-use crate::tensor::{RowPartition, Tensor};
+use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(["expand_dims"], "input|x, axis", "A new axis of one item.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
@@ -45,16 +46,11 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Each item in a list of its own, as an axis of one item.
-pub fn expand(tensor: &Tensor, axis: usize) -> Result<Tensor> {
-    tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
-}
-
-fn squeeze(call: &mut Call) -> Bind<ItemKind> {
+fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let mut axes = match call.ints(1)? {
-        Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?,
-        None if last_ragged(&x.ty.dims).is_some() => return Err(call.problem("squeeze of a ragged tensor needs its axis")),
+        Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?,
+        None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs its axis")),
         None => (0..x.rank()).filter(|i| x.ty.dims[*i].size == Size::Known(1)).collect(),
     };
     axes.sort_unstable_by(|a, b| b.cmp(a));
@@ -64,7 +60,7 @@ fn squeeze(call: &mut Call) -> Bind<ItemKind> {
         if let Size::Known(n) = ty.dims[*axis].size
             && n != 1
         {
-            return Err(call.problem(format!("axis {axis} has {n} items; squeeze takes away axes of one")));
+            return Err(call.error(format!("axis {axis} has {n} items; squeeze takes away axes of one")));
         }
         ty.dims.remove(*axis);
     }
@@ -87,12 +83,12 @@ fn squeeze(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn merge_dims(call: &mut Call) -> Bind<ItemKind> {
+fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let (outer, inner) = (call.int(1)?, call.int(2)?);
     let (outer, inner) = (call.axis(1, outer, x.rank())?, call.axis(2, inner, x.rank())?);
     if outer > inner {
-        return Err(call.problem(format!("outer_axis {outer} lies below inner_axis {inner}")));
+        return Err(call.error(format!("outer_axis {outer} lies below inner_axis {inner}")));
     }
     let mut ty = x.ty.clone();
     ty.dims.splice(outer..=inner, [merged_dim(&x.ty.dims[outer..=inner], outer == 0)]);
@@ -105,20 +101,20 @@ fn merge_dims(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn reshape(call: &mut Call) -> Bind<ItemKind> {
+fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let shape = call.all_integers(1)?;
-    let place = call.item(1)?.span.clone();
+    let place = call.operand(1)?.span.clone();
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
     let mut dims: Vec<Dim> = shape.iter().map(Integer::dim).collect();
     if shape.iter().filter_map(Integer::known).filter(|n| *n < 0).count() > 1 || shape.iter().filter_map(Integer::known).any(|n| n < -1) {
-        return Err(Problem::at(place, "one size at most may be open, written -1"));
+        return Err(ExprError::at(place, "one size at most may be open, written -1"));
     }
     if let (Some(known), Size::Known(all)) = (&known, merged_dim(&x.ty.dims, true).size)
         && !x.ty.dims.is_empty()
     {
         let filled = filled(known, usize::try_from(all).unwrap_or(usize::MAX))
-            .ok_or_else(|| Problem::at(place, format!("{all} values do not fill the shape {known:?}")))?;
+            .ok_or_else(|| ExprError::at(place, format!("{all} values do not fill the shape {known:?}")))?;
         dims = filled.into_iter().map(|n| Dim::known(n as u64)).collect();
     }
     let ty = Type { dims: dims.clone(), ..x.ty.clone() };
@@ -152,23 +148,23 @@ fn filled(shape: &[i64], n: usize) -> Option<Vec<usize>> {
     shape.iter().map(|s| if *s == -1 { open } else { usize::try_from(*s).ok() }).collect()
 }
 
-fn transpose(call: &mut Call) -> Bind<ItemKind> {
+fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), "this is a sparse tensor").help("sparse.transpose(x)"));
+        return Err(ExprError::at(x.span.clone(), "this is a sparse tensor").help("sparse.transpose(x)"));
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(Problem::at(x.span.clone(), format!("transpose works on dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("transpose works on dense tensors; axis {axis} of this is ragged")));
     }
     let rank = x.rank();
     let perm = match call.ints(1)? {
         None => (0..rank).rev().collect::<Vec<_>>(),
-        Some(perm) => perm.into_iter().map(|a| call.axis(1, a, rank)).collect::<Bind<Vec<_>>>()?,
+        Some(perm) => perm.into_iter().map(|a| call.axis(1, a, rank)).collect::<ExprResult<Vec<_>>>()?,
     };
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if sorted != (0..rank).collect::<Vec<_>>() {
-        return Err(call.problem(format!("{perm:?} does not name each of the {rank} axes once")));
+        return Err(call.error(format!("{perm:?} does not name each of the {rank} axes once")));
     }
     let mut ty = x.ty.clone();
     ty.dims = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();

@@ -5,13 +5,13 @@
 use super::apply::{unary, with_dtype};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer, positive_axis, strict_node};
-use crate::expr::constant;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
-use crate::expr::item::{self, Item, ItemKind};
 use crate::expr::kernels::cast::{Convert, i64s, native};
 use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::literal;
+use crate::expr::operand::{self, Operand, OperandKind};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Tensor};
@@ -33,8 +33,8 @@ pub static FUNCTIONS: &[Function] = &[
         [("constant([1, 2], dtype=float64)", "[1.0, 2.0]")],
         |c| {
             let literal = literal_of(c)?;
-            let (ty, tensor) = constant::plain(&literal, c.dtype(1)?.as_ref())?;
-            Ok(ItemKind::Tensor(item::constant(tensor, ty, c.span.clone())))
+            let (ty, tensor) = literal::plain(&literal, c.dtype(1)?.as_ref())?;
+            Ok(OperandKind::Tensor(operand::constant(tensor, ty, c.span.clone())))
         }
     ),
     function!(
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| { ranges(c, false) }
     ),
     function!(["fill"], "dims, value", "A tensor of one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
-        let value = c.item(1)?.clone();
+        let value = c.operand(1)?.clone();
         let node = strict_node(&value)?;
         filled(c, node)
     }),
@@ -77,51 +77,51 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn literal_of(call: &Call) -> Bind<Literal> {
-    let item = call.item(0)?;
-    if let ItemKind::Tensor(_) = item.kind {
-        return Err(Problem::at(item.span.clone(), format!("{} takes literals; this is a tensor already", call.name)));
+fn literal_of(call: &Call) -> ExprResult<Literal> {
+    let item = call.operand(0)?;
+    if let OperandKind::Tensor(_) = item.kind {
+        return Err(ExprError::at(item.span.clone(), format!("{} takes literals; this is a tensor already", call.name)));
     }
     item.literal().ok_or_else(|| {
-        Problem::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe()))
+        ExprError::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe()))
             .help("stack([...]) and ragged.stack([...]) put tensors together")
     })
 }
 
-fn ragged_constant(call: &mut Call) -> Bind<ItemKind> {
+fn ragged_constant(call: &mut Call) -> ExprResult<OperandKind> {
     let literal = literal_of(call)?;
     let inner = match call.ints(3)? {
         None => None,
         Some(sizes) => Some(
             sizes
                 .into_iter()
-                .map(|n| u64::try_from(n).map_err(|_| call.problem(format!("inner_shape has the negative size {n}"))))
-                .collect::<Bind<Vec<_>>>()?,
+                .map(|n| u64::try_from(n).map_err(|_| call.error(format!("inner_shape has the negative size {n}"))))
+                .collect::<ExprResult<Vec<_>>>()?,
         ),
     };
     let dtype = call.dtype(1)?;
-    let (ty, tensor) = constant::ragged(&literal, dtype.as_ref(), call.optional_int(2)?, inner.as_deref())?;
-    Ok(ItemKind::Tensor(item::constant(tensor, ty, call.span.clone())))
+    let (ty, tensor) = literal::ragged(&literal, dtype.as_ref(), call.optional_int(2)?, inner.as_deref())?;
+    Ok(OperandKind::Tensor(operand::constant(tensor, ty, call.span.clone())))
 }
 
 /// `ragged.range`, and `range` of scalars.
-fn ranges(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
-    let one = Item { kind: ItemKind::Literal(Literal::Int(1)), span: call.span.clone() };
-    let zero = Item { kind: ItemKind::Literal(Literal::Int(0)), span: call.span.clone() };
+fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
+    let one = Operand { kind: OperandKind::Literal(Literal::Int(1)), span: call.span.clone() };
+    let zero = Operand { kind: OperandKind::Literal(Literal::Int(0)), span: call.span.clone() };
     let (start, limit) = match call.given(1) {
-        Some(limit) => (call.item(0)?.clone(), limit.clone()),
-        None => (zero, call.item(0)?.clone()),
+        Some(limit) => (call.operand(0)?.clone(), limit.clone()),
+        None => (zero, call.operand(0)?.clone()),
     };
     let delta = call.given(2).cloned().unwrap_or(one);
     let args = call.promoted_items(&[start, limit, delta])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
     }
     let most = usize::from(ragged);
     if let Some(arg) = args.iter().find(|a| a.rank() > most) {
         let expected = if ragged { "scalars and vectors" } else { "scalars" };
-        return Err(Problem::at(arg.span.clone(), format!("{} works on {expected}; this is {}", call.name, arg.ty)));
+        return Err(ExprError::at(arg.span.clone(), format!("{} works on {expected}; this is {}", call.name, arg.ty)));
     }
     let known = args.iter().filter(|a| a.rank() == 1).find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
     let vectors = args.iter().any(|a| a.rank() == 1);
@@ -196,30 +196,30 @@ fn exact<T: Convert + Number>(v: T::Native) -> i128 {
     if T::LOWEST == T::ZERO { i128::from(bits as u64) } else { i128::from(bits) }
 }
 
-fn constant_filled(call: &mut Call, value: i128) -> Bind<ItemKind> {
+fn constant_filled(call: &mut Call, value: i128) -> ExprResult<OperandKind> {
     let dtype = call.dtype(1)?.unwrap_or(DType::Float32);
     let literal = match dtype {
         DType::Bool => Literal::Bool(value != 0),
-        DType::String | DType::Bytes if value == 0 => constant::zero(&dtype)?,
+        DType::String | DType::Bytes if value == 0 => literal::zero(&dtype)?,
         _ => Literal::Int(value),
     };
-    let (ty, tensor) = constant::plain(&literal, Some(&dtype))?;
-    filled(call, item::constant(tensor, ty, call.span.clone()))
+    let (ty, tensor) = literal::plain(&literal, Some(&dtype))?;
+    filled(call, operand::constant(tensor, ty, call.span.clone()))
 }
 
 /// A tensor of one value: sizes may differ from record to record.
-fn filled(call: &mut Call, value: Node) -> Bind<ItemKind> {
+fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
     let sizes = call.all_integers(0)?;
     let value = call.push(value);
     if value.rank() != 0 {
-        return Err(Problem::at(value.span.clone(), format!("{} takes a single value; this is {}", call.name, value.ty)));
+        return Err(ExprError::at(value.span.clone(), format!("{} takes a single value; this is {}", call.name, value.ty)));
     }
     if sizes.iter().filter_map(Integer::known).any(|n| n < 0) {
-        return Err(Problem::at(call.item(0)?.span.clone(), "a size can't be negative"));
+        return Err(ExprError::at(call.operand(0)?.span.clone(), "a size can't be negative"));
     }
     let known = sizes.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n));
     if known.is_none_or(|n| n > 1 << 28) {
-        return Err(call.problem("the result would have more than 2^28 values"));
+        return Err(call.error("the result would have more than 2^28 values"));
     }
     let dims: Vec<Dim> = sizes.iter().map(Integer::dim).collect();
     let ty = Type { dims: dims.clone(), ..value.ty.clone() };
@@ -230,52 +230,52 @@ fn filled(call: &mut Call, value: Node) -> Bind<ItemKind> {
     })
 }
 
-fn like(call: &mut Call, ones: bool) -> Bind<ItemKind> {
+fn like(call: &mut Call, ones: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let dtype = call.dtype(1)?.unwrap_or(x.dtype()?.clone());
     let literal = match (&dtype, ones) {
         (DType::Bool, _) => Literal::Bool(ones),
-        (DType::String | DType::Bytes, true) => return Err(call.problem("there is no one among strings")),
+        (DType::String | DType::Bytes, true) => return Err(call.error("there is no one among strings")),
         (_, true) => Literal::Int(1),
-        (_, false) => constant::zero(&dtype)?,
+        (_, false) => literal::zero(&dtype)?,
     };
-    let one = constant::leaf(&[&literal], &dtype)?;
+    let one = literal::leaf(&[&literal], &dtype)?;
     unary(call, x, dtype, move |a| take(&one, &vec![0; a.len()]))
 }
 
-fn one_hot(call: &mut Call) -> Bind<ItemKind> {
+fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     let depth = call.integer(1)?;
     if let Some(n) = depth.known().filter(|n| *n < 0) {
-        return Err(call.problem(format!("the depth {n} is negative")));
+        return Err(call.error(format!("the depth {n} is negative")));
     }
     let axis = call.optional_int(4)?.unwrap_or(-1);
     if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
-        return Err(call.problem("one_hot puts the new axis last"));
+        return Err(call.error("one_hot puts the new axis last"));
     }
     let item = |i: usize, default: i128, call: &Call| {
-        call.given(i).cloned().unwrap_or(Item { kind: ItemKind::Literal(Literal::Int(default)), span: call.span.clone() })
+        call.given(i).cloned().unwrap_or(Operand { kind: OperandKind::Literal(Literal::Int(default)), span: call.span.clone() })
     };
     let (on, off) = (item(2, 1, call), item(3, 0, call));
     let dtype = call.dtype(5)?.or_else(|| [&on, &off].iter().find_map(|i| i.node().and_then(|n| n.ty.dtype().cloned())));
     let dtype = match dtype {
         Some(dtype) => dtype,
         None if call.given(2).is_some() || call.given(3).is_some() => {
-            constant::own_dtype(&[on.literal(), off.literal()].into_iter().flatten().collect::<Vec<_>>())?
+            literal::own_dtype(&[on.literal(), off.literal()].into_iter().flatten().collect::<Vec<_>>())?
         }
         None => DType::Float32,
     };
     let values = [&on, &off]
         .iter()
         .map(|i| {
-            let literal = i.literal().ok_or_else(|| Problem::at(i.span.clone(), "expected a literal"))?;
+            let literal = i.literal().ok_or_else(|| ExprError::at(i.span.clone(), "expected a literal"))?;
             let literal = match (&dtype, &literal) {
                 (DType::Bool, Literal::Int(n)) => Literal::Bool(*n != 0),
                 _ => literal,
             };
-            constant::leaf(&[&literal], &dtype).map_err(|e| e.or_at(i.span.clone()))
+            literal::leaf(&[&literal], &dtype).map_err(|e| e.or_at(i.span.clone()))
         })
-        .collect::<Bind<Vec<_>>>()?;
+        .collect::<ExprResult<Vec<_>>>()?;
     let both = crate::tensor::concat::concat_leaves(&values.iter().collect::<Vec<_>>())?;
     let mut ty = with_dtype(&x.ty, dtype);
     ty.dims.push(depth.dim());

@@ -2,18 +2,18 @@
 //!
 //! Source of the meaning: `tf.RaggedTensor.to_tensor`, `from_tensor`, `to_sparse`, `from_sparse`.
 
-use super::decompose::bounding_known;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer};
-use crate::expr::constant::zero;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::broadcast;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::fill::Filled;
+use crate::expr::kernels::level::bounding_known;
 use crate::expr::kernels::level::{check_count, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::literal::zero;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{self, last_ragged};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{Sparse, Tensor};
@@ -55,7 +55,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
+fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let dtype = x.dtype()?.clone();
     let rank = x.rank();
@@ -63,14 +63,13 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
         None => vec![None; rank],
         Some(shape) if shape.len() == rank => shape,
         Some(shape) => {
-            let place = call.item(2)?.span.clone();
-            return Err(Problem::at(place, format!("a shape of {} sizes for a tensor of {rank} axes", shape.len())));
+            let place = call.operand(2)?.span.clone();
+            return Err(ExprError::at(place, format!("a shape of {} sizes for a tensor of {rank} axes", shape.len())));
         }
     };
     if let Some(negative) = shape.iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(
-            Problem::at(call.item(2)?.span.clone(), format!("the size {negative} is negative")).help("None is the size of the longest row")
-        );
+        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("the size {negative} is negative"))
+            .help("None is the size of the longest row"));
     }
     let last = last_ragged(&x.ty.dims).unwrap_or_else(|| rank.saturating_sub(1));
     let default = if call.given(1).is_some() { call.tensor_of(1, &dtype)? } else { zero_of(call, &dtype)? };
@@ -81,7 +80,7 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     };
     let offset = inner.len().checked_sub(default.rank());
     if offset.is_none_or(|offset| !default.ty.dims.iter().zip(&inner[offset..]).all(fits)) {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             default.span.clone(),
             format!("the default of shape {} does not fit into values of shape {}", types::shape(&default.ty.dims), types::shape(inner)),
         ));
@@ -90,10 +89,13 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
     for (axis, (dim, wanted)) in x.ty.dims.iter().zip(&shape).enumerate() {
         dims.push(match (wanted, dim.size) {
             (Some(Integer::Known(n)), Size::Known(k)) if axis > last && k != *n as u64 => {
-                return Err(Problem::at(call.item(2)?.span.clone(), format!("axis {axis} has {k} items everywhere; the shape says {n}")));
+                return Err(ExprError::at(
+                    call.operand(2)?.span.clone(),
+                    format!("axis {axis} has {k} items everywhere; the shape says {n}"),
+                ));
             }
             (Some(Integer::Of(arg)), Size::Known(_)) if axis > last => {
-                return Err(Problem::at(arg.span.clone(), format!("axis {axis} has one size everywhere; the shape can't differ there")));
+                return Err(ExprError::at(arg.span.clone(), format!("axis {axis} has one size everywhere; the shape can't differ there")));
             }
             (Some(n), _) => n.dim(),
             (None, Size::Known(k)) => Dim::known(k),
@@ -123,9 +125,9 @@ fn to_tensor(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// The zero of a dtype as an argument.
-pub fn zero_of(call: &mut Call, dtype: &DType) -> Bind<Arg> {
-    let (ty, tensor) = crate::expr::constant::plain(&zero(dtype)?, Some(dtype))?;
-    Ok(call.push(crate::expr::item::constant(tensor, ty, call.span.clone())))
+pub fn zero_of(call: &mut Call, dtype: &DType) -> ExprResult<Arg> {
+    let (ty, tensor) = crate::expr::literal::plain(&zero(dtype)?, Some(dtype))?;
+    Ok(call.push(crate::expr::operand::constant(tensor, ty, call.span.clone())))
 }
 
 /// The default with one row per record, of the shape of the inner axes.
@@ -179,39 +181,39 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
     wrap(out.into_iter(), rows.finish()?)
 }
 
-fn from_tensor(call: &mut Call) -> Bind<ItemKind> {
+fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(Problem::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
     }
     if x.rank() < 2 {
-        return Err(Problem::at(x.span.clone(), format!("from_tensor works on tensors of two axes and more; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on tensors of two axes and more; this is {}", x.ty)));
     }
     if call.given(1).is_some() && call.given(2).is_some() {
-        return Err(call.problem("give lengths or padding, not both"));
+        return Err(call.error("give lengths or padding, not both"));
     }
     let rank = call.optional_int(3)?.unwrap_or(1);
     let axis = usize::try_from(rank)
         .ok()
         .filter(|r| *r > 0 && *r < x.rank())
-        .ok_or_else(|| call.problem(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1)))?;
+        .ok_or_else(|| call.error(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1)))?;
     if let Some(item) = call.given(1).cloned() {
         let nested =
             item.elements().filter(|items| items.iter().any(|i| i.elements().is_some() || i.node().is_some_and(|n| n.ty.rank() == 1)));
-        let vectors: Vec<Item> = nested.unwrap_or_else(|| vec![item.clone()]);
+        let vectors: Vec<Operand> = nested.unwrap_or_else(|| vec![item.clone()]);
         let first = if vectors.len() > 1 { 1 } else { axis };
         if first + vectors.len() > x.rank() {
-            return Err(Problem::at(item.span.clone(), format!("{} levels of lengths for a tensor of {} axes", vectors.len(), x.rank())));
+            return Err(ExprError::at(item.span.clone(), format!("{} levels of lengths for a tensor of {} axes", vectors.len(), x.rank())));
         }
-        let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<Bind<Vec<_>>>()?;
+        let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<ExprResult<Vec<_>>>()?;
         if let Some(bad) = lengths.iter().find(|l| l.rank() != 1) {
-            return Err(Problem::at(bad.span.clone(), format!("lengths are a vector; this is {}", bad.ty)));
+            return Err(ExprError::at(bad.span.clone(), format!("lengths are a vector; this is {}", bad.ty)));
         }
         if let (Size::Known(a), Size::Known(b)) = (lengths[0].ty.dims[0].size, x.ty.dims[0].size)
             && first == 1
             && a != b
         {
-            return Err(Problem::at(item.span.clone(), format!("{a} lengths for {b} rows")));
+            return Err(ExprError::at(item.span.clone(), format!("{a} lengths for {b} rows")));
         }
         let mut ty = x.ty.clone();
         for dim in &mut ty.dims[first..first + lengths.len()] {
@@ -230,7 +232,7 @@ fn from_tensor(call: &mut Call) -> Bind<ItemKind> {
         if padding.rank() != inner.len()
             || padding.ty.dims.iter().zip(inner).any(|(a, b)| matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n))
         {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 padding.span.clone(),
                 format!(
                     "the padding of shape {} is no value of shape {}",
@@ -292,10 +294,10 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
 fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
     if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
         use crate::expr::kernels::compare::compare;
-        use crate::expr::kernels::elementwise::Operand;
+        use crate::expr::kernels::datum::Datum;
         use crate::expr::syntax::Compare;
         let (a, b) = (v.slice(i, 1), p.slice(record, 1));
-        return compare(Compare::Equal, Operand { array: &a, scalar: false }, Operand { array: &b, scalar: false })
+        return compare(Compare::Equal, Datum { array: &a, scalar: false }, Datum { array: &b, scalar: false })
             .is_ok_and(|c| arrow_array::cast::AsArray::as_boolean(&c).value(0));
     }
     match (values, padding) {
@@ -307,11 +309,11 @@ fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> boo
     }
 }
 
-fn to_sparse(call: &mut Call) -> Bind<ItemKind> {
+fn to_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let rank = x.rank();
     if rank == 0 {
-        return Err(Problem::at(x.span.clone(), "a scalar has no sparse form"));
+        return Err(ExprError::at(x.span.clone(), "a scalar has no sparse form"));
     }
     let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
     call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {
@@ -336,16 +338,16 @@ fn to_sparse(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn from_sparse(call: &mut Call) -> Bind<ItemKind> {
+fn from_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if !x.ty.is_sparse() {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.span.clone(),
-            format!("from_sparse works on sparse tensors; this is {}", crate::expr::item::describe(&x.ty)),
+            format!("from_sparse works on sparse tensors; this is {}", crate::expr::operand::describe(&x.ty)),
         ));
     }
     if x.rank() != 2 {
-        return Err(Problem::at(x.span.clone(), format!("from_sparse works on sparse matrices; this has {} axes", x.rank())));
+        return Err(ExprError::at(x.span.clone(), format!("from_sparse works on sparse matrices; this has {} axes", x.rank())));
     }
     let rows = if let Size::Known(n) = x.ty.dims[0].size { Dim::known(n) } else { Dim::UNIFORM };
     call.one(Type::tensor(x.dtype()?.clone(), vec![rows, Dim::RAGGED]), move |args| {

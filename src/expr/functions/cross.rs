@@ -10,13 +10,13 @@
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::hash::{fingerprint_cat, fingerprint64};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, wrap};
 use crate::expr::kernels::text::{TextBuilder, Texts};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Array, ArrayRef, Int64Array};
@@ -39,14 +39,14 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn cross(call: &mut Call) -> Bind<ItemKind> {
+fn cross(call: &mut Call) -> ExprResult<OperandKind> {
     let inputs = Inputs::new(call)?;
     let bytes = inputs.args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
     let dtype = if bytes { DType::Bytes } else { DType::String };
     call.one(Type::tensor(dtype.clone(), inputs.dims.clone()), move |args| inputs.combined(args, |columns| joined(columns, b"_X_", &dtype)))
 }
 
-fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
+fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
     let inputs = Inputs::new(call)?;
     let (buckets, key) = buckets(call)?;
     call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
@@ -56,11 +56,11 @@ fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
 ///
 /// # Errors
 /// No integers, a negative number of buckets.
-pub fn buckets(call: &Call) -> Bind<(u64, u64)> {
+pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
     const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let buckets = call.optional_int(1)?.unwrap_or(0);
     let buckets = u64::try_from(buckets)
-        .or_else(|_| Err(Problem::at(call.item(1)?.span.clone(), format!("num_buckets is {buckets}; it can't be negative"))))?;
+        .or_else(|_| Err(ExprError::at(call.operand(1)?.span.clone(), format!("num_buckets is {buckets}; it can't be negative"))))?;
     let buckets = if buckets == 0 { i64::MAX as u64 } else { buckets };
     Ok((buckets, call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64))
 }
@@ -112,17 +112,17 @@ pub struct Column {
 }
 
 impl Inputs {
-    fn new(call: &mut Call) -> Bind<Inputs> {
+    fn new(call: &mut Call) -> ExprResult<Inputs> {
         let items = call.list(0)?;
         if items.is_empty() {
-            return Err(call.problem(format!("{} needs one input at least", call.name)));
+            return Err(call.error(format!("{} needs one input at least", call.name)));
         }
         let mut args = Vec::with_capacity(items.len());
         for item in &items {
             let arg = call.push(strict_node(item)?);
             call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
             if arg.rank() != 2 {
-                return Err(Problem::at(arg.span.clone(), format!("{} works on tensors of two axes; this is {}", call.name, arg.ty)));
+                return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of two axes; this is {}", call.name, arg.ty)));
             }
             args.push(arg);
         }

@@ -4,11 +4,11 @@
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::item::{Item, ItemKind, constant};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::entries;
-use crate::expr::kernels::level::{from_lengths, merged, wrap};
-use crate::expr::problem::{Bind, Problem};
-use crate::expr::types::last_ragged;
+use crate::expr::kernels::level::{bounding, bounding_known, from_lengths, merged, wrap};
+use crate::expr::operand::{Operand, OperandKind, constant};
+use crate::expr::types::{last_ragged, merged_dim};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
@@ -150,7 +150,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("cast([1, 2], cast(3, float64).dtype)", "[1.0, 2.0]")],
         |c| {
             let x = c.any(0)?;
-            Ok(ItemKind::DType(x.dtype()?.clone()))
+            Ok(OperandKind::DType(x.dtype()?.clone()))
         }
     ),
     function!(["indices"], "sp_input|x", "The indices of a sparse tensor.", [("indices(sparse.from_dense([0, 5]))", "[[1]]")], |c| {
@@ -177,17 +177,17 @@ pub static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn sparse(call: &mut Call) -> Bind<Arg> {
+fn sparse(call: &mut Call) -> ExprResult<Arg> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
         return Ok(x);
     }
-    Err(Problem::at(x.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, crate::expr::item::describe(&x.ty))))
+    Err(ExprError::at(x.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, crate::expr::operand::describe(&x.ty))))
 }
 
-fn integer(call: &mut Call, n: usize, dtype: &DType) -> Bind<ItemKind> {
-    let (ty, tensor) = crate::expr::constant::plain(&Literal::Int(n as i128), Some(dtype))?;
-    Ok(ItemKind::Tensor(constant(tensor, ty, call.span.clone())))
+fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> {
+    let (ty, tensor) = crate::expr::literal::plain(&Literal::Int(n as i128), Some(dtype))?;
+    Ok(OperandKind::Tensor(constant(tensor, ty, call.span.clone())))
 }
 
 fn int64_leaf(values: impl IntoIterator<Item = usize>) -> Tensor {
@@ -195,10 +195,10 @@ fn int64_leaf(values: impl IntoIterator<Item = usize>) -> Tensor {
 }
 
 /// A tensor with rows: at least two axes.
-fn rows(call: &mut Call) -> Bind<Arg> {
+fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.span.clone(),
             format!("{} works on tensors with rows, of two axes and more; this is {}", call.name, x.ty),
         ));
@@ -207,7 +207,7 @@ fn rows(call: &mut Call) -> Bind<Arg> {
 }
 
 /// Axes 0 to `inner` merged into one.
-fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> Bind<ItemKind> {
+fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<OperandKind> {
     let inner = inner(&x.ty.dims);
     let mut ty = x.ty.clone();
     if inner > 0 {
@@ -220,22 +220,15 @@ fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> Bind<ItemKind> 
     })
 }
 
-/// The axis that several axes are merged into.
-pub fn merged_dim(dims: &[Dim], outermost: bool) -> Dim {
-    let product = dims.iter().try_fold(1u64, |all, d| if let Size::Known(n) = d.size { all.checked_mul(n) } else { None });
-    match product {
-        Some(n) => Dim::known(n),
-        None if outermost || dims.iter().all(|d| d.size != Size::Ragged) => Dim::UNIFORM,
-        None => Dim::RAGGED,
-    }
-}
-
-fn values(call: &mut Call) -> Bind<ItemKind> {
+fn values(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if !x.ty.is_sparse() {
         call.plain(&x)?;
         if x.rank() < 2 {
-            return Err(Problem::at(x.span.clone(), format!("values works on tensors with rows, of two axes and more; this is {}", x.ty)));
+            return Err(ExprError::at(
+                x.span.clone(),
+                format!("values works on tensors with rows, of two axes and more; this is {}", x.ty),
+            ));
         }
         return merge(call, x, |_| 1);
     }
@@ -251,9 +244,9 @@ fn values(call: &mut Call) -> Bind<ItemKind> {
 ///
 /// # Errors
 /// A scalar.
-pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind> {
+pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> ExprResult<OperandKind> {
     if new.rank() == 0 {
-        return Err(Problem::at(new.span.clone(), "the new values need an axis; this is a scalar"));
+        return Err(ExprError::at(new.span.clone(), "the new values need an axis; this is a scalar"));
     }
     let mut dims = x.ty.dims[..levels].to_vec();
     dims.extend(new.ty.dims[1..].iter().cloned());
@@ -272,7 +265,7 @@ pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> Bind<ItemKind
     })
 }
 
-fn with_flat_values(call: &mut Call) -> Bind<ItemKind> {
+fn with_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, new) = (call.tensor(0)?, call.any(1)?);
     let Some(last) = last_ragged(&x.ty.dims) else {
         return rewrap(call, x.clone(), new, 1.min(x.rank()));
@@ -280,18 +273,18 @@ fn with_flat_values(call: &mut Call) -> Bind<ItemKind> {
     rewrap(call, x, new, last + 1)
 }
 
-fn with_values(call: &mut Call) -> Bind<ItemKind> {
+fn with_values(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if !x.ty.is_sparse() {
         if x.rank() < 2 {
-            return Err(Problem::at(x.span.clone(), format!("with_values works on tensors with rows; this is {}", x.ty)));
+            return Err(ExprError::at(x.span.clone(), format!("with_values works on tensors with rows; this is {}", x.ty)));
         }
         let new = call.any(1)?;
         return rewrap(call, x, new, 2);
     }
     let new = call.tensor(1)?;
     if new.rank() != 1 {
-        return Err(Problem::at(new.span.clone(), format!("the values of a sparse tensor are a vector; this is {}", new.ty)));
+        return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor are a vector; this is {}", new.ty)));
     }
     let ty = Type::sparse(new.dtype()?.clone(), x.ty.dims.clone());
     call.one(ty, move |args| {
@@ -312,7 +305,7 @@ fn row_numbers<I: Iterator<Item = usize> + 'static>(
     call: &mut Call,
     size: fn(Option<u64>) -> Option<u64>,
     numbers: fn(RowPartition, std::ops::Range<usize>) -> I,
-) -> Bind<ItemKind> {
+) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let known = if let Size::Known(n) = x.ty.dims[0].size { size(Some(n)) } else { None };
     let extra = size(Some(0)).unwrap_or(0) as usize;
@@ -331,7 +324,7 @@ fn row_numbers<I: Iterator<Item = usize> + 'static>(
     })
 }
 
-fn row_lengths(call: &mut Call) -> Bind<ItemKind> {
+fn row_lengths(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let axis = call.optional_int(1)?.unwrap_or(1);
     let axis = call.axis(1, axis, x.rank())?;
@@ -339,7 +332,7 @@ fn row_lengths(call: &mut Call) -> Bind<ItemKind> {
     call.one(ty, move |args| x.of(args)?.map_below(axis, &mut |t| Ok(int64_leaf(t.as_list()?.partition().row_lengths()))))
 }
 
-fn value_rowids(call: &mut Call) -> Bind<ItemKind> {
+fn value_rowids(call: &mut Call) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let dim = merged_dim(&x.ty.dims[..2], true);
     call.one(Type::tensor(DType::Int64, vec![dim]), move |args| {
@@ -357,12 +350,12 @@ fn value_rowids(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn count(call: &mut Call, dtype: &DType) -> Bind<ItemKind> {
+fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.span.clone(),
-            format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::item::describe(&x.ty)),
+            format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::operand::describe(&x.ty)),
         ));
     }
     let to = dtype.clone();
@@ -373,12 +366,12 @@ fn count(call: &mut Call, dtype: &DType) -> Bind<ItemKind> {
     })
 }
 
-fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
+fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
         Size::Ragged => {
-            Err(Problem::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all"))
+            Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all"))
         }
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
@@ -391,7 +384,7 @@ fn uniform_row_length(call: &mut Call) -> Bind<ItemKind> {
     }
 }
 
-fn size(call: &mut Call) -> Bind<ItemKind> {
+fn size(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
     if x.ty.is_sparse() {
@@ -414,10 +407,10 @@ fn size(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// One vector for each ragged level; `extra` numbers more than rows, or than items of `value_rowids`.
-fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> Bind<ItemKind> {
+fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let Some(last) = last_ragged(&x.ty.dims) else {
-        return Err(Problem::at(x.span.clone(), format!("{} works on ragged tensors; no axis of this is ragged", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} works on ragged tensors; no axis of this is ragged", call.name)));
     };
     let by_items = call.name.ends_with("value_rowids");
     let types = (1..=last)
@@ -448,35 +441,7 @@ fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Ra
     })
 }
 
-/// The longest row of every axis, in each record, known sizes for known ones: `[rank][nrecords]`.
-///
-/// # Errors
-/// There are fewer axes.
-pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
-    let mut sizes = bounding(tensor, dims.len())?;
-    for (size, dim) in sizes.iter_mut().zip(dims) {
-        if let Size::Known(n) = dim.size {
-            size.fill(usize::try_from(n).unwrap_or(usize::MAX));
-        }
-    }
-    Ok(sizes)
-}
-
-/// The longest row of every axis, in each record: `[rank][nrecords]`.
-///
-/// # Errors
-/// There are fewer axes.
-pub fn bounding(tensor: &Tensor, rank: usize) -> Result<Vec<Vec<usize>>> {
-    let (partitions, _) = tensor.levels(rank)?;
-    (0..rank)
-        .map(|axis| {
-            let owners = merged(tensor, 0, axis)?;
-            Ok((0..owners.nrows()).map(|r| owners.range(r).map(|row| partitions[axis].row_length(row)).max().unwrap_or(0)).collect())
-        })
-        .collect()
-}
-
-fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
+fn bounding_shape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let rank = x.rank();
     let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
@@ -487,11 +452,11 @@ fn bounding_shape(call: &mut Call) -> Bind<ItemKind> {
             .into_iter()
             .map(|a| {
                 usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
-                    let place = call.given(1).map_or(call.span.clone(), |i: &Item| i.span.clone());
-                    Problem::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
+                    let place = call.given(1).map_or(call.span.clone(), |i: &Operand| i.span.clone());
+                    ExprError::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
                 })
             })
-            .collect::<Bind<_>>()?,
+            .collect::<ExprResult<_>>()?,
     };
     let dims = if single { Vec::new() } else { vec![Dim::known(axes.len() as u64)] };
     // The axes of the flat values have their size even where no value is.
@@ -519,7 +484,7 @@ fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
     }
 }
 
-fn shape(call: &mut Call) -> Bind<ItemKind> {
+fn shape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
         let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
@@ -532,7 +497,7 @@ fn shape(call: &mut Call) -> Bind<ItemKind> {
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(
-            Problem::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)")
+            ExprError::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)")
         );
     }
     let rank = x.rank();

@@ -2,18 +2,17 @@
 //!
 //! Source of the meaning: `tf.concat`, `tf.stack`, `tf.ragged.stack`, `tf.split`, `tf.unstack`.
 
-use super::axes::expand;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, Integers, static_int, strict};
+use crate::expr::call::{Arg, Call, Function, Integer, Integers, alike, static_int};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
-use crate::expr::kernels::level::{check_same, check_uniform, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::join;
+use crate::expr::kernels::level::{check_uniform, merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
-use crate::expr::types::{last_ragged, outermost_uniform};
+use crate::expr::operand::OperandKind;
+use crate::expr::types::{self, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
-use crate::tensor::take::rows_in_turn;
-use crate::tensor::{RowPartition, Tensor};
+use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -61,159 +60,74 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// The tensors of a list, with one dtype. A single tensor whose first axis is known is a list of its items.
-pub fn items(call: &mut Call, i: usize) -> Bind<Vec<Arg>> {
+///
+/// # Errors
+/// No list, an empty one, tensors that have no dtype in common.
+pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
     let list = call.list(i)?;
     if list.is_empty() {
-        return Err(Problem::at(call.item(i)?.span.clone(), format!("{} needs one tensor at least", call.name)));
+        return Err(ExprError::at(call.operand(i)?.span.clone(), format!("{} needs at least one tensor", call.name)));
     }
-    if list.iter().all(|item| item.node().is_some_and(|n| n.ty.fields().is_some())) {
-        return structures(call, &list);
-    }
-    call.promoted_items(&list)
-}
-
-/// Structures of one type.
-fn structures(call: &mut Call, list: &[Item]) -> Bind<Vec<Arg>> {
-    let mut out: Vec<Arg> = Vec::with_capacity(list.len());
-    for item in list {
-        let Some(node) = item.node() else { continue };
-        let arg = call.push(strict(node.clone())?);
-        if let Some(first) = out.first()
-            && first.ty.element != arg.ty.element
-        {
-            return Err(Problem::at(
-                item.span.clone(),
-                format!("{} works on structures of one type; these have other fields or dtypes", call.name),
-            ));
-        }
-        out.push(arg);
-    }
-    Ok(out)
+    let nodes = alike(&list, &call.name, call.text())?;
+    Ok(nodes.into_iter().map(|node| call.push(node)).collect())
 }
 
 /// The rank that all tensors have.
 ///
 /// # Errors
 /// Another one.
-pub fn one_rank(call: &Call, args: &[Arg]) -> Bind<usize> {
-    let rank = args.first().map_or(0, Arg::rank);
-    match args.iter().find(|a| a.rank() != rank) {
-        None => Ok(rank),
-        Some(other) => Err(Problem::at(
+pub fn one_rank(call: &Call, args: &[Arg]) -> ExprResult<usize> {
+    types::one_rank(&dims_of(args)).map_err(|i| {
+        let (first, other) = (&args[0], &args[i]);
+        ExprError::at(
             other.span.clone(),
-            format!("{} works on tensors of one rank; this has {} axes, the first {rank}", call.name, other.rank()),
-        )),
-    }
+            format!("{} works on tensors of one rank; this has {} axes, the first {}", call.name, other.rank(), first.rank()),
+        )
+    })
 }
 
-/// The axes of tensors joined along `axis`. `ragged`: sizes may differ on all others.
-fn joined_dims(args: &[Arg], axis: usize, ragged: bool) -> Bind<Vec<Dim>> {
-    let rank = args[0].rank();
-    let dense = !ragged && args.iter().all(|a| last_ragged(&a.ty.dims).is_none());
-    (0..rank)
-        .map(|i| {
-            let sizes: Vec<Size> = args.iter().map(|a| a.ty.dims[i].size).collect();
-            let known: Option<Vec<u64>> = sizes.iter().map(|s| if let Size::Known(n) = s { Some(*n) } else { None }).collect();
-            if i == axis {
-                return Ok(match known {
-                    Some(known) => Dim::known(known.iter().sum()),
-                    None if i == 0 || (dense && !sizes.contains(&Size::Ragged)) => Dim::UNIFORM,
-                    None => Dim::RAGGED,
-                });
-            }
-            if let Some(known) = &known
-                && known.iter().all(|n| *n == known[0])
-            {
-                return Ok(Dim::known(known[0]));
-            }
-            if i < axis || dense {
-                let mut some = sizes.iter().filter_map(|s| if let Size::Known(n) = s { Some(*n) } else { None });
-                let first = some.next();
-                if let (Some(a), Some(b)) = (first, some.find(|n| Some(*n) != first)) {
-                    return Err(Problem::new(format!("axis {i} has {a} items here and {b} there; only axis {axis} may differ")));
-                }
-                if let Some(n) = first.filter(|_| i < axis || dense) {
-                    return Ok(Dim::known(n));
-                }
-                return Ok(if sizes.contains(&Size::Ragged) && i > 0 { Dim::RAGGED } else { Dim::UNIFORM });
-            }
-            // Below the axis of a ragged result rows may have any length, unless inner axes are uniform in all of them.
-            Ok(if sizes.iter().all(|s| *s == Size::Uniform) && i == 0 { Dim::UNIFORM } else { Dim::RAGGED })
-        })
-        .collect()
+fn dims_of(args: &[Arg]) -> Vec<&[Dim]> {
+    args.iter().map(|a| a.ty.dims.as_slice()).collect()
 }
 
 /// Tensors one after the other along `axis`.
-pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> Bind<ItemKind> {
+pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprResult<OperandKind> {
     let rank = one_rank(call, &args)?;
     // One tensor is what it is along any axis; TensorFlow does not look at it then.
     let axis = if args.len() == 1 && rank > 0 { 0 } else { call.axis(1, axis, rank)? };
-    let dims = joined_dims(&args, axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
+    let dims = types::joined(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
         let tensors: Vec<&Tensor> = tensors.iter().map(std::convert::AsRef::as_ref).collect();
-        let out = join(&tensors, axis)?;
+        let out = join::join(&tensors, axis)?;
         check_uniform(&out, &dims)?;
         Ok(out)
     })
 }
 
-/// The kernel of `concat`: rows of level `axis` joined; the levels above are the same.
-///
-/// # Errors
-/// They differ; the row is named.
-pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
-    let Some((first, rest)) = tensors.split_first() else {
-        return Err(Error::internal("nothing to join"));
-    };
-    for other in rest {
-        check_same(first, other, axis, "the rows to join")?;
-    }
-    if rest.is_empty() {
-        return Ok((*first).clone());
-    }
-    let (outer, _) = first.levels(axis)?;
-    let lists = tensors.iter().map(|t| t.levels(axis).and_then(|(_, below)| below.as_list())).collect::<Result<Vec<_>>>()?;
-    let nrows = lists[0].partition().nrows();
-    let uniform: Option<usize> = lists.iter().try_fold(0usize, |all, l| l.partition().uniform_row_length().map(|n| all + n));
-    let partition = match uniform {
-        Some(n) => RowPartition::uniform(n, nrows)?,
-        None => from_lengths((0..nrows).map(|row| lists.iter().map(|l| l.partition().row_length(row)).sum()))?,
-    };
-    wrap(outer.into_iter().cloned(), Tensor::list(partition, rows_in_turn(&lists)?, None)?)
-}
-
-fn stack(call: &mut Call, ragged: bool) -> Bind<ItemKind> {
-    let mut args = items(call, 0)?;
+fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
+    let args = items(call, 0)?;
     let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
-    let dense = !ragged && args.iter().all(|a| last_ragged(&a.ty.dims).is_none());
-    for arg in &mut args {
-        arg.ty.dims.insert(axis, Dim::known(1));
-        // What was the first axis is now an inner one: stacked rows of different lengths are ragged.
-        if axis == 0 && !dense && rank > 0 && arg.ty.dims[1].size == Size::Uniform {
-            arg.ty.dims[1] = Dim::RAGGED;
-        }
-    }
-    let dims = joined_dims(&args, axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
+    let dims = types::stacked(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
-        let tensors = args.iter().map(|arg| expand(&*arg.of(a)?, axis)).collect::<Result<Vec<_>>>()?;
-        let out = join(&tensors.iter().collect::<Vec<_>>(), axis)?;
+        let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
+        let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), axis)?;
         check_uniform(&out, &dims)?;
         Ok(out)
     })
 }
 
-fn split(call: &mut Call) -> Bind<ItemKind> {
+fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
     let dim = x.ty.dims[axis].size;
     if dim == Size::Ragged {
-        return Err(call.problem(format!("axis {axis} is ragged; split works on uniform axes")));
+        return Err(call.error(format!("axis {axis} is ragged; split works on uniform axes")));
     }
     let parts = Parts::new(call, dim)?;
     let types = parts
@@ -272,20 +186,20 @@ enum Sizes {
 }
 
 impl Parts {
-    fn new(call: &mut Call, dim: Size) -> Bind<Parts> {
-        let item = call.item(1)?.clone();
+    fn new(call: &mut Call, dim: Size) -> ExprResult<Parts> {
+        let item = call.operand(1)?.clone();
         let Some(n) = static_int(&item) else {
             if item.node().is_some_and(|node| node.ty.rank() == 0) {
-                return Err(Problem::at(item.span.clone(), "the number of parts must be known before the first record"));
+                return Err(ExprError::at(item.span.clone(), "the number of parts must be known before the first record"));
             }
             let sizes = call.all_integers(1)?;
             let known: Option<Vec<i64>> = sizes.iter().map(Integer::known).collect();
             if let Some(known) = known {
                 if let Some(negative) = known.iter().find(|n| **n < -1) {
-                    return Err(call.problem(format!("the size {negative} is negative")));
+                    return Err(call.error(format!("the size {negative} is negative")));
                 }
                 if let Size::Known(all) = dim {
-                    row_of_parts(&known, usize::try_from(all).unwrap_or(usize::MAX)).map_err(|e| Problem::at(item.span.clone(), e))?;
+                    row_of_parts(&known, usize::try_from(all).unwrap_or(usize::MAX)).map_err(|e| ExprError::at(item.span.clone(), e))?;
                 }
             }
             return Ok(Parts::Sized(sizes));
@@ -293,10 +207,10 @@ impl Parts {
         let n = usize::try_from(n)
             .ok()
             .filter(|n| (1..=10_000).contains(n))
-            .ok_or_else(|| Problem::at(item.span.clone(), format!("{n} is no number of parts")))?;
+            .ok_or_else(|| ExprError::at(item.span.clone(), format!("{n} is no number of parts")))?;
         match dim {
             Size::Known(all) if all % n as u64 != 0 => {
-                Err(Problem::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")))
+                Err(ExprError::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")))
             }
             _ => Ok(Parts::Equal(n)),
         }
@@ -358,7 +272,7 @@ fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
     Ok(sizes.iter().map(|n| usize::try_from(*n).unwrap_or(rest)).collect())
 }
 
-fn unstack(call: &mut Call) -> Bind<ItemKind> {
+fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
@@ -367,12 +281,12 @@ fn unstack(call: &mut Call) -> Bind<ItemKind> {
         (Size::Uniform, Some(n)) if n >= 0 => n as u64,
         _ => {
             return Err(call
-                .problem(format!("axis {axis} has no known size; unstack gives one tensor for each item"))
+                .error(format!("axis {axis} has no known size; unstack gives one tensor for each item"))
                 .help("num= says how many"));
         }
     };
     if known > 10_000 {
-        return Err(call.problem(format!("{known} tensors are too many")));
+        return Err(call.error(format!("{known} tensors are too many")));
     }
     let mut ty = x.ty.clone();
     ty.dims.remove(axis);

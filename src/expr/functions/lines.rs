@@ -4,10 +4,10 @@
 
 use super::math::floats;
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::ExprResult;
 use crate::expr::kernels::lines::{AlongLine, Line, replaced};
 use crate::expr::kernels::number::Number;
-use crate::expr::problem::Bind;
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::DType;
 
@@ -46,16 +46,16 @@ pub static FUNCTIONS: &[Function] = &[
 ///
 /// # Errors
 /// Out of range, or another axis of a ragged tensor.
-pub fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> Bind<usize> {
+pub fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> ExprResult<usize> {
     let axis = call.optional_int(i)?.unwrap_or(default);
     let axis = call.axis(i, axis, x.rank())?;
     if axis + 1 < x.rank() && last_ragged(&x.ty.dims).is_some() {
-        return Err(call.problem(format!("{} of a ragged tensor works along its last axis", call.name)).help("axis=-1"));
+        return Err(call.error(format!("{} of a ragged tensor works along its last axis", call.name)).help("axis=-1"));
     }
     Ok(axis)
 }
 
-fn along(call: &mut Call, x: Arg, axis: usize, with: impl AlongLine + 'static) -> Bind<ItemKind> {
+fn along(call: &mut Call, x: Arg, axis: usize, with: impl AlongLine + 'static) -> ExprResult<OperandKind> {
     call.one(x.ty.clone(), move |args| replaced(&*x.of(args)?, axis, x.rank(), &with))
 }
 
@@ -64,10 +64,10 @@ pub struct Softmax {
     pub log: bool,
 }
 
-fn softmax(call: &mut Call, log: bool) -> Bind<ItemKind> {
+fn softmax(call: &mut Call, log: bool) -> ExprResult<OperandKind> {
     let x = floats(call)?;
     if x.rank() == 0 {
-        return Err(call.problem("softmax works along an axis; a scalar has none"));
+        return Err(call.error("softmax works along an axis; a scalar has none"));
     }
     let axis = axis_of(call, 1, -1, &x)?;
     along(call, x, axis, Softmax { log })
@@ -91,7 +91,7 @@ struct Running {
     reverse: bool,
 }
 
-fn running(call: &mut Call, product: bool) -> Bind<ItemKind> {
+fn running(call: &mut Call, product: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let axis = axis_of(call, 1, 0, &x)?;

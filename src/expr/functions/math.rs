@@ -5,11 +5,13 @@
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
-use crate::expr::item::{Item, ItemKind};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::compare::{self, Test};
+use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::syntax::Compare;
+use crate::expr::types::quotient;
 use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -151,17 +153,17 @@ pub static FUNCTIONS: &[Function] = &[
         "Another dtype: floats are cut towards zero, integers wrap, what is not 0 is true.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
-            let node = strict_node(c.item(0)?)?;
-            let dtype = c.dtype(1)?.ok_or_else(|| c.problem("cast needs a dtype"))?;
+            let node = strict_node(c.operand(0)?)?;
+            let dtype = c.dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
             if node.ty.dtype().is_none() {
-                return Err(Problem::at(node.span.clone(), "cast works on tensors; this is a structure"));
+                return Err(ExprError::at(node.span.clone(), "cast works on tensors; this is a structure"));
             }
-            Ok(ItemKind::Tensor(cast_node(node, &dtype, c.text())?))
+            Ok(OperandKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
     ),
     function!(["identity"], "x|input", "The tensor itself; `+x`.", [("+[1, 2]", "[1, 2]")], |c| {
-        let node = as_node(c.item(0)?, None)?;
-        Ok(ItemKind::Tensor(node))
+        let node = as_node(c.operand(0)?, None)?;
+        Ok(OperandKind::Tensor(node))
     }),
     function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
         let signed = |d: &DType| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed);
@@ -251,46 +253,37 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// The operands as one dtype; refuses what arithmetic has no meaning for.
-fn arithmetic(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     if let Some(sparse) = sparse::with_dense(call, op)? {
         return Ok(sparse);
     }
     let mut args = call.promoted(&[0, 1])?.into_iter();
     let (Some(a), Some(b)) = (args.next(), args.next()) else {
-        return Err(call.problem("internal: two operands"));
+        return Err(call.error("internal: two operands"));
     };
     let dtype = a.dtype()?.clone();
     let fits = dtype.is_number() || (op == Binary::Add && matches!(dtype, DType::String | DType::Bytes));
     if !fits {
-        let problem = Problem::at(
+        let error = ExprError::at(
             a.span.start.min(b.span.start)..a.span.end.max(b.span.end),
             format!("{} works on numbers; these are {dtype}", call.name),
         );
         return Err(match dtype {
-            DType::Bool => problem.help("cast(x, int64) makes numbers of bools"),
-            _ => problem,
+            DType::Bool => error.help("cast(x, int64) makes numbers of bools"),
+            _ => error,
         });
     }
     pointwise(call, [a, b], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
-/// The width in which integers are divided.
-pub fn quotient(dtype: &DType) -> DType {
-    match dtype {
-        DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
-        d if d.is_float() => d.clone(),
-        _ => DType::Float64,
-    }
-}
-
-fn true_divide(call: &mut Call) -> Bind<ItemKind> {
+fn true_divide(call: &mut Call) -> ExprResult<OperandKind> {
     if let Some(sparse) = sparse::with_dense(call, Binary::Divide)? {
         return Ok(sparse);
     }
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
     }
     let wide = quotient(&dtype);
     let (a, b) = (args[0].clone(), args[1].clone());
@@ -298,77 +291,77 @@ fn true_divide(call: &mut Call) -> Bind<ItemKind> {
     pointwise(call, [a, b], wide, move |[x, y]| {
         use crate::expr::kernels::cast::cast;
         let (p, q) = (cast(x.array, &to).map_err(|e| (0, e))?, cast(y.array, &to).map_err(|e| (0, e))?);
-        kernel::binary(Binary::Divide, kernel::Operand { array: &p, scalar: x.scalar }, kernel::Operand { array: &q, scalar: y.scalar })
+        kernel::binary(Binary::Divide, Datum { array: &p, scalar: x.scalar }, Datum { array: &q, scalar: y.scalar })
     })
 }
 
-fn truncate_divide(call: &mut Call) -> Bind<ItemKind> {
+fn truncate_divide(call: &mut Call) -> ExprResult<OperandKind> {
     arithmetic(call, Binary::TruncateDivide)
 }
 
-fn of_floats(call: &mut Call, op: Binary) -> Bind<ItemKind> {
-    let mut items: Vec<Item> = vec![call.item(0)?.clone(), call.item(1)?.clone()];
+fn of_floats(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
+    let mut items: Vec<Operand> = vec![call.operand(0)?.clone(), call.operand(1)?.clone()];
     // Literals that are whole numbers are floats here.
     for item in &mut items {
-        if let ItemKind::Literal(Literal::Int(n)) = item.kind {
-            item.kind = ItemKind::Literal(Literal::Float(n as f64));
+        if let OperandKind::Literal(Literal::Int(n)) = item.kind {
+            item.kind = OperandKind::Literal(Literal::Float(n as f64));
         }
     }
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_float() {
-        return Err(call.problem(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
+        return Err(call.error(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
     }
     pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
-fn bitwise(call: &mut Call, op: Binary) -> Bind<ItemKind> {
+fn bitwise(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_integer() {
-        return Err(call.problem(format!("{} works on integers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} works on integers; these are {dtype}", call.name)));
     }
     pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
-fn comparison(call: &mut Call, op: Compare) -> Bind<ItemKind> {
+fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;
     let ordered = !matches!(op, Compare::Equal | Compare::NotEqual);
     if ordered && !dtype.is_number() {
-        return Err(call.problem(format!("{} compares numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} compares numbers; these are {dtype}", call.name)));
     }
     pointwise(call, [args[0].clone(), args[1].clone()], DType::Bool, move |[x, y]| compare::compare(op, x, y).map_err(|e| (0, e)))
 }
 
-fn bools(call: &Call, x: &crate::expr::call::Arg) -> Bind<()> {
+fn bools(call: &Call, x: &crate::expr::call::Arg) -> ExprResult<()> {
     let dtype = x.dtype()?;
     if *dtype == DType::Bool {
         return Ok(());
     }
-    let problem = Problem::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
+    let error = ExprError::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
     let function = match call.name.as_str() {
         "`&`" => "bitwise_and",
         "`|`" => "bitwise_or",
         "`^`" => "bitwise_xor",
         "`~x`" => "invert",
-        _ => return Err(problem.help("compare: x != 0")),
+        _ => return Err(error.help("compare: x != 0")),
     };
     Err(if dtype.is_integer() {
-        problem.help(format!("bitwise.{function} works on the bits of integers"))
+        error.help(format!("bitwise.{function} works on the bits of integers"))
     } else {
-        problem.help("compare: x != 0")
+        error.help("compare: x != 0")
     })
 }
 
-fn logical(call: &mut Call, op: Logic) -> Bind<ItemKind> {
+fn logical(call: &mut Call, op: Logic) -> ExprResult<OperandKind> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     bools(call, &a)?;
     bools(call, &b)?;
     pointwise(call, [a, b], DType::Bool, move |[x, y]| kernel::logic(op, x, y).map_err(|e| (0, e)))
 }
 
-fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
+fn keeps(call: &mut Call, op: Unary) -> ExprResult<OperandKind> {
     let keeps_zero = matches!(op, Unary::Absolute | Unary::Sign | Unary::Square);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "numbers", DType::is_number, move |a| kernel::unary(op, a))? {
         return Ok(sparse);
@@ -379,7 +372,7 @@ fn keeps(call: &mut Call, op: Unary) -> Bind<ItemKind> {
     unary(call, x, dtype, move |a| kernel::unary(op, a))
 }
 
-fn float(call: &mut Call, op: Float) -> Bind<ItemKind> {
+fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
     // What maps 0 to 0 may be taken of the entries alone.
     let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {
@@ -391,40 +384,40 @@ fn float(call: &mut Call, op: Float) -> Bind<ItemKind> {
 }
 
 /// The first argument, of a float dtype; a whole literal is a float.
-pub fn floats(call: &mut Call) -> Bind<crate::expr::call::Arg> {
-    let item = call.item(0)?.clone();
+pub fn floats(call: &mut Call) -> ExprResult<crate::expr::call::Arg> {
+    let item = call.operand(0)?.clone();
     if item.is_literal()
-        && let ItemKind::Literal(Literal::Int(n)) = item.kind
+        && let OperandKind::Literal(Literal::Int(n)) = item.kind
     {
-        let item = Item { kind: ItemKind::Literal(Literal::Float(n as f64)), span: item.span };
-        return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.problem("internal: one operand"));
+        let item = Operand { kind: OperandKind::Literal(Literal::Float(n as f64)), span: item.span };
+        return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.error("internal: one operand"));
     }
     let x = call.tensor(0)?;
     let dtype = x.dtype()?;
     if !dtype.is_float() {
-        let problem = Problem::at(x.span.clone(), format!("{} works on floats; this is {dtype}", call.name));
-        return Err(if dtype.is_number() { problem.help("cast(x, float32) converts") } else { problem });
+        let error = ExprError::at(x.span.clone(), format!("{} works on floats; this is {dtype}", call.name));
+        return Err(if dtype.is_number() { error.help("cast(x, float32) converts") } else { error });
     }
     Ok(x)
 }
 
-fn test(call: &mut Call, op: Test) -> Bind<ItemKind> {
+fn test(call: &mut Call, op: Test) -> ExprResult<OperandKind> {
     let x = floats(call)?;
     unary(call, x, DType::Bool, move |a| compare::test(op, a))
 }
 
 /// Cut above first, then below: where the range is empty, its lower end.
-fn clip(call: &mut Call) -> Bind<ItemKind> {
+fn clip(call: &mut Call) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1, 2])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.problem(format!("clip_by_value works on numbers; these are {dtype}")));
+        return Err(call.error(format!("clip_by_value works on numbers; these are {dtype}")));
     }
     let [x, low, high] = args.as_slice() else {
-        return Err(call.problem("internal: three operands"));
+        return Err(call.error("internal: three operands"));
     };
     pointwise(call, [x.clone(), low.clone(), high.clone()], dtype, |[x, low, high]| {
         let below = kernel::binary(Binary::Minimum, x, high)?;
-        kernel::binary(Binary::Maximum, kernel::Operand { array: &below, scalar: x.scalar && high.scalar }, low)
+        kernel::binary(Binary::Maximum, Datum { array: &below, scalar: x.scalar && high.scalar }, low)
     })
 }

@@ -2,14 +2,14 @@
 //!
 //! Source of the meaning: `tf.linalg.matmul`.
 
-use super::decompose::bounding;
 use crate::error::Error;
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::native;
+use crate::expr::kernels::level::bounding;
 use crate::expr::kernels::level::{check_count, from_lengths, wrap};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{Size, Type};
 use crate::tensor::Tensor;
@@ -25,12 +25,12 @@ pub static FUNCTIONS: &[Function] = &[function!(
 )];
 
 /// Rows and columns of two dense matrices in each record.
-fn matmul(call: &mut Call) -> Bind<ItemKind> {
+fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let (ta, tb) = (call.flag(2, false)?, call.flag(3, false)?);
     let mut args = call.promoted(&[0, 1])?;
     for (i, transposed) in [(0, ta), (1, tb)] {
         if args[i].rank() != 2 || last_ragged(&args[i].ty.dims).is_some() {
-            return Err(Problem::at(args[i].span.clone(), format!("{} works on dense matrices; this is {}", call.name, args[i].ty)));
+            return Err(ExprError::at(args[i].span.clone(), format!("{} works on dense matrices; this is {}", call.name, args[i].ty)));
         }
         if transposed {
             args[i].ty.dims.reverse();
@@ -38,12 +38,12 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
     }
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
     }
     if let (Size::Known(m), Size::Known(n)) = (args[0].ty.dims[1].size, args[1].ty.dims[0].size)
         && m != n
     {
-        return Err(call.problem(format!("rows of {m} items do not meet columns of {n}")));
+        return Err(call.error(format!("rows of {m} items do not meet columns of {n}")));
     }
     let dims = vec![args[0].ty.dims[0].clone(), args[1].ty.dims[1].clone()];
     call.one(Type::tensor(dtype.clone(), dims.clone()), move |a| {

@@ -17,7 +17,6 @@ mod construct;
 mod convert;
 mod cross;
 mod decompose;
-mod index;
 mod join;
 mod lines;
 mod math;
@@ -36,8 +35,6 @@ mod structured;
 use super::call::Function;
 use std::collections::HashMap;
 use std::sync::LazyLock;
-
-pub use index::{below_structure, pack_items as pack, subscript};
 
 /// The families, in the order of the manual.
 pub static FAMILIES: &[Family] = &[

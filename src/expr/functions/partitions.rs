@@ -6,11 +6,11 @@
 use super::decompose::rewrap;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, static_int};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::{check_count, from_lengths};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
@@ -180,12 +180,12 @@ impl Encoding {
 }
 
 /// One more axis in front: the rows that the encoding cuts axis 0 into.
-fn compose(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+fn compose(call: &mut Call, encoding: Encoding) -> ExprResult<OperandKind> {
     compose_from(call, encoding, 1, 2)
 }
 
 /// `partition_outer_dimension`: by a partition, or by the one encoding that is given.
-pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
+pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
     const ENCODINGS: [(usize, Encoding); 6] = [
         (1, Encoding::RowSplits),
         (2, Encoding::RowLengths),
@@ -195,7 +195,7 @@ pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
         (7, Encoding::Uniform),
     ];
     if let Some(item) = call.given(1)
-        && let ItemKind::Partition(node) = &item.kind
+        && let OperandKind::Partition(node) = &item.kind
     {
         let rows = node.clone();
         let rows = call.push(rows);
@@ -208,25 +208,25 @@ pub fn partition_outer_dimension(call: &mut Call) -> Bind<ItemKind> {
             let (i, encoding) = (*i, *encoding);
             compose_from(call, encoding, i, 6)
         }
-        (None, _) => Err(call.problem("give the rows: row_lengths=, row_splits=, ...")),
-        _ => Err(call.problem("give the rows in one encoding")),
+        (None, _) => Err(call.error("give the rows: row_lengths=, row_splits=, ...")),
+        _ => Err(call.error("give the rows in one encoding")),
     }
 }
 
-fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> Bind<ItemKind> {
+fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> ExprResult<OperandKind> {
     let values = call.any(0)?;
     let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
     check_vector(&numbers, encoding)?;
     let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
     let nrows = if with_nrows { Some(call.integer(nrows_at)?) } else { None };
     let static_nrows = nrows.as_ref().and_then(Integer::known);
-    let static_length = if encoding == Encoding::Uniform { static_int(call.item(at)?) } else { None };
+    let static_length = if encoding == Encoding::Uniform { static_int(call.operand(at)?) } else { None };
     let mut ty = composed(&values, &numbers, encoding, call)?;
     if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
         ty.dims[0] = Dim::known(n);
     }
     if let Some(length) = static_length {
-        let length = u64::try_from(length).map_err(|_| call.problem(format!("uniform_row_length is {length}; it can't be negative")))?;
+        let length = u64::try_from(length).map_err(|_| call.error(format!("uniform_row_length is {length}; it can't be negative")))?;
         ty.dims[1] = Dim::known(length);
         if let (Size::Known(n), None) = (values.ty.dims[0].size, static_nrows)
             && length > 0
@@ -239,16 +239,16 @@ fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize)
     call.one(ty, move |args| cut(&*values.of(args)?, args, &numbers, nrows.as_ref(), encoding))
 }
 
-fn check_vector(numbers: &Arg, encoding: Encoding) -> Bind<()> {
+fn check_vector(numbers: &Arg, encoding: Encoding) -> ExprResult<()> {
     if encoding != Encoding::Uniform && numbers.rank() != 1 {
-        return Err(Problem::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
+        return Err(ExprError::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
     }
     Ok(())
 }
 
-fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Bind<Type> {
+fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> ExprResult<Type> {
     if values.rank() == 0 {
-        return Err(Problem::at(values.span.clone(), format!("{} needs values with an axis; this is a scalar", call.name)));
+        return Err(ExprError::at(values.span.clone(), format!("{} needs values with an axis; this is a scalar", call.name)));
     }
     let rows = match (encoding, numbers.ty.dims.first().map(|d| d.size)) {
         (Encoding::RowSplits, Some(Size::Known(n))) => Dim::known(n.saturating_sub(1)),
@@ -261,18 +261,18 @@ fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Bin
 }
 
 /// `RowPartition.from_*`: a ragged tensor of the numbers of the values, which is taken as a partition.
-fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> Bind<ItemKind> {
+fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> ExprResult<OperandKind> {
     let numbers = if encoding == Encoding::Uniform { call.scalar_integer(0)? } else { call.integers(0)? };
     check_vector(&numbers, encoding)?;
     let mut integer = |i: Option<usize>| i.filter(|i| call.given(*i).is_some()).map(|i| call.integer(i)).transpose();
     let (nvals, nrows) = (integer(nvals_at)?, integer(nrows_at)?);
     if encoding == Encoding::Uniform && nvals.is_none() && nrows.is_none() {
-        return Err(call.problem(format!("{} needs nvals= or nrows=", call.name)));
+        return Err(call.error(format!("{} needs nvals= or nrows=", call.name)));
     }
     let whole = Arg { ty: Type::tensor(DType::Int64, vec![Dim::UNIFORM]), ..numbers.clone() };
     let mut ty = composed(&whole, &numbers, encoding, call)?;
     let known = |n: &Option<Integer>| n.as_ref().and_then(Integer::known).and_then(|n| u64::try_from(n).ok());
-    let length = if encoding == Encoding::Uniform { static_int(call.item(0)?).and_then(|n| u64::try_from(n).ok()) } else { None };
+    let length = if encoding == Encoding::Uniform { static_int(call.operand(0)?).and_then(|n| u64::try_from(n).ok()) } else { None };
     if let Some(n) = known(&nrows).or_else(|| known(&nvals)?.checked_div(length?)) {
         ty.dims[0] = Dim::known(n);
     }
@@ -293,7 +293,7 @@ fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows
         Tensor::list(rows, Tensor::list(inner, Tensor::Leaf(values), None)?, None)
     })?;
     match bound {
-        ItemKind::Tensor(node) => Ok(ItemKind::Partition(node)),
+        OperandKind::Tensor(node) => Ok(OperandKind::Partition(node)),
         other => Ok(other),
     }
 }
@@ -340,13 +340,13 @@ fn rows_of(
 }
 
 /// Several partitions around axis 0, the outermost first.
-pub fn nested(call: &mut Call, encoding: Encoding) -> Bind<ItemKind> {
+pub fn nested(call: &mut Call, encoding: Encoding) -> ExprResult<OperandKind> {
     let mut values = call.any(0)?;
     let first = values.clone();
-    let partitions: Vec<Item> = call.list(1)?;
-    let nrows: Option<Vec<Item>> = if encoding == Encoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
+    let partitions: Vec<Operand> = call.list(1)?;
+    let nrows: Option<Vec<Operand>> = if encoding == Encoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
     if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
-        return Err(call.problem(format!("{} partitions need as many nrows", partitions.len())));
+        return Err(call.error(format!("{} partitions need as many nrows", partitions.len())));
     }
     let mut steps = Vec::new();
     for (i, item) in partitions.iter().enumerate().rev() {

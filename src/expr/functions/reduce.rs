@@ -7,13 +7,14 @@
 use super::apply::with_dtype;
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::cast;
-use crate::expr::kernels::elementwise::{self, Binary, Float, Operand, Unary};
+use crate::expr::kernels::datum::Datum;
+use crate::expr::kernels::elementwise::{self, Binary, Float, Unary};
 use crate::expr::kernels::level::merged;
 use crate::expr::kernels::segment::{self, Reduce};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -105,12 +106,12 @@ pub struct Plan {
 ///
 /// # Errors
 /// An axis out of range.
-pub fn plan(call: &Call, x: &Arg) -> Bind<Plan> {
+pub fn plan(call: &Call, x: &Arg) -> ExprResult<Plan> {
     let keepdims = call.flag(2, false)?;
     let axes = match call.ints(1)? {
         None => None,
         Some(axes) => {
-            let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?;
+            let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable_by(|a, b| b.cmp(a));
             Some(axes)
         }
@@ -128,7 +129,7 @@ impl Plan {
     ///
     /// # Errors
     /// An axis that is named twice is gone the second time.
-    pub fn dims(&self, dims: &[Dim]) -> Bind<Vec<Dim>> {
+    pub fn dims(&self, dims: &[Dim]) -> ExprResult<Vec<Dim>> {
         match &self.axes {
             None if self.keepdims => Ok(vec![Dim::known(1); kept_rank(dims)]),
             None => Ok(Vec::new()),
@@ -136,7 +137,7 @@ impl Plan {
                 let mut out = dims.to_vec();
                 for axis in axes {
                     if *axis >= out.len() {
-                        return Err(Problem::new("an axis is named twice"));
+                        return Err(ExprError::new("an axis is named twice"));
                     }
                     out = reduced(&out, *axis, self.keepdims);
                 }
@@ -228,7 +229,7 @@ pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
     out
 }
 
-fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce<'static>) -> Bind<ItemKind> {
+fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce<'static>) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, expected, fits)?;
     let plan = plan(call, &x)?;
@@ -236,7 +237,7 @@ fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool
     call.one(ty, move |args| plan.run(&*x.of(args)?, &x.ty.dims, &|step| op(step.dense)))
 }
 
-fn truth(call: &mut Call, op: Reduce<'static>) -> Bind<ItemKind> {
+fn truth(call: &mut Call, op: Reduce<'static>) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "bools and numbers", |d| d.is_number() || *d == DType::Bool)?;
     let plan = plan(call, &x)?;
@@ -248,7 +249,7 @@ fn truth(call: &mut Call, op: Reduce<'static>) -> Bind<ItemKind> {
 }
 
 /// The dtype in which TensorFlow divides the sums.
-fn mean_dtype(x: &Arg) -> Bind<DType> {
+fn mean_dtype(x: &Arg) -> ExprResult<DType> {
     let dtype = x.dtype()?;
     let dense = last_ragged(&x.ty.dims).is_none();
     Ok(match dtype {
@@ -272,7 +273,7 @@ fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<
     sums.map_below(levels, &mut |t| Ok(Tensor::Leaf(segment::divide(&cast(t.as_leaf()?, dtype)?, counts.as_leaf()?)?)))
 }
 
-fn mean(call: &mut Call) -> Bind<ItemKind> {
+fn mean(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let plan = plan(call, &x)?;
@@ -282,7 +283,7 @@ fn mean(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// Ragged: E[x^2] - E[x]^2 in the tensor's precision. Dense: the mean of the squared distances.
-fn variance(call: &mut Call, root: bool) -> Bind<ItemKind> {
+fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let plan = plan(call, &x)?;
@@ -301,7 +302,7 @@ fn variance(call: &mut Call, root: bool) -> Bind<ItemKind> {
             let mean_dims = kept.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?;
             let aligned = align(&[(&tensor, dims.as_slice()), (&mean, mean_dims.as_slice())])?;
             let (a, b) = (aligned.flat(0, &tensor, dims.len())?, aligned.flat(1, &mean, dims.len())?);
-            let (a, b) = (Operand { array: a.as_leaf()?, scalar: false }, Operand { array: b.as_leaf()?, scalar: false });
+            let (a, b) = (Datum { array: a.as_leaf()?, scalar: false }, Datum { array: b.as_leaf()?, scalar: false });
             let distances = elementwise::binary(Binary::SquaredDifference, a, b).map_err(|(_, e)| e)?;
             mean_of(&aligned.wrap(Tensor::Leaf(distances))?, dims, &plan, &dtype)?
         } else {
@@ -312,7 +313,7 @@ fn variance(call: &mut Call, root: bool) -> Bind<ItemKind> {
             leaf(
                 &mean_square,
                 &|a| {
-                    let plain = |array| Operand { array, scalar: false };
+                    let plain = |array| Datum { array, scalar: false };
                     let difference = elementwise::binary(Binary::Subtract, plain(a), plain(&square)).map_err(|(_, e)| e)?;
                     // Rounding may leave it below 0.
                     elementwise::unary(Unary::Relu, &difference)

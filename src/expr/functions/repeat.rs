@@ -4,12 +4,12 @@
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer, static_int};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::to_shape;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::{check_count, from_lengths, merged};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, broadcast};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -44,8 +44,8 @@ pub static FUNCTIONS: &[Function] = &[
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
         |c| {
             let x = c.any(0)?;
-            let axes = c.ints(1)?.ok_or_else(|| c.problem("reverse needs its axes"))?;
-            let axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()?;
+            let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
+            let axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             let back = Slice { start: None, stop: None, step: -1 };
             c.one(x.ty.clone(), move |args| {
                 axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
@@ -60,15 +60,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn tile(call: &mut Call) -> Bind<ItemKind> {
+fn tile(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let multiples = call.all_integers(1)?;
-    let place = call.item(1)?.span.clone();
+    let place = call.operand(1)?.span.clone();
     if multiples.len() != x.rank() {
-        return Err(Problem::at(place, format!("{} multiples for a tensor of {} axes", multiples.len(), x.rank())));
+        return Err(ExprError::at(place, format!("{} multiples for a tensor of {} axes", multiples.len(), x.rank())));
     }
     if let Some(m) = multiples.iter().filter_map(Integer::known).find(|m| *m < 0) {
-        return Err(Problem::at(place, format!("the multiple {m} is negative")));
+        return Err(ExprError::at(place, format!("the multiple {m} is negative")));
     }
     let mut ty = x.ty.clone();
     for (dim, m) in ty.dims.iter_mut().zip(&multiples) {
@@ -121,17 +121,17 @@ fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize
     })
 }
 
-fn repeat(call: &mut Call) -> Bind<ItemKind> {
+fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let axis = match call.optional_int(2)? {
         Some(axis) => call.axis(2, axis, x.rank())?,
         None if x.rank() == 1 => 0,
-        None => return Err(call.problem("repeat needs an axis")),
+        None => return Err(call.error("repeat needs an axis")),
     };
-    let known = static_int(call.item(1)?);
+    let known = static_int(call.operand(1)?);
     let repeats = call.integers(1)?;
     if repeats.rank() > 1 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             repeats.span.clone(),
             format!("repeats are an integer or a vector, one for each item; this is {}", repeats.ty),
         ));
@@ -164,21 +164,21 @@ fn repeat(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn broadcast_to(call: &mut Call) -> Bind<ItemKind> {
+fn broadcast_to(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let shape = call.all_integers(1)?;
-    let place = call.item(1)?.span.clone();
+    let place = call.operand(1)?.span.clone();
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(Problem::at(place, format!("the size {n} is negative")));
+        return Err(ExprError::at(place, format!("the size {n} is negative")));
     }
     if shape.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n)).is_none_or(|n| n > 1 << 28) {
-        return Err(call.problem("the result would have more than 2^28 values"));
+        return Err(call.error("the result would have more than 2^28 values"));
     }
     let target: Vec<Dim> = shape.iter().map(Integer::dim).collect();
     let dims = broadcast(&[&x.ty.dims, &target])?;
     let grows = |(a, b): (&Dim, &Dim)| a.size == b.size || a.size == Size::Ragged || b.size == Size::Uniform;
     if dims.len() != target.len() || !dims.iter().zip(&target).all(grows) {
-        return Err(call.problem(format!("{} can't be broadcast to {}", types::shape(&x.ty.dims), types::shape(&target))));
+        return Err(call.error(format!("{} can't be broadcast to {}", types::shape(&x.ty.dims), types::shape(&target))));
     }
     let ty = Type { dims, ..x.ty.clone() };
     call.one(ty, move |args| {

@@ -5,12 +5,12 @@
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, as_node, static_int};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s};
 use crate::expr::kernels::elementwise;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::segment::{self, Reduce};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -122,20 +122,20 @@ pub enum Op {
     SqrtN,
 }
 
-fn operands(call: &mut Call, op: Op) -> Bind<(Arg, Arg)> {
+fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
     let (x, ids) = (call.tensor(0)?, call.integers(1)?);
     match op {
         Op::Mean | Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
     if ids.rank() == 0 || ids.rank() > x.rank() {
-        return Err(Problem::at(ids.span.clone(), format!("ids of {} axes for data of {}", ids.rank(), x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("ids of {} axes for data of {}", ids.rank(), x.rank())));
     }
     for (axis, (a, b)) in x.ty.dims.iter().zip(&ids.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            return Err(Problem::at(ids.span.clone(), format!("{n} ids for {m} items on axis {axis}")));
+            return Err(ExprError::at(ids.span.clone(), format!("{n} ids for {m} items on axis {axis}")));
         }
     }
     Ok((x, ids))
@@ -153,9 +153,9 @@ fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
     dims
 }
 
-fn unsorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
+fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let (x, ids) = operands(call, op)?;
-    let known = static_int(call.item(2)?);
+    let known = static_int(call.operand(2)?);
     let count = call.scalar_integer(2)?;
     let inner = slice_dims(&x, ids.rank());
     let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
@@ -172,10 +172,10 @@ fn unsorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
     })
 }
 
-fn sorted(call: &mut Call, op: Op) -> Bind<ItemKind> {
+fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let (x, ids) = operands(call, op)?;
     if ids.rank() != 1 {
-        return Err(Problem::at(ids.span.clone(), format!("ids are a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("ids are a vector; this is {}", ids.ty)));
     }
     let inner = slice_dims(&x, 1);
     let mut dims = vec![Dim::UNIFORM];
@@ -253,9 +253,9 @@ pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim]
                         Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
                     let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &dtype_of(array)?)?;
                     let chosen = elementwise::choose(
-                        elementwise::Operand { array: &empty, scalar: false },
-                        elementwise::Operand { array: &zero, scalar: true },
-                        elementwise::Operand { array, scalar: false },
+                        crate::expr::kernels::datum::Datum { array: &empty, scalar: false },
+                        crate::expr::kernels::datum::Datum { array: &zero, scalar: true },
+                        crate::expr::kernels::datum::Datum { array, scalar: false },
                     )?;
                     return Ok(Tensor::Leaf(chosen));
                 }
@@ -267,11 +267,11 @@ pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim]
     Tensor::list(owners, out, None)
 }
 
-fn to_segment_ids(call: &mut Call) -> Bind<ItemKind> {
-    let own = as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
+    let own = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
     let splits = call.integers(0)?;
     if splits.rank() != 1 {
-        return Err(Problem::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
+        return Err(ExprError::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
     }
     let dtype = call.dtype(1)?.unwrap_or(own);
     call.one(Type::tensor(dtype.clone(), vec![Dim::UNIFORM]), move |args| {
@@ -292,11 +292,11 @@ fn to_segment_ids(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn to_row_splits(call: &mut Call) -> Bind<ItemKind> {
-    let own = as_node(call.item(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
+    let own = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
     let ids = call.integers(0)?;
     if ids.rank() != 1 {
-        return Err(Problem::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));
     }
     let known = call.given(1).and_then(static_int);
     let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };

@@ -6,11 +6,11 @@
 use super::apply::pointwise;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, static_int};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::take::take_chosen;
@@ -86,20 +86,20 @@ fn index_in(index: i64, length: usize) -> Result<usize> {
         .ok_or_else(|| Error::data(format!("index {index} is out of range of {length} item{}", if length == 1 { "" } else { "s" })))
 }
 
-fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> Bind<ItemKind> {
+fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        return Err(Problem::at(x.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", call.name)));
     }
     let indices = call.integers(1)?;
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
     let batch = usize::try_from(batch)
         .ok()
         .filter(|b| *b <= indices.rank() && *b < x.rank().max(1))
-        .ok_or_else(|| call.problem(format!("batch_dims {batch} is out of range")))?;
+        .ok_or_else(|| call.error(format!("batch_dims {batch} is out of range")))?;
     let axis = call.axis(2, axis.unwrap_or(batch as i64), x.rank())?;
     if axis < batch {
-        return Err(call.problem(format!("axis {axis} lies above batch_dims {batch}")));
+        return Err(call.error(format!("axis {axis} lies above batch_dims {batch}")));
     }
     let mut dims = x.ty.dims[..axis].to_vec();
     dims.extend(indices.ty.dims[batch..].iter().cloned());
@@ -151,21 +151,21 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> Bind<ItemKind> {
     })
 }
 
-fn gather_nd(call: &mut Call) -> Bind<ItemKind> {
+fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let indices = call.integers(1)?;
     if call.optional_int(2)?.unwrap_or(0) != 0 {
-        return Err(call.problem("gather_nd has no batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
+        return Err(call.error("gather_nd has no batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
     }
     let Some((last, outer)) = indices.ty.dims.split_last() else {
-        return Err(Problem::at(indices.span.clone(), "an index is a vector; this is a scalar"));
+        return Err(ExprError::at(indices.span.clone(), "an index is a vector; this is a scalar"));
     };
     let Size::Known(depth) = last.size else {
-        return Err(Problem::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
+        return Err(ExprError::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
     };
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
     if depth > x.rank() {
-        return Err(Problem::at(indices.span.clone(), format!("indices of {depth} numbers for a tensor of {} axes", x.rank())));
+        return Err(ExprError::at(indices.span.clone(), format!("indices of {depth} numbers for a tensor of {} axes", x.rank())));
     }
     let mut dims = outer.to_vec();
     dims.extend(x.ty.dims[depth..].iter().cloned());
@@ -193,10 +193,10 @@ fn gather_nd(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn mask_of(call: &mut Call, i: usize) -> Bind<Arg> {
+fn mask_of(call: &mut Call, i: usize) -> ExprResult<Arg> {
     let mask = call.tensor(i)?;
     if mask.dtype()? != &DType::Bool {
-        return Err(Problem::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty))
+        return Err(ExprError::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty))
             .help("compare: x > 0"));
     }
     Ok(mask)
@@ -221,18 +221,18 @@ fn set_before(bits: &BooleanBuffer, places: &[i64]) -> Vec<i64> {
     places.iter().map(of).collect()
 }
 
-fn boolean_mask(call: &mut Call) -> Bind<ItemKind> {
+fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let mask = mask_of(call, 1)?;
     let levels = mask.rank();
     if levels == 0 || levels > x.rank() {
-        return Err(Problem::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank())));
+        return Err(ExprError::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank())));
     }
     for (axis, (a, b)) in x.ty.dims.iter().zip(&mask.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            return Err(Problem::at(mask.span.clone(), format!("the mask has {n} items on axis {axis}, the tensor {m}")));
+            return Err(ExprError::at(mask.span.clone(), format!("the mask has {n} items on axis {axis}, the tensor {m}")));
         }
     }
     let mut ty = x.ty.clone();
@@ -251,7 +251,7 @@ fn boolean_mask(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn choice(call: &mut Call) -> Bind<ItemKind> {
+fn choice(call: &mut Call) -> ExprResult<OperandKind> {
     let condition = mask_of(call, 0)?;
     match (call.given(1).is_some(), call.given(2).is_some()) {
         (true, true) => {
@@ -261,12 +261,12 @@ fn choice(call: &mut Call) -> Bind<ItemKind> {
             pointwise(call, [condition, x.clone(), y.clone()], dtype, |[condition, x, y]| choose(condition, x, y).map_err(|e| (0, e)))
         }
         (false, false) => coordinates(call, condition),
-        _ => Err(call.problem("where takes both x and y, or neither")),
+        _ => Err(call.error("where takes both x and y, or neither")),
     }
 }
 
 /// The index of each true value, `[?, rank]`.
-fn coordinates(call: &mut Call, condition: Arg) -> Bind<ItemKind> {
+fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     let rank = condition.rank();
     let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(rank as u64)]);
     call.one(ty, move |args| {
@@ -319,17 +319,17 @@ fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]
         .collect()
 }
 
-fn dynamic_partition(call: &mut Call) -> Bind<ItemKind> {
+fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels == 0 || levels > x.rank() {
-        return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
     let n = call.int(2)?;
     let n = usize::try_from(n)
         .ok()
         .filter(|n| (1..=10_000).contains(n))
-        .ok_or_else(|| call.problem(format!("{n} is no number of partitions")))?;
+        .ok_or_else(|| call.error(format!("{n} is no number of partitions")))?;
     let mut ty = x.ty.clone();
     ty.dims.splice(0..levels, [Dim::UNIFORM]);
     call.several(vec![ty; n], move |args| {
@@ -346,13 +346,13 @@ fn dynamic_partition(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn stack_dynamic_partitions(call: &mut Call) -> Bind<ItemKind> {
+fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels == 0 || levels > x.rank() {
-        return Err(Problem::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
-    let known = static_int(call.item(2)?);
+    let known = static_int(call.operand(2)?);
     let n = call.scalar_integer(2)?;
     let mut ty = x.ty.clone();
     let rows = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known);

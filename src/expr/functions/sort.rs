@@ -7,12 +7,12 @@ use super::apply::with_dtype;
 use super::lines::axis_of;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -87,14 +87,14 @@ fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering +
     })
 }
 
-fn ordered(call: &mut Call, indices: bool) -> Bind<ItemKind> {
+fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers and strings", |d| *d != DType::Bool)?;
     let axis = axis_of(call, 1, -1, &x)?;
     let descending = match call.string(2)?.as_deref() {
         None | Some("ASCENDING") => false,
         Some("DESCENDING") => true,
-        Some(other) => return Err(call.problem(format!("direction is \"ASCENDING\" or \"DESCENDING\", not {other:?}"))),
+        Some(other) => return Err(call.error(format!("direction is \"ASCENDING\" or \"DESCENDING\", not {other:?}"))),
     };
     let ty = if indices { with_dtype(&x.ty, DType::Int32) } else { x.ty.clone() };
     call.one(ty, move |args| {
@@ -122,15 +122,15 @@ fn ordered(call: &mut Call, indices: bool) -> Bind<ItemKind> {
     })
 }
 
-fn top_k(call: &mut Call) -> Bind<ItemKind> {
+fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     if x.rank() == 0 {
-        return Err(call.problem("top_k works along the last axis; a scalar has none"));
+        return Err(call.error("top_k works along the last axis; a scalar has none"));
     }
     let k = if call.given(1).is_some() { call.integer(1)? } else { Integer::Known(1) };
     if let Some(k) = k.known().filter(|k| *k < 0) {
-        return Err(call.problem(format!("k is {k}; it can't be negative")));
+        return Err(call.error(format!("k is {k}; it can't be negative")));
     }
     call.flag(2, true)?;
     let axis = x.rank() - 1;
@@ -138,7 +138,7 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
     if let (Size::Known(n), Some(k)) = (ty.dims[axis].size, k.known())
         && n < k as u64
     {
-        return Err(call.problem(format!("the rows have {n} values, fewer than k={k}")));
+        return Err(call.error(format!("the rows have {n} values, fewer than k={k}")));
     }
     ty.dims[axis] = k.dim();
     let last = k.dim();
@@ -179,34 +179,34 @@ fn top_k(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn bincount(call: &mut Call) -> Bind<ItemKind> {
+fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     let weights = call.optional_tensor(1)?;
     let least = if call.given(2).is_some() { call.integer(2)? } else { Integer::Known(0) };
     let most = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
     if let Some(n) = [Some(&least), most.as_ref()].into_iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(call.problem(format!("the length {n} is negative")));
+        return Err(call.error(format!("the length {n} is negative")));
     }
     let binary = call.flag(6, false)?;
     let per_row = match call.optional_int(5)? {
         None | Some(0) => false,
         Some(-1) => true,
         Some(1) if x.rank() == 2 => true,
-        Some(other) => return Err(call.problem(format!("axis is 0 (all values) or -1 (row by row), not {other}"))),
+        Some(other) => return Err(call.error(format!("axis is 0 (all values) or -1 (row by row), not {other}"))),
     };
     if x.rank() == 0 || (per_row && x.rank() > 2) {
-        return Err(Problem::at(x.span.clone(), format!("bincount works on vectors and matrices; this has {} axes", x.rank())));
+        return Err(ExprError::at(x.span.clone(), format!("bincount works on vectors and matrices; this has {} axes", x.rank())));
     }
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {
         (Some(w), _) if !w.dtype()?.is_number() => {
-            return Err(Problem::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty)));
+            return Err(ExprError::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty)));
         }
         (Some(w), _) => w.dtype()?.clone(),
         (None, dtype) => dtype.unwrap_or(DType::Int32),
     };
     if binary && weights.is_some() {
-        return Err(call.problem("binary_output counts nothing, and takes no weights"));
+        return Err(call.error("binary_output counts nothing, and takes no weights"));
     }
     let width = match (most.as_ref().and_then(Integer::known), least.known()) {
         (Some(most), Some(least)) if most <= least => Dim::known(most as u64),
@@ -269,12 +269,12 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn arg_extreme(call: &mut Call, wanted: Ordering) -> Bind<ItemKind> {
+fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let axis = axis_of(call, 1, 0, &x)?;
     if axis + 1 != x.rank() {
-        return Err(call.problem(format!("{} works along the last axis", call.name)).help("axis=-1"));
+        return Err(call.error(format!("{} works along the last axis", call.name)).help("axis=-1"));
     }
     let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());
     call.one(ty, move |args| {

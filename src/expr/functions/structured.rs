@@ -3,13 +3,12 @@
 //! Source of the meaning: `tf.experimental.StructuredTensor`.
 
 use crate::error::{Error, Result};
-use crate::expr::bind::{field_of, unknown_in};
 use crate::expr::call::{Arg, Call, Function, as_node, strict, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
-use crate::expr::item::{Item, ItemKind, describe};
+use crate::expr::fields::{FieldIndex, field_of, type_with_field, unknown_in, with_field};
 use crate::expr::kernels::level::{check_same, dense_partitions, merged, wrap};
-use crate::expr::problem::{Bind, Problem};
-use crate::expr::program::{Placed, place, updated};
+use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::types::outermost_uniform;
 use crate::schema::{Dim, Field, Literal, Size, Type};
 use crate::tensor::Tensor;
@@ -18,7 +17,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["field_value"], "st|x|self, field_name|path", "A field by its name, or by the names that lead to it.", [], |c| {
         let node = structure(c)?;
         let path = path_of(c, 1)?;
-        Ok(ItemKind::Tensor(walk(&node, &path).map_err(|e| e.or_at(c.span.clone()))?))
+        Ok(OperandKind::Tensor(walk(&node, &path).map_err(|e| e.or_at(c.span.clone()))?))
     }),
     function!(
         ["with_updates"],
@@ -58,12 +57,15 @@ pub static FUNCTIONS: &[Function] = &[
         [],
         |c| {
             let rank = c.int(1)?;
-            let rank = usize::try_from(rank).map_err(|_| c.problem(format!("the rank {rank} is negative")))?;
+            let rank = usize::try_from(rank).map_err(|_| c.error(format!("the rank {rank} is negative")))?;
             // Scalars alone make a scalar of rank 1, as in TensorFlow.
-            let scalars = match &c.item(0)?.kind {
-                ItemKind::Dict(fields) if !fields.is_empty() => {
-                    fields.iter().map(|(_, value)| Ok(as_node(value, None)?.ty.rank() == 0)).collect::<Bind<Vec<_>>>()?.iter().all(|s| *s)
-                }
+            let scalars = match &c.operand(0)?.kind {
+                OperandKind::Dict(fields) if !fields.is_empty() => fields
+                    .iter()
+                    .map(|(_, value)| Ok(as_node(value, None)?.ty.rank() == 0))
+                    .collect::<ExprResult<Vec<_>>>()?
+                    .iter()
+                    .all(|s| *s),
                 _ => false,
             };
             from_fields(c, if scalars { rank.saturating_sub(1) } else { rank })
@@ -78,17 +80,17 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn structure(call: &Call) -> Bind<Node> {
-    let item = call.item(0)?;
+fn structure(call: &Call) -> ExprResult<Node> {
+    let item = call.operand(0)?;
     let node = as_node(item, None)?;
     if node.ty.fields().is_none() {
-        return Err(Problem::at(item.span.clone(), format!("{} works on structures; this is {}", call.name, describe(&node.ty))));
+        return Err(ExprError::at(item.span.clone(), format!("{} works on structures; this is {}", call.name, describe(&node.ty))));
     }
     Ok(node)
 }
 
 /// The names that an item is: one string, or several.
-fn names_of(item: &Item) -> Option<Vec<String>> {
+fn names_of(item: &Operand) -> Option<Vec<String>> {
     match item.literal()? {
         Literal::String(name) => Some(vec![name]),
         Literal::List(names) => names.into_iter().map(|n| if let Literal::String(s) = n { Some(s) } else { None }).collect(),
@@ -96,10 +98,10 @@ fn names_of(item: &Item) -> Option<Vec<String>> {
     }
 }
 
-fn path_of(call: &Call, i: usize) -> Bind<Vec<String>> {
-    let item = call.item(i)?;
+fn path_of(call: &Call, i: usize) -> ExprResult<Vec<String>> {
+    let item = call.operand(i)?;
     names_of(item).ok_or_else(|| {
-        Problem::at(
+        ExprError::at(
             item.span.clone(),
             format!("{}: {} must be a name or a tuple of names, not {}", call.name, call.param(i), item.describe()),
         )
@@ -107,34 +109,34 @@ fn path_of(call: &Call, i: usize) -> Bind<Vec<String>> {
 }
 
 /// The field at the end of a path.
-fn walk(node: &Node, path: &[String]) -> Bind<Node> {
+fn walk(node: &Node, path: &[String]) -> ExprResult<Node> {
     path.iter().try_fold(node.clone(), |node, name| {
         field_of(&node, name).ok_or_else(|| match node.ty.fields() {
             Some(fields) => unknown_in(fields, name, ""),
-            None => Problem::new(format!("there is no field `{name}`: {} is no structure", describe(&node.ty))),
+            None => ExprError::new(format!("there is no field `{name}`: {} is no structure", describe(&node.ty))),
         })
     })
 }
 
-fn with_updates(call: &mut Call) -> Bind<ItemKind> {
+fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
     let node = strict(structure(call)?)?;
     let mut ty = node.ty.clone();
     let st = call.push(node);
-    let updates = call.item(1)?.clone();
-    let ItemKind::Dict(entries) = &updates.kind else {
-        return Err(Problem::at(updates.span.clone(), format!("the updates are a dict of names and values, not {}", updates.describe())));
+    let updates = call.operand(1)?.clone();
+    let OperandKind::Dict(entries) = &updates.kind else {
+        return Err(ExprError::at(updates.span.clone(), format!("the updates are a dict of names and values, not {}", updates.describe())));
     };
     let mut paths: Vec<Vec<String>> = Vec::with_capacity(entries.len());
     for (key, _) in entries {
         let path = names_of(key)
             .filter(|p| !p.is_empty())
-            .ok_or_else(|| Problem::at(key.span.clone(), format!("expected a name or a tuple of names, found {}", key.describe())))?;
+            .ok_or_else(|| ExprError::at(key.span.clone(), format!("expected a name or a tuple of names, found {}", key.describe())))?;
         if let Some(other) = paths.iter().find(|p| p.starts_with(&path) || path.starts_with(p)) {
-            return Err(Problem::at(key.span.clone(), format!("{} and {} can't be updated together", other.join("."), path.join("."))));
+            return Err(ExprError::at(key.span.clone(), format!("{} and {} can't be updated together", other.join("."), path.join("."))));
         }
         paths.push(path);
     }
-    let mut steps: Vec<(Vec<Placed>, Option<Arg>)> = Vec::with_capacity(entries.len());
+    let mut steps: Vec<(Vec<FieldIndex>, Option<Arg>)> = Vec::with_capacity(entries.len());
     for ((_, value), path) in entries.iter().zip(&paths) {
         let arg = if value.is_none() {
             None
@@ -143,25 +145,26 @@ fn with_updates(call: &mut Call) -> Bind<ItemKind> {
             Some(call.push(node))
         };
         let mut placed = Vec::new();
-        ty = place(&ty, &[], "the structure", path, arg.as_ref().map(|a| &a.ty), &mut placed).map_err(|e| e.or_at(value.span.clone()))?;
+        ty = type_with_field(&ty, &[], "the structure", path, arg.as_ref().map(|a| &a.ty), &mut placed)
+            .map_err(|e| e.or_at(value.span.clone()))?;
         steps.push((placed, arg));
     }
     call.one(ty, move |args| {
         steps.iter().try_fold(st.of(args)?.into_owned(), |tensor, (path, arg)| match arg {
-            Some(arg) => updated(&tensor, path, Some(&*arg.of(args)?)),
-            None => updated(&tensor, path, None),
+            Some(arg) => with_field(&tensor, path, Some(&*arg.of(args)?)),
+            None => with_field(&tensor, path, None),
         })
     })
 }
 
-fn promote(call: &mut Call) -> Bind<ItemKind> {
+fn promote(call: &mut Call) -> ExprResult<OperandKind> {
     let node = strict(structure(call)?)?;
-    let item = call.item(1)?.clone();
-    let path = names_of(&item).filter(|_| item.elements().is_some() && !matches!(item.kind, ItemKind::Literal(_))).unwrap_or_default();
+    let item = call.operand(1)?.clone();
+    let path = names_of(&item).filter(|_| item.elements().is_some() && !matches!(item.kind, OperandKind::Literal(_))).unwrap_or_default();
     if path.len() < 2 {
-        return Err(Problem::at(item.span.clone(), "the path to promote has two names at least: (\"docs\", \"tokens\")"));
+        return Err(ExprError::at(item.span.clone(), "the path to promote has two names at least: (\"docs\", \"tokens\")"));
     }
-    let name = call.string(2)?.ok_or_else(|| call.problem("promote needs a new name"))?;
+    let name = call.string(2)?.ok_or_else(|| call.error("promote needs a new name"))?;
     let value = walk(&node, &path).map_err(|e| e.or_at(item.span.clone()))?;
     let parent = walk(&node, &path[..path.len() - 1]).map_err(|e| e.or_at(item.span.clone()))?.ty.rank();
     let grandparent = walk(&node, &path[..path.len() - 2]).map_err(|e| e.or_at(item.span.clone()))?.ty.rank();
@@ -169,13 +172,13 @@ fn promote(call: &mut Call) -> Bind<ItemKind> {
     let inner = if value_ty.is_sparse() { 0 } else { parent.min(value_ty.rank().saturating_sub(1)) };
     let merge = (inner > grandparent).then_some((grandparent, inner));
     if let Some((outer, inner)) = merge {
-        let dim = super::decompose::merged_dim(&value_ty.dims[outer..=inner], outer == 0);
+        let dim = crate::expr::types::merged_dim(&value_ty.dims[outer..=inner], outer == 0);
         value_ty.dims.splice(outer..=inner, [dim]);
     }
     let mut target = path[..path.len() - 2].to_vec();
     target.push(name);
     let mut placed = Vec::new();
-    let ty = place(&node.ty, &[], "the structure", &target, Some(&value_ty), &mut placed)?;
+    let ty = type_with_field(&node.ty, &[], "the structure", &target, Some(&value_ty), &mut placed)?;
     let (st, value) = (call.push(node), call.push(value));
     call.one(ty, move |args| {
         let mut new = value.of(args)?.into_owned();
@@ -186,14 +189,14 @@ fn promote(call: &mut Call) -> Bind<ItemKind> {
                 Tensor::list(merged(t, 0, levels)?, below.clone(), None)
             })?;
         }
-        updated(&*st.of(args)?, &placed, Some(&new))
+        with_field(&*st.of(args)?, &placed, Some(&new))
     })
 }
 
-fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
-    let item = call.item(0)?.clone();
-    let ItemKind::Dict(entries) = &item.kind else {
-        return Err(Problem::at(item.span.clone(), format!("the fields are a dict of names and values, not {}", item.describe())));
+fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
+    let item = call.operand(0)?.clone();
+    let OperandKind::Dict(entries) = &item.kind else {
+        return Err(ExprError::at(item.span.clone(), format!("the fields are a dict of names and values, not {}", item.describe())));
     };
     let shape = if call.param(1) == "shape" { call.shape(1)? } else { None };
     let mut fields: Vec<Field> = Vec::with_capacity(entries.len());
@@ -203,7 +206,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
         let node = strict_node(value)?;
         let arg = call.push(node);
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 value.span.clone(),
                 format!("a field of structures of rank {rank} has so many axes first; this is {}", describe(&arg.ty)),
             ));
@@ -226,7 +229,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
                 if let Size::Known(m) = dim.size
                     && m != n
                 {
-                    return Err(Problem::at(arg.span.clone(), format!("this has {n} items on axis {axis}, others {m}")));
+                    return Err(ExprError::at(arg.span.clone(), format!("this has {n} items on axis {axis}, others {m}")));
                 }
                 *dim = Dim::known(n);
             }
@@ -235,7 +238,7 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
         if let (Some(wanted), Size::Known(n)) = (wanted, dim.size)
             && u64::try_from(wanted) != Ok(n)
         {
-            return Err(call.problem(format!("the shape says {wanted} items on axis {axis}; the fields have {n}")));
+            return Err(call.error(format!("the shape says {wanted} items on axis {axis}; the fields have {n}")));
         }
     }
     call.one(Type::structure(fields, dims), move |a| {
@@ -256,18 +259,18 @@ fn from_fields(call: &mut Call, rank: usize) -> Bind<ItemKind> {
     })
 }
 
-fn from_pyval(call: &mut Call) -> Bind<ItemKind> {
-    let item = call.item(0)?.clone();
+fn from_pyval(call: &mut Call) -> ExprResult<OperandKind> {
+    let item = call.operand(0)?.clone();
     let (ty, tensor) = python_value(&item, 0).map_err(|e| e.or_at(item.span.clone()))?;
-    Ok(ItemKind::Tensor(crate::expr::item::constant(tensor, ty, call.span.clone())))
+    Ok(OperandKind::Tensor(crate::expr::operand::constant(tensor, ty, call.span.clone())))
 }
 
 /// A nested Python value: dicts are structures, lists of dicts structured tensors, other lists ragged ones.
-fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
+fn python_value(item: &Operand, depth: usize) -> ExprResult<(Type, Tensor)> {
     if depth > crate::expr::syntax::MAX_DEPTH {
-        return Err(Problem::new("the value is nested too deep"));
+        return Err(ExprError::new("the value is nested too deep"));
     }
-    if let ItemKind::Dict(entries) = &item.kind {
+    if let OperandKind::Dict(entries) = &item.kind {
         let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
         for (key, value) in entries {
             let (ty, tensor) = python_value(value, depth + 1)?;
@@ -277,16 +280,17 @@ fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
         return Ok((Type::structure(fields, Vec::new()), Tensor::structure(1, columns, None)?));
     }
     let Some(levels) = depth_of_dicts(item)? else {
-        let literal =
-            item.literal().ok_or_else(|| Problem::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
-        return crate::expr::constant::ragged(&literal, None, None, None);
+        let literal = item
+            .literal()
+            .ok_or_else(|| ExprError::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
+        return crate::expr::literal::ragged(&literal, None, None, None);
     };
-    let mut rows: Vec<&Item> = vec![item];
+    let mut rows: Vec<&Operand> = vec![item];
     let mut lengths: Vec<Vec<usize>> = Vec::with_capacity(levels);
     for _ in 0..levels {
         let (mut below, mut level) = (Vec::new(), Vec::with_capacity(rows.len()));
         for row in rows {
-            let items = list_of(row).ok_or_else(|| Problem::at(row.span.clone(), "a list holds lists of dicts and other values"))?;
+            let items = list_of(row).ok_or_else(|| ExprError::at(row.span.clone(), "a list holds lists of dicts and other values"))?;
             level.push(items.len());
             below.extend(items);
         }
@@ -296,29 +300,29 @@ fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
     let dicts = rows
         .iter()
         .map(|row| {
-            if let ItemKind::Dict(entries) = &row.kind {
+            if let OperandKind::Dict(entries) = &row.kind {
                 Ok(entries)
             } else {
-                Err(Problem::at(row.span.clone(), "a list holds dicts and other values"))
+                Err(ExprError::at(row.span.clone(), "a list holds dicts and other values"))
             }
         })
-        .collect::<Bind<Vec<_>>>()?;
-    let names = dicts.first().map_or(Ok(Vec::new()), |d| d.iter().map(|(k, _)| key_name(k)).collect::<Bind<Vec<_>>>())?;
+        .collect::<ExprResult<Vec<_>>>()?;
+    let names = dicts.first().map_or(Ok(Vec::new()), |d| d.iter().map(|(k, _)| key_name(k)).collect::<ExprResult<Vec<_>>>())?;
     let (mut fields, mut columns) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for name in &names {
         let values = dicts
             .iter()
             .zip(&rows)
             .map(|(dict, row)| {
-                let found = dict.iter().find(|(k, _)| matches!(&k.kind, ItemKind::Literal(Literal::String(s)) if s == name));
+                let found = dict.iter().find(|(k, _)| matches!(&k.kind, OperandKind::Literal(Literal::String(s)) if s == name));
                 match found {
                     Some((_, value)) if dict.len() == names.len() => Ok(value.clone()),
-                    _ => Err(Problem::at(row.span.clone(), format!("all dicts of a list have the same keys: {}", names.join(", ")))),
+                    _ => Err(ExprError::at(row.span.clone(), format!("all dicts of a list have the same keys: {}", names.join(", ")))),
                 }
             })
-            .collect::<Bind<Vec<_>>>()?;
+            .collect::<ExprResult<Vec<_>>>()?;
         // The values of all dicts are one list: its first axis is taken off again.
-        let all = Item { kind: ItemKind::List(values), span: item.span.clone() };
+        let all = Operand { kind: OperandKind::List(values), span: item.span.clone() };
         let (ty, tensor) = python_value(&all, depth + 1)?;
         let own = Type { dims: outermost_uniform(ty.dims.get(1..).unwrap_or_default().to_vec()), ..ty };
         columns.push(tensor.levels(1)?.1.clone());
@@ -337,18 +341,18 @@ fn python_value(item: &Item, depth: usize) -> Bind<(Type, Tensor)> {
     Ok((Type::structure(fields, dims), tensor))
 }
 
-fn list_of(item: &Item) -> Option<&[Item]> {
+fn list_of(item: &Operand) -> Option<&[Operand]> {
     match &item.kind {
-        ItemKind::List(items) | ItemKind::Tuple(items) => Some(items),
+        OperandKind::List(items) | OperandKind::Tuple(items) => Some(items),
         _ => None,
     }
 }
 
 /// Structures without fields, of a shape that is known.
-fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> Bind<ItemKind> {
+fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> ExprResult<OperandKind> {
     let sizes = shape
         .and_then(|s| s.iter().map(|n| n.and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<_>>>())
-        .ok_or_else(|| call.problem("structures without fields need a shape of known sizes"))?;
+        .ok_or_else(|| call.error("structures without fields need a shape of known sizes"))?;
     let dims: Vec<Dim> = sizes.iter().map(|n| Dim::known(*n as u64)).collect();
     let frame = dims.clone();
     call.one(Type::structure(Vec::new(), dims), move |args| {
@@ -358,15 +362,15 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>) -> Bind<Item
 }
 
 /// How many lists deep the dicts lie; `None` without dicts.
-fn depth_of_dicts(item: &Item) -> Bind<Option<usize>> {
-    if let ItemKind::Dict(_) = item.kind {
+fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
+    if let OperandKind::Dict(_) = item.kind {
         return Ok(Some(0));
     }
     let mut found = None;
     for inner in list_of(item).unwrap_or_default() {
         if let Some(depth) = depth_of_dicts(inner)? {
             if found.is_some_and(|f| f != depth + 1) {
-                return Err(Problem::at(inner.span.clone(), "the dicts lie at different depths"));
+                return Err(ExprError::at(inner.span.clone(), "the dicts lie at different depths"));
             }
             found = Some(depth + 1);
         }
@@ -374,13 +378,13 @@ fn depth_of_dicts(item: &Item) -> Bind<Option<usize>> {
     Ok(found)
 }
 
-fn key_name(key: &Item) -> Bind<String> {
-    let ItemKind::Literal(Literal::String(name)) = &key.kind else {
-        return Err(Problem::at(key.span.clone(), format!("expected a name, found {}", key.describe())));
+fn key_name(key: &Operand) -> ExprResult<String> {
+    let OperandKind::Literal(Literal::String(name)) = &key.kind else {
+        return Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe())));
     };
     let mut letters = name.chars();
     if letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Ok(name.clone());
     }
-    Err(Problem::at(key.span.clone(), format!("{name:?} is no name of a field: letters, digits and _ make one")))
+    Err(ExprError::at(key.span.clone(), format!("{name:?} is no name of a field: letters, digits and _ make one")))
 }

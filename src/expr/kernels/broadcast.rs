@@ -32,7 +32,7 @@ pub struct Aligned {
 enum Places {
     /// Its items as they are.
     Same,
-    /// Item i at all places of row i.
+    /// Operand i at all places of row i.
     Rows(RowPartition),
     Of(Vec<usize>),
 }

@@ -50,7 +50,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         }
         (from, DType::Bool) => numbers!(from, T => {
             let values = native::<T>(array)?;
-            Ok(Arc::new(BooleanArray::new(super::compare::bits(values, |v| *v != <T as Number>::ZERO), None)))
+            Ok(Arc::new(BooleanArray::new(super::datum::bits(values, |v| *v != <T as Number>::ZERO), None)))
         }, Err(unknown())),
         (from, to) => numbers!(from, F => numbers!(to, T => convert::<F, T>(array), Err(unknown())), Err(unknown())),
     }

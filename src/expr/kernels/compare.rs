@@ -1,20 +1,20 @@
 //! Comparisons and tests of flat values, as bits.
 
 use super::cast::{bools, dtype_of, native};
-use super::elementwise::{Operand, texts};
+use super::datum::{Datum, bits, pack, texts};
 use super::number::{Number, floats, numbers};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
 use arrow_array::{Array, ArrayRef, BooleanArray};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
 /// `a op b`, value by value.
 ///
 /// # Errors
 /// A dtype without order.
-pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
+pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
     let len = if a.scalar { b.array.len() } else { a.array.len() };
     let found = match dtype {
@@ -45,7 +45,7 @@ pub fn compare(op: Compare, a: Operand, b: Operand) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
-fn compare_numbers<T: Number>(op: Compare, a: Operand, b: Operand, len: usize) -> Result<BooleanBuffer> {
+fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Result<BooleanBuffer> {
     fn run<N: Copy>(x: &[N], a_scalar: bool, y: &[N], b_scalar: bool, len: usize, f: impl Fn(N, N) -> bool) -> BooleanBuffer {
         match (x, y) {
             ([x], y) if a_scalar => bits(y, |y| f(*x, *y)),
@@ -66,25 +66,6 @@ fn compare_numbers<T: Number>(op: Compare, a: Operand, b: Operand, len: usize) -
         Compare::Greater => run(x, a.scalar, y, b.scalar, len, |a, b| a > b),
         Compare::GreaterEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a >= b),
     })
-}
-
-/// A bit for each value.
-pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
-    pack(values.len(), values.chunks(64), |block, out| out.iter_mut().zip(block).for_each(|(bit, v)| *bit = f(v).into()))
-}
-
-/// Bits from blocks of 64: `fill` writes a 0 or 1 for each value of a block, which is a loop of its
-/// own that vectorises.
-fn pack<B>(len: usize, blocks: impl Iterator<Item = B>, fill: impl Fn(B, &mut [u8; 64])) -> BooleanBuffer {
-    let mut words: Vec<u64> = Vec::with_capacity(len.div_ceil(64));
-    for block in blocks {
-        let mut bytes = [0u8; 64];
-        fill(block, &mut bytes);
-        // The lowest bits of eight bytes are brought together in the highest byte.
-        let gathered = bytes.as_chunks::<8>().0.iter().map(|eight| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56);
-        words.push(gathered.enumerate().fold(0, |word, (i, byte)| word | byte << (8 * i)));
-    }
-    BooleanBuffer::new(Buffer::from_vec(words), 0, len)
 }
 
 /// Tests of floats.
@@ -110,18 +91,4 @@ pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
         }
     }, return Err(Error::internal(format!("{op:?} of {dtype}"))));
     Ok(Arc::new(BooleanArray::new(found, None)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_packed_in_order() {
-        for len in [0, 1, 7, 8, 63, 64, 65, 127, 128, 200] {
-            let values: Vec<usize> = (0..len).collect();
-            let odd = |i: &usize| i.is_multiple_of(3) || i % 7 == 5;
-            assert_eq!(bits(&values, odd), BooleanBuffer::collect_bool(len, |i| odd(&i)), "{len}");
-        }
-    }
 }

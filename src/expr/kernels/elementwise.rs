@@ -4,8 +4,9 @@
 //! NaN propagates through minimum and maximum.
 
 use super::cast::{bools, dtype_of, native};
+use super::datum::{Datum, RowError, texts};
 use super::number::{Number, floats, integers, numbers};
-use super::text::{TextBuilder, Texts};
+use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
@@ -47,16 +48,6 @@ pub enum Logic {
     Xor,
 }
 
-/// Flat values, or one value that stands everywhere.
-#[derive(Clone, Copy)]
-pub struct Operand<'a> {
-    pub array: &'a ArrayRef,
-    pub scalar: bool,
-}
-
-/// An error about one flat value.
-pub type Flaw = (usize, Error);
-
 fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
     match (a, b) {
         (([x], true), (b, _)) => b.iter().map(|y| f(*x, *y)).collect(),
@@ -65,7 +56,7 @@ fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> V
     }
 }
 
-fn whole(e: Error) -> Flaw {
+fn whole(e: Error) -> RowError {
     (0, e)
 }
 
@@ -73,7 +64,7 @@ fn whole(e: Error) -> Flaw {
 ///
 /// # Errors
 /// An integer division by zero, a negative exponent of an integer, a shift beyond the width.
-pub fn binary(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
+pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     let dtype = dtype_of(a.array).map_err(whole)?;
     if matches!(dtype, DType::String | DType::Bytes) {
         return join(op, a, b, &dtype);
@@ -87,7 +78,7 @@ pub fn binary(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
     numbers!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::internal(format!("{op:?} of {dtype}")))))
 }
 
-fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> Result<ArrayRef, Flaw> {
+fn of_numbers<T: Number>(op: Binary, a: Datum, b: Datum, integer: bool) -> Result<ArrayRef, RowError> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     if integer && matches!(op, Binary::FloorDivide | Binary::FloorModulo | Binary::TruncateDivide | Binary::TruncateModulo) {
@@ -123,7 +114,7 @@ fn of_numbers<T: Number>(op: Binary, a: Operand, b: Operand, integer: bool) -> R
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-fn of_floats<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
+fn of_floats<T: Number>(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     let out = match op {
@@ -134,7 +125,7 @@ fn of_floats<T: Number>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, 
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Operand, b: Operand) -> Result<ArrayRef, Flaw> {
+fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     let bits = 8 * size_of::<T::Native>() as i64;
@@ -152,7 +143,7 @@ fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Operand, b: Operand)
 }
 
 /// Strings one after the other.
-fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, Flaw> {
+fn join(op: Binary, a: Datum, b: Datum, dtype: &DType) -> Result<ArrayRef, RowError> {
     if op != Binary::Add {
         return Err(whole(Error::internal(format!("{op:?} of {dtype}"))));
     }
@@ -166,17 +157,11 @@ fn join(op: Binary, a: Operand, b: Operand, dtype: &DType) -> Result<ArrayRef, F
     out.finish(dtype).map_err(whole)
 }
 
-/// The strings of an operand.
-pub fn texts<'a>(operand: Operand<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
-    let texts = Texts::of(operand.array)?;
-    Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
-}
-
 /// `a op b` of bools.
 ///
 /// # Errors
 /// Other dtypes: a fault of ours.
-pub fn logic(op: Logic, a: Operand, b: Operand) -> Result<ArrayRef> {
+pub fn logic(op: Logic, a: Datum, b: Datum) -> Result<ArrayRef> {
     let (x, y) = (bools(a.array)?, bools(b.array)?);
     let len = if a.scalar { y.len() } else { x.len() };
     let spread = |bits: &BooleanBuffer, scalar: bool| {
@@ -356,7 +341,7 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
 ///
 /// # Errors
 /// Different dtypes: a fault of ours.
-pub fn choose(condition: Operand, a: Operand, b: Operand) -> Result<ArrayRef> {
+pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
     let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);
     let bits = match bools(condition.array)? {

@@ -132,3 +132,36 @@ pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<(
     }
     Ok(())
 }
+
+/// Each item in a list of its own, as an axis of one item.
+pub fn expand(tensor: &Tensor, axis: usize) -> Result<Tensor> {
+    tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
+}
+
+/// The longest row of every axis, in each record: `[rank][nrecords]`.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn bounding(tensor: &Tensor, rank: usize) -> Result<Vec<Vec<usize>>> {
+    let (partitions, _) = tensor.levels(rank)?;
+    (0..rank)
+        .map(|axis| {
+            let owners = merged(tensor, 0, axis)?;
+            Ok((0..owners.nrows()).map(|r| owners.range(r).map(|row| partitions[axis].row_length(row)).max().unwrap_or(0)).collect())
+        })
+        .collect()
+}
+
+/// The longest row of every axis, in each record, known sizes for known ones: `[rank][nrecords]`.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
+    let mut sizes = bounding(tensor, dims.len())?;
+    for (size, dim) in sizes.iter_mut().zip(dims) {
+        if let Size::Known(n) = dim.size {
+            size.fill(usize::try_from(n).unwrap_or(usize::MAX));
+        }
+    }
+    Ok(sizes)
+}

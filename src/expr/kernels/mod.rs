@@ -3,10 +3,12 @@
 pub mod broadcast;
 pub mod cast;
 pub mod compare;
+pub mod datum;
 pub mod elementwise;
 pub mod entries;
 pub mod fill;
 pub mod hash;
+pub mod join;
 pub mod level;
 pub mod lines;
 pub mod number;

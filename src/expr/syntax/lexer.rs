@@ -1,7 +1,7 @@
 //! Text to tokens.
 
-use super::Span;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::span::Span;
 
 /// A token and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ const OPERATORS: [&str; 45] = [
 ///
 /// # Errors
 /// A character that starts no token, a string or backquote that is not closed, a bad escape, a number no type holds.
-pub fn tokens(text: &str) -> Bind<Vec<Token>> {
+pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
     let bytes = text.as_bytes();
     let (mut at, mut out, mut open) = (0, Vec::new(), 0usize);
     while at < bytes.len() {
@@ -79,11 +79,11 @@ pub fn tokens(text: &str) -> Bind<Vec<Token>> {
                 } else {
                     let Some(op) = OPERATORS.iter().find(|op| text[at..].starts_with(**op)) else {
                         let c = text[at..].chars().next().unwrap_or(' ');
-                        let problem = Problem::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
+                        let error = ExprError::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
                         return Err(match c {
-                            '!' => problem.help("write `not x` or `x != y`"),
-                            '$' | '?' => problem.help("a name that is no identifier stands in backquotes"),
-                            _ => problem,
+                            '!' => error.help("write `not x` or `x != y`"),
+                            '$' | '?' => error.help("a name that is no identifier stands in backquotes"),
+                            _ => error,
                         });
                     };
                     at += op.len();
@@ -102,13 +102,13 @@ pub fn tokens(text: &str) -> Bind<Vec<Token>> {
     Ok(out)
 }
 
-fn quoted_name(text: &str, at: &mut usize) -> Bind<String> {
+fn quoted_name(text: &str, at: &mut usize) -> ExprResult<String> {
     let start = *at;
     let mut name = String::new();
     loop {
         *at += 1;
         let Some(end) = text[*at..].find('`') else {
-            return Err(Problem::at(start..text.len(), "the backquote is not closed"));
+            return Err(ExprError::at(start..text.len(), "the backquote is not closed"));
         };
         name.push_str(&text[*at..*at + end]);
         *at += end + 1;
@@ -138,7 +138,7 @@ fn prefix(name: &str) -> Option<Prefix> {
     }
 }
 
-fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind> {
+fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResult<Kind> {
     let bytes = text.as_bytes();
     let quote = bytes[*at];
     let is_bytes = matches!(prefix, Prefix::Bytes | Prefix::RawBytes);
@@ -148,7 +148,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
     *at += 1;
     loop {
         let Some(&byte) = bytes.get(*at) else {
-            return Err(Problem::at(start..text.len(), "the string is not closed"));
+            return Err(ExprError::at(start..text.len(), "the string is not closed"));
         };
         if high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
             return Err(lone(start, *at));
@@ -171,7 +171,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                     b'\\' | b'\'' | b'"' | b'/' => out.push(c),
                     b'\n' => {}
                     b'x' => {
-                        let code = hex(text, at, 2).ok_or_else(|| Problem::at(escape..*at, "\\x takes two hexadecimal digits"))?;
+                        let code = hex(text, at, 2).ok_or_else(|| ExprError::at(escape..*at, "\\x takes two hexadecimal digits"))?;
                         if is_bytes {
                             out.push(code as u8);
                         } else {
@@ -181,7 +181,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                     b'u' | b'U' if !is_bytes => {
                         let digits = if c == b'u' { 4 } else { 8 };
                         let code = hex(text, at, digits).ok_or_else(|| {
-                            Problem::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char))
+                            ExprError::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char))
                         })?;
                         match (high.take(), code) {
                             (Some(h), 0xdc00..=0xdfff) => {
@@ -194,7 +194,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                     }
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
-                        return Err(Problem::at(escape..end, "unknown escape in a string")
+                        return Err(ExprError::at(escape..end, "unknown escape in a string")
                             .help("a backslash itself is written \\\\; r\"...\" takes everything as it stands"));
                     }
                 }
@@ -203,13 +203,12 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
                 *at += 1;
                 break;
             }
-            b'\n' => return Err(Problem::at(start..*at, "the string is not closed at the end of its line")),
+            b'\n' => return Err(ExprError::at(start..*at, "the string is not closed at the end of its line")),
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {
-                    return Err(
-                        Problem::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only").help(format!("write {}", escaped(c)))
-                    );
+                    return Err(ExprError::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only")
+                        .help(format!("write {}", escaped(c))));
                 }
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 *at += c.len_utf8();
@@ -219,19 +218,19 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> Bind<Kind
     if is_bytes {
         return Ok(Kind::Bytes(out));
     }
-    String::from_utf8(out).map(Kind::Str).map_err(|_| Problem::at(start..*at, "the string is no UTF-8"))
+    String::from_utf8(out).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is no UTF-8"))
 }
 
 fn escaped(c: char) -> String {
     c.encode_utf8(&mut [0; 4]).bytes().map(|b| format!("\\x{b:02x}")).collect()
 }
 
-fn lone(start: usize, end: usize) -> Problem {
-    Problem::at(start..end, "half a surrogate pair is no character")
+fn lone(start: usize, end: usize) -> ExprError {
+    ExprError::at(start..end, "half a surrogate pair is no character")
 }
 
-fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> Bind<()> {
-    let c = char::from_u32(code).ok_or_else(|| Problem::at(span, "that is no Unicode character"))?;
+fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> ExprResult<()> {
+    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "that is no Unicode character"))?;
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(())
 }
@@ -245,7 +244,7 @@ fn hex(text: &str, at: &mut usize, digits: usize) -> Option<u32> {
     u32::from_str_radix(found, 16).ok()
 }
 
-fn number(text: &str, at: &mut usize) -> Bind<Kind> {
+fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     let bytes = text.as_bytes();
     let start = *at;
     let rest = &bytes[start..];
@@ -275,7 +274,7 @@ fn number(text: &str, at: &mut usize) -> Bind<Kind> {
     *at = end;
     let written = &text[start..end];
     let digits = written.replace('_', "");
-    let bad = || Problem::at(start..end, format!("`{written}` is no number"));
+    let bad = || ExprError::at(start..end, format!("`{written}` is no number"));
     if let Some(radix) = radix {
         return i128::from_str_radix(&digits[2..], radix).map(Kind::Int).map_err(|_| bad());
     }
@@ -287,18 +286,18 @@ fn number(text: &str, at: &mut usize) -> Bind<Kind> {
         return Ok(Kind::Int(value));
     }
     if digits.ends_with(['j', 'J']) && digits[..digits.len() - 1].parse::<f64>().is_ok() {
-        return Err(Problem::at(start..end, "there are no complex numbers"));
+        return Err(ExprError::at(start..end, "there are no complex numbers"));
     }
     if digits.bytes().any(|b| !(b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'))) {
         return Err(bad());
     }
     let value: f64 = digits.parse().map_err(|_| bad())?;
     if value.is_infinite() {
-        return Err(Problem::at(start..end, "the number is beyond float64").help("infinity is written math.inf"));
+        return Err(ExprError::at(start..end, "the number is beyond float64").help("infinity is written math.inf"));
     }
     Ok(Kind::Float(value))
 }
 
-fn too_big(span: Span) -> Problem {
-    Problem::at(span, "no 64-bit integer is so large").help("write a float: 1e20")
+fn too_big(span: Span) -> ExprError {
+    ExprError::at(span, "no 64-bit integer is so large").help("write a float: 1e20")
 }

@@ -1,14 +1,15 @@
 //! Tokens to expressions: operator precedence climbing.
 
 use super::lexer::{Kind, Token, tokens};
-use super::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Span, Target, Unary};
-use crate::expr::problem::{Bind, Problem};
+use super::tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::span::Span;
 
 /// Parses one expression, as `filter` takes it.
 ///
 /// # Errors
 /// What was expected, what was found, with its place.
-pub fn parse_expression(text: &str) -> Bind<Expr> {
+pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     parser.skip_separators();
     let expr = parser.tuple_or_expression()?;
@@ -26,7 +27,7 @@ pub fn parse_expression(text: &str) -> Bind<Expr> {
 ///
 /// # Errors
 /// As [`parse_expression`].
-pub fn parse_statements(text: &str) -> Bind<Vec<Assignment>> {
+pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let mut statements = Vec::new();
     loop {
@@ -40,7 +41,7 @@ pub fn parse_statements(text: &str) -> Bind<Vec<Assignment>> {
         }
     }
     if statements.is_empty() {
-        return Err(Problem::at(0..text.len(), "there is nothing to compute").help("write an assignment: y = x * 2"));
+        return Err(ExprError::at(0..text.len(), "there is nothing to compute").help("write an assignment: y = x * 2"));
     }
     Ok(statements)
 }
@@ -89,7 +90,7 @@ fn comparison(op: &str) -> Option<Compare> {
 }
 
 /// An inner node over its parts.
-fn node(kind: ExprKind, span: Span) -> Bind<Expr> {
+fn node(kind: ExprKind, span: Span) -> ExprResult<Expr> {
     let mut expr = Expr { kind, span, depth: 0 };
     let mut below = 0;
     expr.children(&mut |e| below = below.max(e.depth));
@@ -97,8 +98,9 @@ fn node(kind: ExprKind, span: Span) -> Bind<Expr> {
     if expr.depth > MAX_DEPTH { Err(too_deep(expr.span)) } else { Ok(expr) }
 }
 
-fn too_deep(span: Span) -> Problem {
-    Problem::at(span.start..span.start, format!("the expression is nested deeper than {MAX_DEPTH}")).help("cut it into several assignments")
+fn too_deep(span: Span) -> ExprError {
+    ExprError::at(span.start..span.start, format!("the expression is nested deeper than {MAX_DEPTH}"))
+        .help("cut it into several assignments")
 }
 
 impl Parser {
@@ -140,7 +142,7 @@ impl Parser {
         }
     }
 
-    fn unexpected(&self, expected: &str) -> Problem {
+    fn unexpected(&self, expected: &str) -> ExprError {
         let found = match self.peek() {
             Kind::End => "the end".to_owned(),
             Kind::Separator => "the end of the assignment".to_owned(),
@@ -151,34 +153,34 @@ impl Parser {
             Kind::Bytes(_) => "bytes".to_owned(),
             Kind::Op(op) => format!("`{op}`"),
         };
-        let problem = Problem::at(self.span(), format!("expected {expected}, found {found}"));
+        let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
             Kind::Name(word) if word == "if" => {
-                problem.help("there is no `if` in expressions: where(condition, x, y) chooses value by value")
+                error.help("there is no `if` in expressions: where(condition, x, y) chooses value by value")
             }
-            Kind::Name(word) if word == "for" => problem.help("there are no loops: an expression works on all values at once"),
+            Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
             Kind::Name(word) if word == "in" || word == "not" => {
-                problem.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x")
+                error.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x")
             }
-            Kind::Name(word) if word == "is" => problem.help("compare with `==`"),
-            Kind::Op("<<") => problem.help("write bitwise.left_shift(x, y)"),
-            Kind::Op(">>") => problem.help("write bitwise.right_shift(x, y)"),
-            Kind::Op(op) if op.ends_with('=') && op.len() > 1 => problem.help("write the assignment out: x = x + 1"),
-            _ => problem,
+            Kind::Name(word) if word == "is" => error.help("compare with `==`"),
+            Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
+            Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
+            Kind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
+            _ => error,
         }
     }
 
-    fn expect(&mut self, op: &'static str, opened: &Span) -> Bind<()> {
+    fn expect(&mut self, op: &'static str, opened: &Span) -> ExprResult<()> {
         if self.take_op(op) {
             return Ok(());
         }
         if *self.peek() == Kind::End {
-            return Err(Problem::at(opened.clone(), format!("`{op}` is missing at the end")));
+            return Err(ExprError::at(opened.clone(), format!("`{op}` is missing at the end")));
         }
         Err(self.unexpected(&format!("`,` or `{op}`")))
     }
 
-    fn assignment(&mut self) -> Bind<Assignment> {
+    fn assignment(&mut self) -> ExprResult<Assignment> {
         let start = self.span().start;
         let first = self.at;
         let mut targets = Vec::new();
@@ -217,12 +219,12 @@ impl Parser {
         Ok(Assignment { targets, value, span: start..self.end_of_last() })
     }
 
-    fn no_assignment(&mut self) -> Problem {
+    fn no_assignment(&mut self) -> ExprError {
         let start = self.span();
         match self.tuple_or_expression() {
-            Ok(expr) => Problem::at(expr.span, "expected an assignment").help("write `name = expression`"),
-            Err(problem) if self.at > 0 => problem,
-            Err(_) => Problem::at(start, "expected an assignment").help("write `name = expression`"),
+            Ok(expr) => ExprError::at(expr.span, "expected an assignment").help("write `name = expression`"),
+            Err(error) if self.at > 0 => error,
+            Err(_) => ExprError::at(start, "expected an assignment").help("write `name = expression`"),
         }
     }
 
@@ -249,7 +251,7 @@ impl Parser {
     }
 
     /// `a, b` without parentheses is a tuple.
-    fn tuple_or_expression(&mut self) -> Bind<Expr> {
+    fn tuple_or_expression(&mut self) -> ExprResult<Expr> {
         let first = self.expression(0)?;
         if !self.is_op(",") {
             return Ok(first);
@@ -265,7 +267,7 @@ impl Parser {
         node(ExprKind::Tuple(items), start..self.end_of_last())
     }
 
-    fn expression(&mut self, least: u8) -> Bind<Expr> {
+    fn expression(&mut self, least: u8) -> ExprResult<Expr> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(too_deep(self.span()));
@@ -275,7 +277,7 @@ impl Parser {
         result
     }
 
-    fn climb(&mut self, least: u8) -> Bind<Expr> {
+    fn climb(&mut self, least: u8) -> ExprResult<Expr> {
         let mut left = self.prefix()?;
         loop {
             let start = left.span.start;
@@ -324,7 +326,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn prefix(&mut self) -> Bind<Expr> {
+    fn prefix(&mut self) -> ExprResult<Expr> {
         let start = self.span().start;
         let unary = match self.peek() {
             Kind::Op("-") => Some((Unary::Minus, UNARY)),
@@ -342,7 +344,7 @@ impl Parser {
         node(ExprKind::Unary(operator, Box::new(operand)), span)
     }
 
-    fn postfix(&mut self) -> Bind<Expr> {
+    fn postfix(&mut self) -> ExprResult<Expr> {
         let mut expr = self.atom()?;
         loop {
             let start = expr.span.start;
@@ -366,7 +368,7 @@ impl Parser {
         }
     }
 
-    fn arguments(&mut self, opened: &Span) -> Bind<Vec<Argument>> {
+    fn arguments(&mut self, opened: &Span) -> ExprResult<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
         while !self.take_op(")") {
             if matches!(self.peek(), Kind::Op("*" | "**")) {
@@ -379,7 +381,7 @@ impl Parser {
             if keyword.is_some() {
                 self.at += 2;
             } else if args.iter().any(|a| a.keyword.is_some()) {
-                return Err(Problem::at(self.span(), "a positional argument after a keyword argument"));
+                return Err(ExprError::at(self.span(), "a positional argument after a keyword argument"));
             }
             args.push(Argument { keyword, value: self.expression(0)? });
             if !self.take_op(",") {
@@ -390,7 +392,7 @@ impl Parser {
         Ok(args)
     }
 
-    fn keys(&mut self, opened: &Span) -> Bind<Vec<Expr>> {
+    fn keys(&mut self, opened: &Span) -> ExprResult<Vec<Expr>> {
         let mut keys = Vec::new();
         while !self.take_op("]") {
             keys.push(self.key()?);
@@ -400,14 +402,14 @@ impl Parser {
             }
         }
         if keys.is_empty() {
-            return Err(Problem::at(opened.start..self.end_of_last(), "an empty subscript").help("write x[0], x[1:], x[:, -1:]"));
+            return Err(ExprError::at(opened.start..self.end_of_last(), "an empty subscript").help("write x[0], x[1:], x[:, -1:]"));
         }
         Ok(keys)
     }
 
-    fn key(&mut self) -> Bind<Expr> {
+    fn key(&mut self) -> ExprResult<Expr> {
         let start = self.span().start;
-        let part = |parser: &mut Parser| -> Bind<Option<Box<Expr>>> {
+        let part = |parser: &mut Parser| -> ExprResult<Option<Box<Expr>>> {
             Ok(match parser.peek() {
                 Kind::Op(":" | "," | "]") => None,
                 _ => Some(Box::new(parser.expression(0)?)),
@@ -425,7 +427,7 @@ impl Parser {
         node(ExprKind::Slice { start: first, stop, step }, start..self.end_of_last())
     }
 
-    fn atom(&mut self) -> Bind<Expr> {
+    fn atom(&mut self) -> ExprResult<Expr> {
         let span = self.span();
         let kind = match self.peek().clone() {
             Kind::Int(n) => ExprKind::Int(n),
@@ -439,7 +441,7 @@ impl Parser {
                 "True" => ExprKind::Bool(true),
                 "False" => ExprKind::Bool(false),
                 "lambda" => {
-                    return Err(Problem::at(span, "functions can't be passed to functions")
+                    return Err(ExprError::at(span, "functions can't be passed to functions")
                         .help("write the expression itself: with_flat_values(x, flat_values(x) * 2)"));
                 }
                 "if" | "for" | "in" | "is" | "and" | "or" | "else" | "import" | "def" | "return" | "while" | "yield" | "await" => {
@@ -468,7 +470,7 @@ impl Parser {
         Ok(Expr::leaf(kind, span))
     }
 
-    fn items(&mut self, close: &'static str, opened: &Span) -> Bind<Vec<Expr>> {
+    fn items(&mut self, close: &'static str, opened: &Span) -> ExprResult<Vec<Expr>> {
         let mut items = Vec::new();
         while !self.take_op(close) {
             items.push(self.expression(0)?);
@@ -480,7 +482,7 @@ impl Parser {
         Ok(items)
     }
 
-    fn parenthesised(&mut self) -> Bind<Expr> {
+    fn parenthesised(&mut self) -> ExprResult<Expr> {
         let opened = self.span();
         self.at += 1;
         if self.take_op(")") {
@@ -499,7 +501,7 @@ impl Parser {
         node(ExprKind::Tuple(items), opened.start..self.end_of_last())
     }
 
-    fn dict(&mut self) -> Bind<Expr> {
+    fn dict(&mut self) -> ExprResult<Expr> {
         let opened = self.span();
         self.at += 1;
         let mut items = Vec::new();

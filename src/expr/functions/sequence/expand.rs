@@ -1,11 +1,11 @@
 //! Sequences repeated as often as another tensor's are long.
 
-use super::{Sequences, counted};
+use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{check_count, from_lengths, merged, wrap};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::Dim;
 use crate::tensor::{RowPartition, Tensor};
@@ -61,16 +61,16 @@ fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, time
     Ok(out)
 }
 
-fn expand(call: &mut Call) -> Bind<ItemKind> {
+fn expand(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if x.rank() == 0 {
-        return Err(Problem::at(x.span.clone(), "sequence_expand repeats sequences or rows; this is a scalar"));
+        return Err(ExprError::at(x.span.clone(), "sequence_expand repeats sequences or rows; this is a scalar"));
     }
     let has_lod = match last_ragged(&x.ty.dims) {
         Some(1) => true,
         None => false,
         Some(_) => {
-            return Err(Problem::at(x.span.clone(), format!("sequence_expand takes an x of one LoD level; this is {}", x.ty))
+            return Err(ExprError::at(x.span.clone(), format!("sequence_expand takes an x of one LoD level; this is {}", x.ty))
                 .help("merge_dims(x, 0, 1) merges the outer levels, x.values takes one off"));
         }
     };
@@ -80,8 +80,11 @@ fn expand(call: &mut Call) -> Bind<ItemKind> {
         -1 => levels - 1,
         level if (0..levels).contains(&level) => level,
         level => {
-            let place = call.item(2)?.span.clone();
-            return Err(Problem::at(place, format!("ref_level is {level}; y has the LoD levels 0 ... {}, and -1 is the last", levels - 1)));
+            let place = call.operand(2)?.span.clone();
+            return Err(ExprError::at(
+                place,
+                format!("ref_level is {level}; y has the LoD levels 0 ... {}, and -1 is the last", levels - 1),
+            ));
         }
     };
     let mut dims = x.ty.dims.clone();
@@ -99,10 +102,10 @@ fn expand(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn expand_as(call: &mut Call) -> Bind<ItemKind> {
+fn expand_as(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if x.rank() == 0 {
-        return Err(Problem::at(x.span.clone(), "sequence_expand_as repeats rows; this is a scalar"));
+        return Err(ExprError::at(x.span.clone(), "sequence_expand_as repeats rows; this is a scalar"));
     }
     let y = Sequences::of(call, 1)?;
     // The sequences of x itself make no difference.

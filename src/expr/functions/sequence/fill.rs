@@ -1,14 +1,14 @@
 //! What empty sequences and padding are filled with.
 
-use super::super::convert::zero_of;
-use super::super::decompose::bounding_known;
-use super::Sequences;
+use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
+use crate::expr::functions::convert::zero_of;
 use crate::expr::kernels::broadcast;
 use crate::expr::kernels::fill::Filled;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::kernels::level::bounding_known;
 use crate::expr::types::shape;
 use crate::schema::{Dim, Size};
 use crate::tensor::Tensor;
@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 /// Another dtype than that of `x`, or another shape.
-pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> Bind<Arg> {
+pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> ExprResult<Arg> {
     let dtype = x.arg.dtype()?.clone();
     if call.given(i).is_none() {
         return zero_of(call, &dtype);
@@ -31,7 +31,7 @@ pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> Bind<Ar
         return Ok(filling);
     }
     let expected = if whole { format!("one value, or a step of shape {}", shape(step)) } else { "one value".to_owned() };
-    Err(Problem::at(filling.span.clone(), format!("{}: {} must be {expected}; this is {}", call.name, call.param(i), filling.ty)))
+    Err(ExprError::at(filling.span.clone(), format!("{}: {} must be {expected}; this is {}", call.name, call.param(i), filling.ty)))
 }
 
 impl Sequences {

@@ -1,12 +1,12 @@
 //! LoD-Tensors made of rows, and their levels.
 
-use super::super::partitions::{self, Encoding};
 use crate::error::Result;
 use crate::expr::call::{Call, Function};
+use crate::expr::error::ExprResult;
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
+use crate::expr::functions::partitions::{self, Encoding};
 use crate::expr::kernels::level::{from_lengths, merged};
-use crate::expr::problem::Bind;
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -49,7 +49,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// `[levels, (?)]`: what `numbers` adds for the rows of a level that belong to one record.
-fn levels(call: &mut Call, numbers: fn(&RowPartition, Range<usize>, &mut Vec<i64>)) -> Bind<ItemKind> {
+fn levels(call: &mut Call, numbers: fn(&RowPartition, Range<usize>, &mut Vec<i64>)) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let count = last_ragged(&x.ty.dims).unwrap_or(0);
     let ty = Type::tensor(DType::Int64, vec![Dim::known(count as u64), Dim::RAGGED]);

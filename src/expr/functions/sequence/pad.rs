@@ -1,16 +1,16 @@
 //! Sequences of one length: padding put on and taken off, and the mask of what is none.
 
 use super::fill::filling;
-use super::{Sequences, counted};
+use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, Integers};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{can_cast, cast, i64s};
 use crate::expr::kernels::elementwise::{self, Float};
 use crate::expr::kernels::level::{check_count, merged, partition_of};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -53,18 +53,18 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// The greatest length, given or not.
-fn maxlen(call: &mut Call, i: usize) -> Bind<Option<Integer>> {
+fn maxlen(call: &mut Call, i: usize) -> ExprResult<Option<Integer>> {
     if call.given(i).is_none() { Ok(None) } else { call.integer(i).map(Some) }
 }
 
-fn sequence_pad(call: &mut Call) -> Bind<ItemKind> {
+fn sequence_pad(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
-    call.item(1)?;
+    call.operand(1)?;
     let filling = filling(call, 1, &x, true)?;
     // -1 is Paddle's way to leave it open.
     let size = maxlen(call, 2)?.filter(|n| n.known() != Some(-1));
     if let Some(negative) = size.as_ref().and_then(Integer::known).filter(|n| *n < 0) {
-        return Err(Problem::at(call.item(2)?.span.clone(), format!("sequence_pad: maxlen {negative} is negative")));
+        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("sequence_pad: maxlen {negative} is negative")));
     }
     let padded = size.as_ref().map_or(Dim::UNIFORM, Integer::dim);
     let outer = x.outer().to_vec();
@@ -108,21 +108,21 @@ fn padded_size(wanted: Option<&Integers>, record: usize, longest: usize) -> Resu
     Ok(size)
 }
 
-fn sequence_unpad(call: &mut Call) -> Bind<ItemKind> {
+fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, length) = (call.tensor(0)?, call.integers(1)?);
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(Problem::at(x.span.clone(), format!("sequence_unpad works on padded, dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on padded, dense tensors; axis {axis} of this is ragged")));
     }
     if x.rank() < 2 {
-        return Err(Problem::at(x.span.clone(), format!("sequence_unpad works on tensors of two axes and more; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on tensors of two axes and more; this is {}", x.ty)));
     }
     if length.rank() != 1 {
-        return Err(Problem::at(length.span.clone(), format!("sequence_unpad: length must be a vector, not {}", length.ty)));
+        return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: length must be a vector, not {}", length.ty)));
     }
     if let (Size::Known(n), Size::Known(m)) = (x.ty.dims[0].size, length.ty.dims[0].size)
         && n != m
     {
-        return Err(Problem::at(length.span.clone(), format!("sequence_unpad: {m} lengths for {n} rows")));
+        return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: {m} lengths for {n} rows")));
     }
     let mut dims = x.ty.dims.clone();
     dims[1] = Dim::RAGGED;
@@ -156,19 +156,19 @@ fn sequence_unpad(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// `[...]` lengths to `[..., maxlen]`. Paddle reads a negative `maxlen` as none and refuses 0; in TensorFlow it is a size.
-fn mask(call: &mut Call, default: DType, paddle: bool) -> Bind<ItemKind> {
+fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "lengths", DType::is_number)?;
     let dtype = call.dtype(2)?.unwrap_or(default);
     if !can_cast(&DType::Bool, &dtype) {
-        return Err(Problem::at(call.item(2)?.span.clone(), format!("{}: a mask can't be of dtype {dtype}", call.name)));
+        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: a mask can't be of dtype {dtype}", call.name)));
     }
     let size = maxlen(call, 1)?;
     let known = size.as_ref().and_then(Integer::known);
     if let Some(n) = known
         && (n == 0 && paddle || n < 0 && !paddle)
     {
-        return Err(Problem::at(call.item(1)?.span.clone(), format!("{}: maxlen can't be {n}", call.name)));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: maxlen can't be {n}", call.name)));
     }
     let size = size.filter(|_| known.is_none_or(|n| n >= 0));
     let last = size.as_ref().map_or(Dim::UNIFORM, Integer::dim);

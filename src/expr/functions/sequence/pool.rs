@@ -1,12 +1,12 @@
 //! Sequences to one step each.
 
-use super::Sequences;
 use super::fill::filling;
+use super::shared::Sequences;
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::merged;
 use crate::expr::kernels::pool::{Pool, combined};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 use crate::tensor::Tensor;
 
@@ -48,8 +48,8 @@ enum Kind {
     Of(Pool),
 }
 
-fn kind(call: &Call) -> Bind<Kind> {
-    let item = call.item(1)?;
+fn kind(call: &Call) -> ExprResult<Kind> {
+    let item = call.operand(1)?;
     let name = call.string(1)?.unwrap_or_default();
     Ok(match name.to_ascii_lowercase().as_str() {
         "first" => Kind::First,
@@ -59,14 +59,14 @@ fn kind(call: &Call) -> Bind<Kind> {
         "sqrt" => Kind::Of(Pool::Sqrt),
         "max" => Kind::Of(Pool::Max),
         _ => {
-            return Err(Problem::at(item.span.clone(), format!("{}: there is no pool_type {name:?}", call.name))
+            return Err(ExprError::at(item.span.clone(), format!("{}: there is no pool_type {name:?}", call.name))
                 .help("it is \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
         }
     })
 }
 
 /// `[n, (a), w]` to `[n, w]`.
-fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> Bind<ItemKind> {
+fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     match kind {
         Kind::Of(Pool::Average | Pool::Sqrt) => {

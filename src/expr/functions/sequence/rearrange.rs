@@ -1,17 +1,18 @@
 //! Steps in another order, other sequences of the same steps.
 
-use super::super::join::{items, join};
-use super::super::lines::Softmax;
 use super::fill::filling;
-use super::{Sequences, counted};
+use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::functions::join::items;
+use crate::expr::functions::lines::Softmax;
 use crate::expr::kernels::cast::i64s;
+use crate::expr::kernels::join::join;
 use crate::expr::kernels::level::{check_count, check_same, check_uniform, from_lengths, merged, record_of};
 use crate::expr::kernels::lines::replaced;
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::shape;
 use crate::schema::{DType, Dim, Size};
 use crate::tensor::take::{Native, native};
@@ -66,8 +67,8 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn concat(call: &mut Call) -> Bind<ItemKind> {
-    let all = items(call, 0)?.into_iter().map(|arg| Sequences::in_arg(call, arg)).collect::<Bind<Vec<_>>>()?;
+fn concat(call: &mut Call) -> ExprResult<OperandKind> {
+    let all = items(call, 0)?.into_iter().map(|arg| Sequences::in_arg(call, arg)).collect::<ExprResult<Vec<_>>>()?;
     let first = &all[0];
     let mut dims = first.arg.ty.dims.clone();
     for other in &all[1..] {
@@ -82,7 +83,7 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
             _ => true,
         };
         if other.axis != first.axis || found.len() != dims.len() || !dims.iter_mut().zip(found).all(meet) {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 other.arg.span.clone(),
                 format!(
                     "sequence_concat works on tensors of one shape but for their sequences; this is {}, the first {}",
@@ -116,7 +117,7 @@ fn known_sizes(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     })
 }
 
-fn reverse(call: &mut Call) -> Bind<ItemKind> {
+fn reverse(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     call.one(x.arg.ty.clone(), move |args| {
         x.arg.of(args)?.map_below(x.axis, &mut |t| {
@@ -129,14 +130,14 @@ fn reverse(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// A number for each sequence of `x`: `[n]`, or `[n, 1]` as Paddle has it.
-fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> Bind<Arg> {
+fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> ExprResult<Arg> {
     let numbers = call.integers(i)?;
     let dims = &numbers.ty.dims;
     let fits = |(a, b): (&Dim, &Dim)| !matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n);
     let one = dims.get(x.axis).is_none_or(|d| !matches!(d.size, Size::Known(n) if n != 1));
     let rank = dims.len();
     if !(rank == x.axis || rank == x.axis + 1) || !one || !dims.iter().zip(x.outer()).all(fits) {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             numbers.span.clone(),
             format!(
                 "{}: {} must be one number for each sequence of shape {}; this is {}",
@@ -167,7 +168,7 @@ fn numbers_of(numbers: &Tensor, arg: &Arg, tensor: &Tensor, x: &Sequences, what:
     Ok(numbers.levels(arg.rank())?.1.as_leaf()?.clone())
 }
 
-fn cut(call: &mut Call) -> Bind<ItemKind> {
+fn cut(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     let (offset, length) = (each_sequence(call, 1, &x)?, each_sequence(call, 2, &x)?);
     call.one(x.arg.ty.clone(), move |args| {
@@ -196,19 +197,19 @@ fn cut(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// Argument 1: the values of a step of the result.
-fn width(call: &mut Call, least: usize, because: &str) -> Bind<usize> {
+fn width(call: &mut Call, least: usize, because: &str) -> ExprResult<usize> {
     let width = call.int(1)?;
     usize::try_from(width).ok().filter(|n| *n >= least).ok_or_else(|| {
         let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
-        Problem::at(place, format!("{}: {} is {width}; {because}", call.name, call.param(1)))
+        ExprError::at(place, format!("{}: {} is {width}; {because}", call.name, call.param(1)))
     })
 }
 
-fn reshape(call: &mut Call) -> Bind<ItemKind> {
+fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     let width = width(call, 1, "a step has one value at least")?;
     if x.step().len() > 1 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.arg.span.clone(),
             format!("sequence_reshape works on steps of one axis at most; these are of shape {}", shape(x.step())),
         )
@@ -238,7 +239,7 @@ fn reshape(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn enumerate(call: &mut Call) -> Bind<ItemKind> {
+fn enumerate(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     x.one_value_a_step(call)?;
     let width = width(call, 2, "a window has two steps at least")?;
@@ -310,7 +311,7 @@ impl Native for Windows<'_> {
     }
 }
 
-fn softmax(call: &mut Call) -> Bind<ItemKind> {
+fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     call.check_dtype(&x.arg, "floats", DType::is_float)?;
     call.one(x.arg.ty.clone(), move |args| replaced(&*x.arg.of(args)?, x.axis, x.arg.rank(), &Softmax { log: false }))

@@ -1,13 +1,13 @@
 //! Values added to places that sequences of indices name.
 
-use super::{Sequences, counted};
+use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{dtype_of, i64s, native};
 use crate::expr::kernels::level::{check_same, merged};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor};
@@ -22,11 +22,11 @@ pub static FUNCTIONS: &[Function] = &[function!(
     sequence_scatter
 )];
 
-fn sequence_scatter(call: &mut Call) -> Bind<ItemKind> {
+fn sequence_scatter(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     if x.rank() != 2 || last_ragged(&x.ty.dims).is_some() {
-        return Err(Problem::at(x.span.clone(), format!("sequence_scatter adds to a dense matrix; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_scatter adds to a dense matrix; this is {}", x.ty)));
     }
     let index = call.integers(1)?;
     let index = Sequences::in_arg(call, index)?;
@@ -34,7 +34,7 @@ fn sequence_scatter(call: &mut Call) -> Bind<ItemKind> {
     let updates = Sequences::in_arg(call, updates)?;
     for sequences in [&index, &updates] {
         if sequences.axis != 1 {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 sequences.arg.span.clone(),
                 format!("sequence_scatter takes indices and updates of one LoD level; this is {}", sequences.arg.ty),
             ));

@@ -8,35 +8,30 @@
 //! Source of the meaning: the operators of `tf.SparseTensor`; `tf.math.abs`, `negative`, `sign`, `square`,
 //! `sqrt`, `sin`, `tanh`, `erf` of sparse tensors.
 
-use super::{dense, size_of, with_dtype};
+use super::shared::{dense, is_sparse, size_of, with_dtype};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
-use crate::expr::functions::math::quotient;
-use crate::expr::item::{Item, ItemKind, constant};
 use crate::expr::kernels::cast::{cast, native};
-use crate::expr::kernels::elementwise::{self, Binary, Operand};
+use crate::expr::kernels::datum::Datum;
+use crate::expr::kernels::elementwise::{self, Binary};
 use crate::expr::kernels::entries::{self, dense_parts, visit_places, with_values};
 use crate::expr::kernels::number::{Number, floats};
-use crate::expr::problem::{Bind, Problem};
-use crate::expr::types::{promote, shape};
+use crate::expr::operand::{Operand, OperandKind, constant};
+use crate::expr::types::{promote, quotient, shape};
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::ArrayRef;
 use std::borrow::Cow;
 
-/// Whether an item is a sparse tensor.
-pub fn is_sparse(item: &Item) -> bool {
-    item.node().is_some_and(|n| n.ty.is_sparse())
-}
-
 /// The product or the quotient, where an operand is sparse; `None` where none is.
 ///
 /// # Errors
 /// Two sparse operands, another operation, a sparse divisor, a dense operand that is not repeated to the sparse shape.
-pub fn with_dense(call: &mut Call, op: Binary) -> Bind<Option<ItemKind>> {
-    let (a, b) = (call.item(0)?.clone(), call.item(1)?.clone());
+pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>> {
+    let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
     let (left, right) = (is_sparse(&a), is_sparse(&b));
     if !left && !right {
         return Ok(None);
@@ -50,29 +45,29 @@ pub fn with_dense(call: &mut Call, op: Binary) -> Bind<Option<ItemKind>> {
     };
     if !matches!(op, Binary::Multiply | Binary::Divide) {
         let name = if call.name.starts_with('`') || name == "this" { call.name.clone() } else { name.to_owned() };
-        return Err(call.problem(format!("{name} does not work on sparse tensors")).help(help));
+        return Err(call.error(format!("{name} does not work on sparse tensors")).help(help));
     }
     if left && right {
         return Err(call
-            .problem(format!("{} works on a sparse and a dense tensor; both of these are sparse", call.name))
+            .error(format!("{} works on a sparse and a dense tensor; both of these are sparse", call.name))
             .help("sparse.to_dense(x) makes one of them dense"));
     }
     if op == Binary::Divide && right {
-        return Err(call.problem(format!("{}: a dense tensor can't be divided by a sparse one, which is 0 nearly everywhere", call.name)));
+        return Err(call.error(format!("{}: a dense tensor can't be divided by a sparse one, which is 0 nearly everywhere", call.name)));
     }
     let (sparse, other) = if left { (a, b) } else { (b, a) };
     broadcast(call, op, &sparse, &other).map(Some)
 }
 
-fn broadcast(call: &mut Call, op: Binary, sparse: &Item, other: &Item) -> Bind<ItemKind> {
+fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> ExprResult<OperandKind> {
     let (x, y) = operands(call, sparse, other)?;
     let y = dense(call, y)?;
     let dtype = x.dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.problem(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
     }
     let refused = || {
-        Problem::at(
+        ExprError::at(
             y.span.clone(),
             format!("{}: the dense shape {} is not repeated to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
         )
@@ -106,17 +101,17 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Item, other: &Item) -> Bind<I
             let error = Error::data("division by zero: the dense tensor has a 0 where the sparse one has an entry");
             return Err(error.at_row(if scalar { 0 } else { row }));
         }
-        let out = elementwise::binary(op, Operand { array: &values, scalar: false }, Operand { array: &by, scalar }).map_err(|(_, e)| e)?;
+        let out = elementwise::binary(op, Datum { array: &values, scalar: false }, Datum { array: &by, scalar }).map_err(|(_, e)| e)?;
         with_values(s, out)
     })
 }
 
 /// The operands with one dtype: a literal takes that of the sparse tensor where it can.
-fn operands(call: &mut Call, sparse: &Item, other: &Item) -> Bind<(Arg, Arg)> {
-    let x = super::sparse_of(call, sparse)?;
+fn operands(call: &mut Call, sparse: &Operand, other: &Operand) -> ExprResult<(Arg, Arg)> {
+    let x = super::shared::sparse_of(call, sparse)?;
     let dtype = x.dtype()?.clone();
     // The values stand for the sparse tensor: they have its dtype, and meet the other one as tensors do.
-    let stand_in = Item { kind: ItemKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
+    let stand_in = Operand { kind: OperandKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
     let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.internal("two operands"))?;
     let wide = y.dtype()?.clone();
     if wide == dtype {
@@ -128,7 +123,7 @@ fn operands(call: &mut Call, sparse: &Item, other: &Item) -> Bind<(Arg, Arg)> {
 }
 
 /// No values of a dtype, as a tensor that is no literal.
-fn empty_of(dtype: &DType, call: &Call) -> Bind<Node> {
+fn empty_of(dtype: &DType, call: &Call) -> ExprResult<Node> {
     let ty = Type::tensor(dtype.clone(), vec![Dim::known(0)]);
     let none = Tensor::Leaf(arrow_array::new_empty_array(&dtype.arrow()));
     let tensor = Tensor::list(RowPartition::uniform(0, 1)?, none, None)?;
@@ -137,7 +132,7 @@ fn empty_of(dtype: &DType, call: &Call) -> Bind<Node> {
 
 /// The value of the dense tensor at each entry.
 fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef> {
-    let rows = super::Rows::of(y, args)?;
+    let rows = super::shared::Rows::of(y, args)?;
     let rank = y.rank();
     let (values, starts, shapes) = dense_parts(&rows.tensor, &y.ty.dims)?;
     let weights = |record: usize| {
@@ -174,11 +169,11 @@ pub fn of_values(
     expected: &str,
     fits: fn(&DType) -> bool,
     f: impl Fn(&ArrayRef) -> Result<ArrayRef> + Send + Sync + 'static,
-) -> Bind<Option<ItemKind>> {
-    if !is_sparse(call.item(0)?) {
+) -> ExprResult<Option<OperandKind>> {
+    if !is_sparse(call.operand(0)?) {
         return Ok(None);
     }
-    let x = super::sparse(call, 0)?;
+    let x = super::shared::sparse(call, 0)?;
     call.check_dtype(&x, expected, fits)?;
     call.one(x.ty.clone(), move |args| {
         let tensor = x.of(args)?;
@@ -192,6 +187,6 @@ pub fn of_values(
 ///
 /// # Errors
 /// Strings beside numbers.
-pub fn meeting(call: &Call, a: &DType, b: &DType) -> Bind<DType> {
-    promote(a, b).ok_or_else(|| call.problem(format!("{} can't work on {a} and {b} together", call.name)))
+pub fn meeting(call: &Call, a: &DType, b: &DType) -> ExprResult<DType> {
+    promote(a, b).ok_or_else(|| call.error(format!("{} can't work on {a} and {b} together", call.name)))
 }

@@ -2,16 +2,16 @@
 //!
 //! Source of the meaning: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
 
-use super::{dense, dim_of, is_vector, said};
+use super::shared::{dense, dim_of, is_vector, said};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{bools, cast, dtype_of, native};
 use crate::expr::kernels::entries::dense_parts;
 use crate::expr::kernels::level::{check_count, from_lengths};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::kernels::text::Texts;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{Sparse, Tensor};
@@ -42,25 +42,25 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn construct(call: &mut Call) -> Bind<ItemKind> {
+fn construct(call: &mut Call) -> ExprResult<OperandKind> {
     let shape = call.all_integers(2)?;
-    let place = call.item(2)?.span.clone();
-    if !is_vector(call.item(2)?) {
-        return Err(Problem::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
+    let place = call.operand(2)?.span.clone();
+    if !is_vector(call.operand(2)?) {
+        return Err(ExprError::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
     }
     if shape.is_empty() {
-        return Err(Problem::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has one axis at least", call.name)));
+        return Err(ExprError::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has one axis at least", call.name)));
     }
     let rank = shape.len();
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(Problem::at(place, format!("{}: the size {n} in dense_shape is negative", call.name)));
+        return Err(ExprError::at(place, format!("{}: the size {n} in dense_shape is negative", call.name)));
     }
     let indices = call.integers(0)?;
     // `[]` stands for no indices of whatever rank.
     let none = indices.rank() == 1 && matches!(indices.ty.dims[0].size, Size::Known(0));
     let fits = indices.rank() == 2 && !matches!(indices.ty.dims[1].size, Size::Known(n) if n != rank as u64);
     if !none && !fits {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             indices.span.clone(),
             format!(
                 "{}: each index has as many numbers as dense_shape, so indices are of shape [?, {rank}]; this is {}",
@@ -72,7 +72,7 @@ fn construct(call: &mut Call) -> Bind<ItemKind> {
     let indices = dense(call, indices)?;
     let values = call.tensor(1)?;
     if values.rank() != 1 {
-        return Err(Problem::at(values.span.clone(), format!("{}: values are a vector; this is {}", call.name, said(&values))));
+        return Err(ExprError::at(values.span.clone(), format!("{}: values are a vector; this is {}", call.name, said(&values))));
     }
     let ty = Type::sparse(values.dtype()?.clone(), shape.iter().map(Integer::dim).collect());
     call.one(ty, move |args| {
@@ -95,19 +95,19 @@ fn construct(call: &mut Call) -> Bind<ItemKind> {
         }
         let (_, below) = tensor.levels(indices.rank())?;
         let flat = native::<arrow_array::types::Int64Type>(below.as_leaf()?)?.to_vec();
-        let shapes = super::rows_of(&shape, args)?;
+        let shapes = super::shared::rows_of(&shape, args)?;
         Ok(Tensor::Sparse(Sparse::try_new(rank, entries, flat.into(), list.values().as_leaf()?.clone(), shapes.into(), None)?))
     })
 }
 
-fn from_dense(call: &mut Call) -> Bind<ItemKind> {
+fn from_dense(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let x = dense(call, x)?;
     let rank = x.rank();
     if rank == 0 {
-        return Err(Problem::at(x.span.clone(), format!("{}: a scalar has no sparse form", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{}: a scalar has no sparse form", call.name)));
     }
-    let ty = Type::sparse(x.dtype()?.clone(), x.ty.dims.iter().map(super::plain).collect());
+    let ty = Type::sparse(x.dtype()?.clone(), x.ty.dims.iter().map(super::shared::plain).collect());
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
         let (values, starts, mut shapes) = dense_parts(&tensor, &x.ty.dims)?;
@@ -162,18 +162,18 @@ fn nonzero(values: &ArrayRef) -> Result<Vec<usize>> {
     }, Ok(bools(values)?.set_indices().collect()))
 }
 
-fn eye(call: &mut Call) -> Bind<ItemKind> {
+fn eye(call: &mut Call) -> ExprResult<OperandKind> {
     let rows = call.integer(0)?;
     let columns = if call.given(1).is_some() { call.integer(1)? } else { rows.clone() };
     for (i, n) in [(0, &rows), (1, &columns)] {
         if n.known().is_some_and(|n| n < 0) {
             let place = call.given(i).map_or(call.span.clone(), |item| item.span.clone());
-            return Err(Problem::at(place, format!("{}: {} is negative", call.name, call.param(i))));
+            return Err(ExprError::at(place, format!("{}: {} is negative", call.name, call.param(i))));
         }
     }
     let dtype = call.dtype(2)?.unwrap_or(DType::Float32);
     if !dtype.is_number() && dtype != DType::Bool {
-        return Err(call.problem(format!("{}: ones are numbers or bools, not {dtype}", call.name)));
+        return Err(call.error(format!("{}: ones are numbers or bools, not {dtype}", call.name)));
     }
     let dims: Vec<Dim> = vec![dim_of(rows.known()), dim_of(columns.known())];
     call.one(Type::sparse(dtype.clone(), dims), move |args| {

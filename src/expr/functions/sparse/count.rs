@@ -2,16 +2,16 @@
 //!
 //! Source of the meaning: `tf.sparse.bincount`.
 
-use super::{is_sparse_item, plain, said, sparse};
+use super::shared::{is_sparse_item, plain, said, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::entries;
 use crate::expr::kernels::level::{check_same, from_lengths, merged};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
@@ -47,14 +47,14 @@ struct Limits {
     binary: bool,
 }
 
-fn bincount(call: &mut Call) -> Bind<ItemKind> {
+fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let of_sparse = is_sparse_item(call, 0)?;
     let x = if of_sparse { sparse(call, 0)? } else { call.tensor(0)? };
     call.check_dtype(&x, "int32 and int64", |d| matches!(d, DType::Int32 | DType::Int64))?;
     let weights = match call.given(1).is_some() {
         false => None,
         true if of_sparse && !is_sparse_item(call, 1)? => {
-            return Err(Problem::at(call.item(1)?.span.clone(), format!("{}: the weights of a sparse tensor are sparse", call.name))
+            return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: the weights of a sparse tensor are sparse", call.name))
                 .help("with_values(x, w) has the indices of x"));
         }
         true if of_sparse => Some(sparse(call, 1)?),
@@ -62,11 +62,14 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     };
     let axis = call.optional_int(2)?.unwrap_or(0);
     if axis != 0 && axis != -1 {
-        return Err(Problem::at(call.item(2)?.span.clone(), format!("{}: axis is 0 (all values) or -1 (each row), not {axis}", call.name)));
+        return Err(ExprError::at(
+            call.operand(2)?.span.clone(),
+            format!("{}: axis is 0 (all values) or -1 (each row), not {axis}", call.name),
+        ));
     }
-    let length = |i: usize| -> Bind<Option<i64>> {
+    let length = |i: usize| -> ExprResult<Option<i64>> {
         match call.optional_int(i)? {
-            Some(n) if n < -1 => Err(Problem::at(call.item(i)?.span.clone(), format!("{}: {} is negative", call.name, call.param(i)))),
+            Some(n) if n < -1 => Err(ExprError::at(call.operand(i)?.span.clone(), format!("{}: {} is negative", call.name, call.param(i)))),
             n => Ok(n.filter(|n| *n >= 0)),
         }
     };
@@ -74,18 +77,18 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     let binary = call.flag(5, false)?;
     if let Some(w) = &weights {
         if binary {
-            return Err(call.problem(format!("{}: binary_output has no use for weights; give one of them", call.name)));
+            return Err(call.error(format!("{}: binary_output has no use for weights; give one of them", call.name)));
         }
         call.check_dtype(w, "weights of int32, int64, float32 and float64", |d| {
             matches!(d, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64)
         })?;
         if w.rank() != x.rank() {
-            return Err(Problem::at(w.span.clone(), format!("{}: weights of {} axes for values of {}", call.name, w.rank(), x.rank())));
+            return Err(ExprError::at(w.span.clone(), format!("{}: weights of {} axes for values of {}", call.name, w.rank(), x.rank())));
         }
     }
     let by_row = axis == -1 && x.rank() > 1;
     if axis == -1 && (x.rank() == 0 || (!of_sparse && x.rank() > 2)) {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.span.clone(),
             format!("{}: axis=-1 works on vectors and on rows of values; this is {}", call.name, said(&x)),
         ));
@@ -95,7 +98,7 @@ fn bincount(call: &mut Call) -> Bind<ItemKind> {
     if by_row {
         dims.push(plain(&x.ty.dims[0]));
     }
-    dims.push(super::dim_of(most));
+    dims.push(super::shared::dim_of(most));
     let limits = Limits { least, most, binary };
     call.one(Type::sparse(dtype.clone(), dims), move |args| {
         let counted = if of_sparse {

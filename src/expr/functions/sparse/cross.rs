@@ -5,16 +5,16 @@
 //!
 //! Source of the meaning: `tf.sparse.cross`, `tf.sparse.cross_hashed`.
 
-use super::arithmetic::is_sparse;
-use super::{dense, said, size_of};
+use super::shared::is_sparse;
+use super::shared::{dense, said, size_of};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::functions::cross::{Column, buckets, hashed, joined};
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::entries::{self, dense_parts, order};
 use crate::expr::kernels::level::from_lengths;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn cross(call: &mut Call) -> Bind<ItemKind> {
+fn cross(call: &mut Call) -> ExprResult<OperandKind> {
     let separator = call.bytes(2)?.unwrap_or_else(|| b"_X_".to_vec());
     let inputs = Inputs::new(call)?;
     let bytes = inputs.args.iter().any(|a| a.ty.dtype() == Some(&DType::Bytes));
@@ -46,7 +46,7 @@ fn cross(call: &mut Call) -> Bind<ItemKind> {
     call.one(ty, move |args| inputs.combined(args, |columns| joined(columns, &separator, &dtype)))
 }
 
-fn cross_hashed(call: &mut Call) -> Bind<ItemKind> {
+fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
     let (buckets, key) = buckets(call)?;
     let inputs = Inputs::new(call)?;
     let ty = Type::sparse(DType::Int64, inputs.dims());
@@ -71,10 +71,10 @@ struct Source {
 }
 
 impl Inputs {
-    fn new(call: &mut Call) -> Bind<Inputs> {
+    fn new(call: &mut Call) -> ExprResult<Inputs> {
         let items = call.list(0)?;
         if items.is_empty() {
-            return Err(call.problem(format!("{} needs one input at least", call.name)));
+            return Err(call.error(format!("{} needs one input at least", call.name)));
         }
         let (sparse, plain): (Vec<_>, Vec<_>) = items.into_iter().partition(is_sparse);
         let mut args = Vec::with_capacity(sparse.len() + plain.len());
@@ -87,20 +87,20 @@ impl Inputs {
                 arg = dense(call, arg)?;
             }
             if arg.rank() != 2 {
-                return Err(Problem::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(&arg))));
+                return Err(ExprError::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(&arg))));
             }
             args.push(arg);
         }
         let mut known = args.iter().filter_map(|a| size_of(&a.ty.dims[0]));
         let rows = known.next();
         if let Some(other) = known.find(|n| Some(*n) != rows) {
-            return Err(call.problem(format!("{}: the inputs have {} and {other} rows", call.name, rows.unwrap_or(0))));
+            return Err(call.error(format!("{}: the inputs have {} and {other} rows", call.name, rows.unwrap_or(0))));
         }
         Ok(Inputs { args, rows })
     }
 
     fn dims(&self) -> Vec<Dim> {
-        vec![super::dim_of(self.rows), Dim::UNIFORM]
+        vec![super::shared::dim_of(self.rows), Dim::UNIFORM]
     }
 
     /// The result: `combine` gives the combinations of each row, from columns that have the same rows.

@@ -2,15 +2,15 @@
 //!
 //! Source of the meaning: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
-use super::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
+use super::shared::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::{dtype_of, i64s, native};
 use crate::expr::kernels::entries::{self, DenseRows, row_major, visit_places};
 use crate::expr::kernels::number::numbers;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn to_dense(call: &mut Call) -> Bind<ItemKind> {
+fn to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let dtype = x.dtype()?.clone();
     let default = default_value(call, 1, &dtype, true)?;
@@ -56,21 +56,21 @@ fn to_dense(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// Argument `i` as one value of that dtype; 0, an empty string or false if it was not given.
-fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Bind<Arg> {
+fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> ExprResult<Arg> {
     if call.given(i).is_none() {
         if !of_any && !dtype.is_number() {
-            return Err(call.problem(format!("{}: the default_value 0 is no {dtype}", call.name)).help(if *dtype == DType::Bool {
+            return Err(call.error(format!("{}: the default_value 0 is no {dtype}", call.name)).help(if *dtype == DType::Bool {
                 "default_value=False"
             } else {
                 "default_value=\"\""
             }));
         }
-        let (ty, tensor) = crate::expr::constant::plain(&crate::expr::constant::zero(dtype)?, Some(dtype))?;
-        return Ok(call.push(crate::expr::item::constant(tensor, ty, call.span.clone())));
+        let (ty, tensor) = crate::expr::literal::plain(&crate::expr::literal::zero(dtype)?, Some(dtype))?;
+        return Ok(call.push(crate::expr::operand::constant(tensor, ty, call.span.clone())));
     }
     let default = call.tensor_of(i, dtype)?;
     if default.rank() > 0 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             default.span.clone(),
             format!("{}: default_value is a single value; this is {}", call.name, said(&default)),
         ));
@@ -143,18 +143,18 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) 
     rows.wrap(values)
 }
 
-fn to_indicator(call: &mut Call) -> Bind<ItemKind> {
-    let item = call.item(0)?.clone();
+fn to_indicator(call: &mut Call) -> ExprResult<OperandKind> {
+    let item = call.operand(0)?.clone();
     let x = sparse(call, 0)?;
     call.check_dtype(&x, "numbers and bools", |d| d.is_number() || *d == DType::Bool)?;
     if x.rank() == 0 {
-        return Err(Problem::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
     }
     let ids = cast_node(strict_node(&item)?, &DType::Int64, call.text())?;
     let x = call.push(ids);
     let vocabulary = call.integer(1)?;
     if vocabulary.known().is_some_and(|n| n < 0) {
-        return Err(Problem::at(call.item(1)?.span.clone(), format!("{}: vocab_size is negative", call.name)));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: vocab_size is negative", call.name)));
     }
     let rank = x.rank();
     let mut dims: Vec<Dim> = x.ty.dims[..rank - 1].iter().map(plain).collect();
@@ -187,15 +187,15 @@ fn to_indicator(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
-    let place = call.item(1)?.span.clone();
-    if !is_vector(call.item(1)?) {
-        return Err(Problem::at(place, format!("{}: output_shape is a vector, as [3, 4]", call.name)));
+fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
+    let place = call.operand(1)?.span.clone();
+    if !is_vector(call.operand(1)?) {
+        return Err(ExprError::at(place, format!("{}: output_shape is a vector, as [3, 4]", call.name)));
     }
     let rank = call.all_integers(1)?.len();
     let shape = one_per_axis(call, 1, rank)?;
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(Problem::at(place, format!("{}: the size {n} in output_shape is negative", call.name)));
+        return Err(ExprError::at(place, format!("{}: the size {n} in output_shape is negative", call.name)));
     }
     let indices = call.integers(0)?;
     let indices = dense(call, indices)?;
@@ -206,18 +206,18 @@ fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
             _ => None,
         },
         n => {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 indices.span.clone(),
                 format!("{}: sparse_indices are a number, a vector or a matrix; this has {n} axes", call.name),
             ));
         }
     };
     if let Some(columns) = columns.filter(|n| *n != rank) {
-        return Err(Problem::at(place, format!("{}: output_shape has {rank} sizes for indices of length {columns}", call.name)));
+        return Err(ExprError::at(place, format!("{}: output_shape has {rank} sizes for indices of length {columns}", call.name)));
     }
     let values = values_of(call)?;
     if values.rank() > 1 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             values.span.clone(),
             format!("{}: sparse_values are a vector or one value; this is {}", call.name, said(&values)),
         ));
@@ -258,11 +258,11 @@ fn sparse_to_dense(call: &mut Call) -> Bind<ItemKind> {
 }
 
 /// sparse_values, of the dtype of default_value where they are literals and it is a tensor.
-fn values_of(call: &mut Call) -> Bind<Arg> {
-    let item: Item = call.item(2)?.clone();
+fn values_of(call: &mut Call) -> ExprResult<Arg> {
+    let item: Operand = call.operand(2)?.clone();
     let of_default = call.given(3).and_then(|d| d.node()).and_then(|n| n.ty.dtype().cloned());
     match (&item.kind, of_default) {
-        (ItemKind::Literal(Literal::Int(_)) | ItemKind::List(_), Some(dtype)) if item.is_literal() && dtype.is_number() => {
+        (OperandKind::Literal(Literal::Int(_)) | OperandKind::List(_), Some(dtype)) if item.is_literal() && dtype.is_number() => {
             call.tensor_of(2, &dtype)
         }
         _ => call.tensor(2),

@@ -7,13 +7,13 @@
 //!
 //! Source of the meaning: `tf.sparse.concat`, `slice`, `split`.
 
-use super::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
+use super::shared::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
 use crate::expr::call::{Call, Function, Integer};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::entries::{self, Indices, taken_indices};
 use crate::expr::kernels::level::{check_count, from_lengths};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::Dim;
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
@@ -46,13 +46,13 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn concat(call: &mut Call) -> Bind<ItemKind> {
+fn concat(call: &mut Call) -> ExprResult<OperandKind> {
     let items = call.list(1)?;
     let args = common(call, &items)?;
     let expand = call.flag(2, false)?;
     let axis = call.int(0)?;
     let [first, rest @ ..] = args.as_slice() else {
-        return Err(call.problem(format!("{} needs one sparse tensor at least", call.name)));
+        return Err(call.error(format!("{} needs one sparse tensor at least", call.name)));
     };
     if rest.is_empty() {
         let first = first.clone();
@@ -62,7 +62,7 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
     let axis = call.axis(0, axis, rank)?;
     for other in rest {
         if other.rank() != rank {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 other.span.clone(),
                 format!("{} joins tensors of as many axes; these have {rank} and {}", call.name, other.rank()),
             ));
@@ -81,12 +81,12 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
             let size = known.next().copied();
             match known.find(|n| Some(**n) != size) {
                 Some(other) => Err(call
-                    .problem(format!("{}: axis {a} has {} and {other} items", call.name, size.unwrap_or(0)))
+                    .error(format!("{}: axis {a} has {} and {other} items", call.name, size.unwrap_or(0)))
                     .help("expand_nonconcat_dims=True takes the largest size")),
                 None => Ok(dim_of(size)),
             }
         })
-        .collect::<Bind<Vec<Dim>>>()?;
+        .collect::<ExprResult<Vec<Dim>>>()?;
     call.one(with_dims(&first.ty, dims), move |a| {
         let tensors = args.iter().map(|x| x.of(a)).collect::<crate::error::Result<Vec<_>>>()?;
         let parts = tensors.iter().map(|t| entries::sparse(t)).collect::<crate::error::Result<Vec<_>>>()?;
@@ -136,12 +136,12 @@ fn concat(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn slice(call: &mut Call) -> Bind<ItemKind> {
+fn slice(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let (start, size) = (one_per_axis(call, 1, rank)?, one_per_axis(call, 2, rank)?);
     if let Some(n) = size.iter().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(Problem::at(call.item(2)?.span.clone(), format!("{}: the size {n} is negative", call.name)));
+        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: the size {n} is negative", call.name)));
     }
     let dims = (0..rank)
         .map(|axis| match (start[axis].known(), size[axis].known(), size_of(&x.ty.dims[axis])) {
@@ -226,21 +226,20 @@ fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Spa
     Sparse::try_new(rank, entries, indices.into(), take(s.values(), &places)?, shapes.to_vec().into(), None)
 }
 
-fn split(call: &mut Call) -> Bind<ItemKind> {
+fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let count = call.int(1)?;
     let axis = call.int(2)?;
     let axis = call.axis(2, axis, rank)?;
-    let place = call.item(1)?.span.clone();
+    let place = call.operand(1)?.span.clone();
     let refused = move |size: i64| format!("num_split is {count}; axis {axis} has {size} items, so it is from 1 to {size}");
-    let parts = usize::try_from(count)
-        .ok()
-        .filter(|n| (1..=65536).contains(n))
-        .ok_or_else(|| Problem::at(place.clone(), format!("{}: num_split is {count}; it is from 1 to the size of the axis", call.name)))?;
+    let parts = usize::try_from(count).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| {
+        ExprError::at(place.clone(), format!("{}: num_split is {count}; it is from 1 to the size of the axis", call.name))
+    })?;
     let known = size_of(&x.ty.dims[axis]);
     if let Some(size) = known.filter(|n| *n < count) {
-        return Err(Problem::at(place, format!("{}: {}", call.name, refused(size))));
+        return Err(ExprError::at(place, format!("{}: {}", call.name, refused(size))));
     }
     let types = (0..count)
         .map(|part| {

@@ -3,16 +3,17 @@
 //! Source of the meaning: `tf.sparse.sparse_dense_matmul`. Each entry adds a row of the dense matrix,
 //! times its value, to a row of the result, in the order of the entries.
 
-use super::arithmetic::{is_sparse, meeting};
-use super::{Rows, dense, said, size_of, sparse_of};
+use super::arithmetic::meeting;
+use super::shared::is_sparse;
+use super::shared::{Rows, dense, said, size_of, sparse_of};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::native;
 use crate::expr::kernels::entries::{self, DenseRows, dense_parts};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -38,13 +39,13 @@ struct Product {
     dims: Vec<Dim>,
 }
 
-fn matmul(call: &mut Call) -> Bind<ItemKind> {
+fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let (adjoint_a, adjoint_b) = (call.flag(2, false)?, call.flag(3, false)?);
-    let (a, b) = (call.item(0)?.clone(), call.item(1)?.clone());
+    let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
     let first = is_sparse(&a);
     if first == is_sparse(&b) {
         let what = if first { "both of these are" } else { "none of these is" };
-        return Err(call.problem(format!("{} works on a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
+        return Err(call.error(format!("{} works on a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
             "sparse.to_dense(x) makes one of them dense"
         } else {
             "a @ b multiplies dense matrices"
@@ -58,7 +59,7 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
     for arg in [&x, &y] {
         call.check_dtype(arg, "numbers", DType::is_number)?;
         if arg.rank() != 2 {
-            return Err(Problem::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(arg))));
+            return Err(ExprError::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(arg))));
         }
     }
     let y = dense(call, y)?;
@@ -71,7 +72,7 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
         (call.push(p), call.push(q))
     };
     let turned = |arg: &Arg, adjoint: bool| -> [Dim; 2] {
-        let [rows, columns] = [super::plain(&arg.ty.dims[0]), super::plain(&arg.ty.dims[1])];
+        let [rows, columns] = [super::shared::plain(&arg.ty.dims[0]), super::shared::plain(&arg.ty.dims[1])];
         if adjoint { [columns, rows] } else { [rows, columns] }
     };
     let (p, q) = (turned(&x, sparse_adjoint), turned(&y, dense_adjoint));
@@ -79,9 +80,7 @@ fn matmul(call: &mut Call) -> Bind<ItemKind> {
     if let (Some(m), Some(n)) = (size_of(&left[1]), size_of(&right[0]))
         && m != n
     {
-        return Err(call
-            .problem(format!("{}: rows of {m} items do not meet columns of {n}", call.name))
-            .help("adjoint_a=True transposes a"));
+        return Err(call.error(format!("{}: rows of {m} items do not meet columns of {n}", call.name)).help("adjoint_a=True transposes a"));
     }
     let ([rows, _], [_, columns]) = (left, right);
     let product = Product { sparse: x, dense: y, dtype: dtype.clone(), first, sparse_adjoint, dense_adjoint, dims: vec![rows, columns] };

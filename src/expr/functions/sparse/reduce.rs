@@ -5,15 +5,15 @@
 //!
 //! Source of the meaning: `tf.sparse.reduce_sum`, `reduce_max`, and their `_sparse` forms.
 
-use super::{numbers as check_numbers, plain, sparse};
+use super::shared::{numbers as check_numbers, plain, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::ExprResult;
 use crate::expr::kernels::cast::{dtype_of, native};
 use crate::expr::kernels::entries::{self, DenseRows, Indices, order, row_major, visit_places};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::Bind;
+use crate::expr::operand::OperandKind;
 use crate::schema::{Dim, Type};
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -77,13 +77,13 @@ impl Op {
     }
 }
 
-fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> Bind<ItemKind> {
+fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     check_numbers(call, &x)?;
     let rank = x.rank();
     let reduced: Vec<usize> = match call.ints(1)? {
         None => (0..rank).collect(),
-        Some(axes) => axes.into_iter().map(|axis| call.axis(1, axis, rank)).collect::<Bind<_>>()?,
+        Some(axes) => axes.into_iter().map(|axis| call.axis(1, axis, rank)).collect::<ExprResult<_>>()?,
     };
     let keepdims = call.flag(2, false)?;
     let kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();

@@ -6,15 +6,15 @@
 //!
 //! Source of the meaning: `tf.sparse.segment_sum`, `segment_mean`, `segment_sqrt_n`.
 
-use super::{dense, said};
+use super::shared::{dense, said};
 use crate::error::Error;
 use crate::expr::call::{Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::functions::segments::{Op, reduced};
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::check_same;
 use crate::expr::kernels::segment::Reduce;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
 
@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn segments(call: &mut Call, op: Op) -> Bind<ItemKind> {
+fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let x = dense(call, x)?;
     match op {
@@ -50,12 +50,12 @@ fn segments(call: &mut Call, op: Op) -> Bind<ItemKind> {
         _ => call.check_dtype(&x, "floats", DType::is_float)?,
     }
     if x.rank() == 0 {
-        return Err(Problem::at(x.span.clone(), format!("{}: data needs rows; this is a scalar", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{}: data needs rows; this is a scalar", call.name)));
     }
     let (indices, ids) = (call.integers(1)?, call.integers(2)?);
     for arg in [&indices, &ids] {
         if arg.rank() != 1 {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 arg.span.clone(),
                 format!("{}: indices and segment_ids are vectors; this is {}", call.name, said(arg)),
             ));
@@ -63,7 +63,7 @@ fn segments(call: &mut Call, op: Op) -> Bind<ItemKind> {
     }
     let count = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
     if let Some(n) = count.as_ref().and_then(|n| n.known()).filter(|n| *n < 0) {
-        return Err(Problem::at(call.item(3)?.span.clone(), format!("{}: num_segments is {n}", call.name)));
+        return Err(ExprError::at(call.operand(3)?.span.clone(), format!("{}: num_segments is {n}", call.name)));
     }
     let inner: Vec<Dim> = x.ty.dims[1..].to_vec();
     let mut dims = vec![count.as_ref().map_or(Dim::UNIFORM, |n| n.dim())];

@@ -2,14 +2,14 @@
 //!
 //! Source of the meaning: `tf.sparse.softmax`. Each result stays with its entry, in whatever order they stand.
 
-use super::sparse;
+use super::shared::sparse;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{dtype_of, native};
 use crate::expr::kernels::entries::{self, order, with_values};
 use crate::expr::kernels::number::{Number, floats};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 use crate::tensor::Sparse;
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -23,14 +23,14 @@ pub static FUNCTIONS: &[Function] = &[function!(
     softmax
 )];
 
-fn softmax(call: &mut Call) -> Bind<ItemKind> {
+fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let floats = call.check_dtype(&x, "floats", DType::is_float);
     floats.map_err(|e| if x.ty.dtype().is_some_and(DType::is_number) { e.help("cast(x, float32) converts") } else { e })?;
     if x.rank() < 2 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             x.span.clone(),
-            format!("{} works on tensors of two axes and more; this is {}", call.name, super::said(&x)),
+            format!("{} works on tensors of two axes and more; this is {}", call.name, super::shared::said(&x)),
         )
         .help("sparse.expand_dims(x, 0) makes a row of a vector"));
     }

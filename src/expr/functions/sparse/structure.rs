@@ -3,14 +3,14 @@
 //! Source of the meaning: `tf.sparse.reorder`, `reset_shape`, `retain`, `reshape`, `transpose`,
 //! `expand_dims`, `fill_empty_rows`.
 
-use super::{dim_of, is_vector, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
+use super::shared::{dim_of, is_vector, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
 use crate::expr::call::{Call, Function, Integer, cast_node, positive_axis, strict_node};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::bools;
 use crate::expr::kernels::entries::{self, chosen, order, rebuilt, taken_indices};
 use crate::expr::kernels::level::{check_count, from_lengths};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
@@ -73,7 +73,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn reorder(call: &mut Call) -> Bind<ItemKind> {
+fn reorder(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     call.one(x.ty.clone(), move |args| {
         let tensor = x.of(args)?;
@@ -86,7 +86,7 @@ fn reorder(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn reset_shape(call: &mut Call) -> Bind<ItemKind> {
+fn reset_shape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     if call.given(1).is_none() {
@@ -103,12 +103,12 @@ fn reset_shape(call: &mut Call) -> Bind<ItemKind> {
         });
     }
     let shape = one_per_axis(call, 1, rank)?;
-    let place = call.item(1)?.span.clone();
+    let place = call.operand(1)?.span.clone();
     for (axis, (new, old)) in shape.iter().zip(&x.ty.dims).enumerate() {
         if let (Some(new), Some(old)) = (new.known(), size_of(old))
             && new < old
         {
-            return Err(Problem::at(
+            return Err(ExprError::at(
                 place,
                 format!("{}: new_shape has {new} items on axis {axis}, fewer than the {old} of the tensor", call.name),
             )
@@ -130,16 +130,16 @@ fn reset_shape(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn retain(call: &mut Call) -> Bind<ItemKind> {
+fn retain(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
-    let item = call.item(1)?.clone();
+    let item = call.operand(1)?.clone();
     let mask = cast_node(strict_node(&item)?, &DType::Bool, call.text())?;
     let mask = call.push(mask);
     call.plain(&mask)?;
     if mask.rank() != 1 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             mask.span.clone(),
-            format!("{}: to_retain is a vector of bools; this is {}", call.name, super::said(&mask)),
+            format!("{}: to_retain is a vector of bools; this is {}", call.name, super::shared::said(&mask)),
         ));
     }
     call.one(x.ty.clone(), move |args| {
@@ -164,23 +164,23 @@ fn retain(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn reshape(call: &mut Call) -> Bind<ItemKind> {
+fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
-    let place = call.item(1)?.span.clone();
-    if !is_vector(call.item(1)?) {
-        return Err(Problem::at(place, format!("{}: the shape is a vector, as [3, -1]", call.name)));
+    let place = call.operand(1)?.span.clone();
+    if !is_vector(call.operand(1)?) {
+        return Err(ExprError::at(place, format!("{}: the shape is a vector, as [3, -1]", call.name)));
     }
     let shape = call.all_integers(1)?;
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
     let sizes: Option<Vec<i64>> = x.ty.dims.iter().map(size_of).collect();
     let dims: Vec<Dim> = match (&known, &sizes) {
         (Some(known), Some(sizes)) => {
-            let new = new_shape(sizes, known).map_err(|e| Problem::at(place, format!("{}: {e}", call.name)))?;
+            let new = new_shape(sizes, known).map_err(|e| ExprError::at(place, format!("{}: {e}", call.name)))?;
             new.into_iter().map(|n| dim_of(Some(n))).collect()
         }
         (known, _) => {
             if let Some(known) = known {
-                check_open(known).map_err(|e| Problem::at(place, format!("{}: {e}", call.name)))?;
+                check_open(known).map_err(|e| ExprError::at(place, format!("{}: {e}", call.name)))?;
             }
             shape.iter().map(|n| if n.known() == Some(-1) { Dim::UNIFORM } else { n.dim() }).collect()
         }
@@ -244,7 +244,7 @@ fn check_open(wanted: &[i64]) -> std::result::Result<(), String> {
     }
 }
 
-fn transpose(call: &mut Call) -> Bind<ItemKind> {
+fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let perm: Vec<usize> = match call.ints(1)? {
@@ -255,7 +255,10 @@ fn transpose(call: &mut Call) -> Bind<ItemKind> {
             sorted.sort_unstable();
             found.filter(|_| sorted.iter().copied().eq(0..rank)).ok_or_else(|| {
                 let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
-                Problem::at(place, format!("{}: perm is {perm:?}; it names each axis from 0 to {} once", call.name, rank.saturating_sub(1)))
+                ExprError::at(
+                    place,
+                    format!("{}: perm is {perm:?}; it names each axis from 0 to {} once", call.name, rank.saturating_sub(1)),
+                )
             })?
         }
     };
@@ -291,13 +294,13 @@ fn permuted(numbers: &[i64], perm: &[usize]) -> Vec<i64> {
     }
 }
 
-fn expand_dims(call: &mut Call) -> Bind<ItemKind> {
+fn expand_dims(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let axis = call.optional_int(1)?.unwrap_or(-1);
     let axis = positive_axis(axis, rank + 1).ok_or_else(|| {
         let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
-        Problem::at(
+        ExprError::at(
             place,
             format!("{}: axis {axis} is out of range: the new axis is from 0 to {rank}, or from -1 back to -{}", call.name, rank + 1),
         )
@@ -322,18 +325,18 @@ fn expand_dims(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn fill_empty_rows(call: &mut Call) -> Bind<ItemKind> {
+fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let default = call.tensor_of(1, &x.dtype()?.clone())?;
     if default.rank() != 0 {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             default.span.clone(),
-            format!("{}: default_value is a single value; this is {}", call.name, super::said(&default)),
+            format!("{}: default_value is a single value; this is {}", call.name, super::shared::said(&default)),
         ));
     }
     let Some(rows) = x.ty.dims.first().map(plain) else {
-        return Err(Problem::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
     };
     let types = vec![x.ty.clone(), Type::tensor(DType::Bool, vec![rows])];
     call.several(types, move |args| {

@@ -4,17 +4,18 @@
 //!
 //! Source of the meaning: `tf.sparse.add`, `maximum`, `minimum`.
 
-use super::arithmetic::{is_sparse, meeting};
-use super::{common, dense, known_of, numbers as check_numbers, same_shape, shapes_differ, sparse, with_dims};
+use super::arithmetic::meeting;
+use super::shared::is_sparse;
+use super::shared::{common, dense, known_of, numbers as check_numbers, same_shape, shapes_differ, sparse, with_dims};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::item::{Item, ItemKind};
 use crate::expr::kernels::cast::{dtype_of, native};
 use crate::expr::kernels::entries::{self, dense_parts, row_major, visit_places};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{Element, Type};
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -55,12 +56,12 @@ enum Op {
     Minimum,
 }
 
-fn of_two(call: &mut Call, op: Op) -> Bind<ItemKind> {
-    let items = [call.item(0)?.clone(), call.item(1)?.clone()];
+fn of_two(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
+    let items = [call.operand(0)?.clone(), call.operand(1)?.clone()];
     merge(call, op, &items)
 }
 
-fn merge(call: &mut Call, op: Op, items: &[Item]) -> Bind<ItemKind> {
+fn merge(call: &mut Call, op: Op, items: &[Operand]) -> ExprResult<OperandKind> {
     let args = common(call, items)?;
     let [a, b] = args.as_slice() else {
         return Err(call.internal("two operands"));
@@ -71,9 +72,9 @@ fn merge(call: &mut Call, op: Op, items: &[Item]) -> Bind<ItemKind> {
     let dtype = a.dtype()?.clone();
     let threshold = if op == Op::Add && call.given(2).is_some() { Some(call.tensor_of(2, &dtype)?) } else { None };
     if let Some(other) = threshold.as_ref().filter(|t| t.rank() > 0) {
-        return Err(Problem::at(
+        return Err(ExprError::at(
             other.span.clone(),
-            format!("{}: threshold is a single number; this is {}", call.name, super::said(other)),
+            format!("{}: threshold is a single number; this is {}", call.name, super::shared::said(other)),
         ));
     }
     let ty = with_dims(&a.ty, known_of(&a.ty.dims, &b.ty.dims));
@@ -133,21 +134,21 @@ fn merged<T: Number>(op: Op, x: &Sparse, y: &Sparse, least: Option<&ArrayRef>) -
     Ok(Tensor::Sparse(Sparse::try_new(rank, from_lengths(lengths)?, indices.into(), values, x.dense_shape().clone(), None)?))
 }
 
-fn add(call: &mut Call) -> Bind<ItemKind> {
-    let items = [call.item(0)?.clone(), call.item(1)?.clone()];
+fn add(call: &mut Call) -> ExprResult<OperandKind> {
+    let items = [call.operand(0)?.clone(), call.operand(1)?.clone()];
     match (is_sparse(&items[0]), is_sparse(&items[1])) {
         (true, true) => merge(call, Op::Add, &items),
         (true, false) => add_dense(call, 0, 1),
         (false, true) => add_dense(call, 1, 0),
         (false, false) => {
-            Err(call.problem(format!("{} works on sparse tensors; none of these is one", call.name)).help("a + b adds dense tensors"))
+            Err(call.error(format!("{} works on sparse tensors; none of these is one", call.name)).help("a + b adds dense tensors"))
         }
     }
 }
 
 /// The dense sum of the sparse argument `i` and the dense argument `j`.
-fn add_dense(call: &mut Call, i: usize, j: usize) -> Bind<ItemKind> {
-    let (sparse_item, dense_item) = (call.item(i)?.clone(), call.item(j)?.clone());
+fn add_dense(call: &mut Call, i: usize, j: usize) -> ExprResult<OperandKind> {
+    let (sparse_item, dense_item) = (call.operand(i)?.clone(), call.operand(j)?.clone());
     let x = sparse(call, i)?;
     check_numbers(call, &x)?;
     let own = x.dtype()?.clone();

@@ -2,11 +2,11 @@
 //!
 //! Source of the meaning: `tf.strings.to_hash_bucket_fast`, `tf.strings.to_hash_bucket_strong`, `tf.strings.to_hash_bucket`.
 
-use super::{flat, text};
+use super::shared::{flat, text};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::hash::{fingerprint64, legacy, sip};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 use arrow_array::Int64Array;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let key = c.ints(2)?.unwrap_or_default();
             let [first, second] = key.as_slice() else {
-                return Err(Problem::at(c.item(2)?.span.clone(), format!("{}: the key is two integers", c.name)));
+                return Err(ExprError::at(c.operand(2)?.span.clone(), format!("{}: the key is two integers", c.name)));
             };
             let key = (*first as u64, *second as u64);
             buckets(c, move |bytes| sip(key, bytes))
@@ -42,12 +42,12 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn buckets(call: &mut Call, hash: impl Fn(&[u8]) -> u64 + Send + Sync + 'static) -> Bind<ItemKind> {
+fn buckets(call: &mut Call, hash: impl Fn(&[u8]) -> u64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let n = call.int(1)?;
     let n = u64::try_from(n)
         .ok()
         .filter(|n| *n > 0)
-        .ok_or_else(|| call.problem(format!("{}: num_buckets is {n}; there must be one at least", call.name)))?;
+        .ok_or_else(|| call.error(format!("{}: num_buckets is {n}; there must be one at least", call.name)))?;
     flat(call, x, DType::Int64, move |texts| Ok(Arc::new(Int64Array::from_iter_values(texts.iter().map(|t| (hash(t) % n) as i64)))))
 }

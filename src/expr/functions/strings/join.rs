@@ -2,18 +2,18 @@
 //!
 //! Source of the meaning: `tf.strings.join`, `reduce_join`, `split`.
 
-use super::{is_text, rows, text};
+use super::shared::{is_text, rows, text};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::functions::axes::transposed;
 use crate::expr::functions::join::one_rank;
 use crate::expr::functions::reduce::{Plan, plan};
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::level::check_same;
 use crate::expr::kernels::segment::Reduce;
 use crate::expr::kernels::text::{TextBuilder, Texts};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, last_ragged};
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
@@ -42,10 +42,10 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn join(call: &mut Call) -> Bind<ItemKind> {
+fn join(call: &mut Call) -> ExprResult<OperandKind> {
     let items = call.list(0)?;
     if items.is_empty() {
-        return Err(call.problem(format!("{} needs one tensor at least", call.name)));
+        return Err(call.error(format!("{} needs one tensor at least", call.name)));
     }
     let args = call.promoted_items(&items)?;
     for arg in &args {
@@ -83,11 +83,11 @@ fn join(call: &mut Call) -> Bind<ItemKind> {
 
 /// Along the rows of a ragged tensor axis by axis, the innermost first, separators only behind what is not empty; of a dense one all values of
 /// the axes at once, the last axis that is named outermost.
-fn reduce_join(call: &mut Call) -> Bind<ItemKind> {
+fn reduce_join(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let separator = call.bytes(3)?.unwrap_or_default();
     let dtype = x.dtype()?.clone();
-    let axes = call.ints(1)?.map(|axes| axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<Bind<Vec<_>>>()).transpose()?;
+    let axes = call.ints(1)?.map(|axes| axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()).transpose()?;
     let several = axes.filter(|axes| axes.len() > 1 && last_ragged(&x.ty.dims).is_none());
     let Some(axes) = several else {
         let plan = plan(call, &x)?;
@@ -99,7 +99,7 @@ fn reduce_join(call: &mut Call) -> Bind<ItemKind> {
     let kept = perm.len();
     perm.extend(axes.iter().rev());
     if perm.len() != x.rank() {
-        return Err(Problem::at(call.item(1)?.span.clone(), "an axis is named twice"));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), "an axis is named twice"));
     }
     let keepdims = call.flag(2, false)?;
     let moved: Vec<Dim> = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();
@@ -116,11 +116,11 @@ fn reduce_join(call: &mut Call) -> Bind<ItemKind> {
         }
         let mut axes = axes.clone();
         axes.sort_unstable();
-        axes.iter().try_fold(joined, |tensor, axis| crate::expr::functions::axes::expand(&tensor, *axis))
+        axes.iter().try_fold(joined, |tensor, axis| crate::expr::kernels::level::expand(&tensor, *axis))
     })
 }
 
-fn split(call: &mut Call) -> Bind<ItemKind> {
+fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let separator = call.bytes(1)?.unwrap_or_default();
     let most = call.optional_int(2)?.unwrap_or(-1);

@@ -3,16 +3,16 @@
 //! Source of the meaning: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`.
 //! TensorFlow's `lower` and `upper` drop what follows a NUL; these do not.
 
-use super::{each, flat, rows, text};
+use super::shared::{each, flat, rows, text};
 use crate::error::Error;
 use crate::expr::call::{Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::functions::apply::pointwise;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::elementwise::{Flaw, texts};
+use crate::expr::kernels::datum::{RowError, texts};
 use crate::expr::kernels::printf::trimmed;
 use crate::expr::kernels::text::TextBuilder;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::DType;
 use arrow_array::Int32Array;
@@ -81,12 +81,12 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// Whether the unit is a character rather than a byte.
-fn characters(call: &Call, i: usize) -> Bind<bool> {
+fn characters(call: &Call, i: usize) -> ExprResult<bool> {
     match call.string(i)?.as_deref() {
         None | Some("BYTE") => Ok(false),
         Some("UTF8_CHAR") => Ok(true),
         Some(other) => {
-            Err(Problem::at(call.item(i)?.span.clone(), format!("{}: unit is \"BYTE\" or \"UTF8_CHAR\", not {other:?}", call.name)))
+            Err(ExprError::at(call.operand(i)?.span.clone(), format!("{}: unit is \"BYTE\" or \"UTF8_CHAR\", not {other:?}", call.name)))
         }
     }
 }
@@ -96,7 +96,7 @@ fn continues(byte: &u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-fn length(call: &mut Call) -> Bind<ItemKind> {
+fn length(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let characters = characters(call, 1)?;
     flat(call, x, DType::Int32, move |texts| {
@@ -105,7 +105,7 @@ fn length(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn case(call: &mut Call, ascii: fn(&mut [u8]), unicode: fn(&str) -> String) -> Bind<ItemKind> {
+fn case(call: &mut Call, ascii: fn(&mut [u8]), unicode: fn(&str) -> String) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     match call.string(1)?.as_deref() {
         None | Some("") => {
@@ -121,20 +121,21 @@ fn case(call: &mut Call, ascii: fn(&mut [u8]), unicode: fn(&str) -> String) -> B
             out.extend_from_slice(unicode(&String::from_utf8_lossy(text)).as_bytes());
             Ok(())
         }),
-        Some(other) => {
-            Err(Problem::at(call.item(1)?.span.clone(), format!("{}: encoding is \"\" (ASCII) or \"utf-8\", not {other:?}", call.name)))
-        }
+        Some(other) => Err(ExprError::at(
+            call.operand(1)?.span.clone(),
+            format!("{}: encoding is \"\" (ASCII) or \"utf-8\", not {other:?}", call.name),
+        )),
     }
 }
 
-fn substr(call: &mut Call) -> Bind<ItemKind> {
+fn substr(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, pos, len) = (text(call, 0)?, call.integers(1)?, call.integers(2)?);
     let characters = characters(call, 3)?;
     if pos.rank() != len.rank() {
-        return Err(call.problem(format!("{}: pos and len have the same shape; these are {} and {}", call.name, pos.ty, len.ty)));
+        return Err(call.error(format!("{}: pos and len have the same shape; these are {} and {}", call.name, pos.ty, len.ty)));
     }
     if last_ragged(&x.ty.dims).is_some() && pos.rank() > 0 {
-        return Err(Problem::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor are single integers", call.name)));
+        return Err(ExprError::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor are single integers", call.name)));
     }
     // A part of bytes may cut a character.
     let dtype = if characters { x.dtype()?.clone() } else { DType::Bytes };
@@ -153,7 +154,7 @@ fn substr(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn outside(i: usize, text: &[u8], pos: i64) -> Flaw {
+fn outside(i: usize, text: &[u8], pos: i64) -> RowError {
     let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
     (i, Error::data(format!("position {pos} is outside of the string {shown:?}")))
 }

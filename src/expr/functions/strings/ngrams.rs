@@ -2,12 +2,12 @@
 //!
 //! Source of the meaning: `tf.strings.ngrams`.
 
-use super::text;
+use super::shared::text;
 use crate::expr::call::{Call, Function, text_literal};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{check_count, from_lengths, merged, record_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 
@@ -32,10 +32,10 @@ struct Ngrams {
     keep_short: bool,
 }
 
-fn ngrams(call: &mut Call) -> Bind<ItemKind> {
+fn ngrams(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let Some((last, outer)) = x.ty.dims.split_last() else {
-        return Err(Problem::at(x.span.clone(), format!("{} works on rows of strings; this is a scalar", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} works on rows of strings; this is a scalar", call.name)));
     };
     let dtype = x.dtype()?.clone();
     let options = options(call)?;
@@ -83,7 +83,7 @@ fn ngrams(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn options(call: &Call) -> Bind<Ngrams> {
+fn options(call: &Call) -> ExprResult<Ngrams> {
     let widths = call.ints(1)?.unwrap_or_default();
     let widths = widths
         .into_iter()
@@ -91,9 +91,9 @@ fn options(call: &Call) -> Bind<Ngrams> {
             usize::try_from(n)
                 .ok()
                 .filter(|n| *n > 0)
-                .ok_or_else(|| call.problem(format!("{}: ngram_width is {n}; it is 1 at least", call.name)))
+                .ok_or_else(|| call.error(format!("{}: ngram_width is {n}; it is 1 at least", call.name)))
         })
-        .collect::<Bind<Vec<_>>>()?;
+        .collect::<ExprResult<Vec<_>>>()?;
     let pads = match call.given(3) {
         None => None,
         Some(item) => {
@@ -102,17 +102,17 @@ fn options(call: &Call) -> Bind<Ngrams> {
             let [left, right] = pads
                 .unwrap_or_default()
                 .try_into()
-                .map_err(|_| Problem::at(item.span.clone(), format!("{}: pad_values is a string or a tuple of two", call.name)))?;
+                .map_err(|_| ExprError::at(item.span.clone(), format!("{}: pad_values is a string or a tuple of two", call.name)))?;
             Some((left, right))
         }
     };
     let padding = match (call.optional_int(4)?, pads.is_some()) {
         (None, true) => None,
         (None, false) => Some(0),
-        (Some(_), false) => return Err(call.problem(format!("{}: padding_width needs pad_values", call.name))),
+        (Some(_), false) => return Err(call.error(format!("{}: padding_width needs pad_values", call.name))),
         (Some(n), true) => {
             let width = usize::try_from(n).ok().filter(|n| *n > 0);
-            Some(width.ok_or_else(|| call.problem(format!("{}: padding_width is {n}; it is 1 at least", call.name)))?)
+            Some(width.ok_or_else(|| call.error(format!("{}: padding_width is {n}; it is 1 at least", call.name)))?)
         }
     };
     let (left, right) = pads.unwrap_or_default();

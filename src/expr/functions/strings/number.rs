@@ -2,16 +2,16 @@
 //!
 //! Source of the meaning: `tf.strings.as_string`, `to_number`.
 
-use super::{flat, is_text, text};
+use super::shared::{flat, is_text, text};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::functions::apply::unary;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::{bools, cast, dtype_of, i64s, native};
-use crate::expr::kernels::elementwise::Flaw;
+use crate::expr::kernels::datum::RowError;
 use crate::expr::kernels::printf::{Format, Notation, parse_float, parse_integer};
 use crate::expr::kernels::text::{TextBuilder, Texts};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
@@ -41,34 +41,37 @@ pub static FUNCTIONS: &[Function] = &[
 /// The most digits and the widest field that are written.
 const WIDEST: i64 = 10_000;
 
-fn as_string(call: &mut Call) -> Bind<ItemKind> {
+fn as_string(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let dtype = x.dtype()?.clone();
-    let size = |i: usize| -> Bind<Option<usize>> {
+    let size = |i: usize| -> ExprResult<Option<usize>> {
         let n = call.optional_int(i)?.unwrap_or(-1);
         if n > WIDEST {
-            return Err(Problem::at(call.item(i)?.span.clone(), format!("{}: {} is {n}; {WIDEST} is the most", call.name, call.param(i))));
+            return Err(ExprError::at(
+                call.operand(i)?.span.clone(),
+                format!("{}: {} is {n}; {WIDEST} is the most", call.name, call.param(i)),
+            ));
         }
         Ok(usize::try_from(n).ok())
     };
     let (precision, width) = (size(1)?, size(4)?);
     let notation = match (call.flag(2, false)?, call.flag(3, false)?) {
-        (true, true) => return Err(call.problem(format!("{}: scientific and shortest are two notations; take one", call.name))),
+        (true, true) => return Err(call.error(format!("{}: scientific and shortest are two notations; take one", call.name))),
         (true, false) => Notation::Scientific,
         (false, true) => Notation::Shortest,
         (false, false) => Notation::Fixed,
     };
     let whole = dtype.is_integer() || dtype == DType::Bool;
     if whole && (precision.is_some() || notation != Notation::Fixed) {
-        return Err(call.problem(format!("{}: precision, scientific and shortest are for floats; this is {dtype}", call.name)));
+        return Err(call.error(format!("{}: precision, scientific and shortest are for floats; this is {dtype}", call.name)));
     }
     let fill = match call.string(5)?.as_deref() {
         None | Some("") => None,
         Some(flag) => match flag.as_bytes() {
             [flag @ (b'0' | b'-' | b'+' | b' ' | b'#')] => Some(*flag),
             _ => {
-                return Err(Problem::at(
-                    call.item(5)?.span.clone(),
+                return Err(ExprError::at(
+                    call.operand(5)?.span.clone(),
                     format!("{}: fill is \"0\", \"-\", \"+\", \" \" or \"#\", not {flag:?}", call.name),
                 ));
             }
@@ -108,7 +111,7 @@ fn written(array: &ArrayRef, format: &Format, to: &DType) -> Result<ArrayRef> {
     out.finish(to)
 }
 
-fn to_number(call: &mut Call) -> Bind<ItemKind> {
+fn to_number(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let dtype = call.dtype(1)?.unwrap_or(DType::Float32);
     let to = dtype.clone();
@@ -116,8 +119,8 @@ fn to_number(call: &mut Call) -> Bind<ItemKind> {
         DType::Float32 | DType::Float64 => None,
         DType::Int32 | DType::Int64 | DType::UInt32 | DType::UInt64 => Some(dtype.integer_range()),
         other => {
-            return Err(Problem::at(
-                call.item(1)?.span.clone(),
+            return Err(ExprError::at(
+                call.operand(1)?.span.clone(),
                 format!("{} gives float32, float64, int32, int64, uint32 or uint64, not {other}", call.name),
             ));
         }
@@ -145,7 +148,7 @@ fn read<T: arrow_array::ArrowPrimitiveType>(
     texts: Texts,
     to: &DType,
     parse: impl Fn(&[u8]) -> Option<T::Native>,
-) -> Result<ArrayRef, Flaw> {
+) -> Result<ArrayRef, RowError> {
     let values = texts
         .iter()
         .enumerate()

@@ -2,11 +2,11 @@
 //!
 //! Source of the meaning: `tf.strings.regex_replace`, `regex_full_match`.
 
-use super::{each, flat, text};
+use super::shared::{each, flat, text};
 use crate::expr::call::{Call, Function};
-use crate::expr::item::ItemKind;
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::re2::{Pattern, Rewrite};
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 use arrow_array::BooleanArray;
 use std::sync::Arc;
@@ -40,18 +40,18 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn pattern(call: &Call, i: usize, whole: bool) -> Bind<Pattern> {
-    let item = call.item(i)?;
+fn pattern(call: &Call, i: usize, whole: bool) -> ExprResult<Pattern> {
+    let item = call.operand(i)?;
     let text = call.string(i)?.unwrap_or_default();
-    Pattern::new(&text, whole).map_err(|e| Problem::at(item.span.clone(), format!("{}: the pattern {text:?}: {e}", call.name)))
+    Pattern::new(&text, whole).map_err(|e| ExprError::at(item.span.clone(), format!("{}: the pattern {text:?}: {e}", call.name)))
 }
 
-fn replace(call: &mut Call) -> Bind<ItemKind> {
+fn replace(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let pattern = pattern(call, 1, false)?;
     let rewrite = call.bytes(2)?.unwrap_or_default();
-    let rewrite = Rewrite::new(&rewrite, &pattern).map_err(|e| match call.item(2) {
-        Ok(item) => Problem::at(item.span.clone(), format!("{}: the rewrite: {e}", call.name)),
+    let rewrite = Rewrite::new(&rewrite, &pattern).map_err(|e| match call.operand(2) {
+        Ok(item) => ExprError::at(item.span.clone(), format!("{}: the rewrite: {e}", call.name)),
         Err(missing) => missing,
     })?;
     let global = call.flag(3, true)?;

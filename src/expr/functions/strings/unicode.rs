@@ -3,17 +3,17 @@
 //! Source of the meaning: `tf.strings.unicode_decode`, `unicode_split`, `unicode_encode`,
 //! `unicode_transcode`, `unicode_script`.
 
-use super::{each, rows, text};
+use super::shared::{each, rows, text};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::functions::apply::unary;
-use crate::expr::item::ItemKind;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::record_of;
 use crate::expr::kernels::script::script;
 use crate::expr::kernels::text::TextBuilder;
 use crate::expr::kernels::unicode::Encoding;
-use crate::expr::problem::{Bind, Problem};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Type};
 use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
@@ -91,21 +91,21 @@ enum Errors {
 
 impl Policy {
     /// By the arguments from `i` on: errors, replacement_char and perhaps replace_control_characters.
-    fn new(call: &Call, i: usize, control: Option<usize>) -> Bind<Policy> {
+    fn new(call: &Call, i: usize, control: Option<usize>) -> ExprResult<Policy> {
         let errors = match call.string(i)?.as_deref() {
             None | Some("replace") => Errors::Replace,
             Some("strict") => Errors::Strict,
             Some("ignore") => Errors::Ignore,
             Some(other) => {
-                return Err(Problem::at(
-                    call.item(i)?.span.clone(),
+                return Err(ExprError::at(
+                    call.operand(i)?.span.clone(),
                     format!("{}: errors is \"replace\", \"ignore\" or \"strict\", not {other:?}", call.name),
                 ));
             }
         };
         let replacement = call.optional_int(i + 1)?.unwrap_or(0xfffd);
         let replacement = u32::try_from(replacement).ok().filter(|r| *r <= u32::from(char::MAX)).ok_or_else(|| {
-            call.problem(format!("{}: replacement_char {replacement} is no code point; they go from 0 to 0x10FFFF", call.name))
+            call.error(format!("{}: replacement_char {replacement} is no code point; they go from 0 to 0x10FFFF", call.name))
         })?;
         let control = control.map_or(Ok(false), |i| call.flag(i, false))?;
         Ok(Policy { errors, replacement, control })
@@ -144,19 +144,19 @@ fn character(code: u32) -> char {
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-fn encoding(call: &Call, i: usize, named: fn(&str) -> Option<Encoding>, known: &str) -> Bind<Encoding> {
+fn encoding(call: &Call, i: usize, named: fn(&str) -> Option<Encoding>, known: &str) -> ExprResult<Encoding> {
     let name = call.string(i)?.unwrap_or_default();
-    named(&name).ok_or_else(|| match call.item(i) {
-        Ok(item) => Problem::at(item.span.clone(), format!("{}: {name:?} is none of the encodings {known}", call.name)),
+    named(&name).ok_or_else(|| match call.operand(i) {
+        Ok(item) => ExprError::at(item.span.clone(), format!("{}: {name:?} is none of the encodings {known}", call.name)),
         Err(missing) => missing,
     })
 }
 
-fn input_encoding(call: &Call, i: usize) -> Bind<Encoding> {
+fn input_encoding(call: &Call, i: usize) -> ExprResult<Encoding> {
     encoding(call, i, Encoding::named, "UTF-8, UTF-16, UTF-32 (perhaps -BE or -LE), ISO-8859-1 and US-ASCII")
 }
 
-fn output_encoding(call: &Call, i: usize) -> Bind<Encoding> {
+fn output_encoding(call: &Call, i: usize) -> ExprResult<Encoding> {
     encoding(call, i, Encoding::output, "UTF-8, UTF-16-BE and UTF-32-BE")
 }
 
@@ -164,7 +164,7 @@ fn dtype_in(encoding: Encoding) -> DType {
     if encoding == Encoding::Utf8 { DType::String } else { DType::Bytes }
 }
 
-fn decode(call: &mut Call, offsets: bool) -> Bind<ItemKind> {
+fn decode(call: &mut Call, offsets: bool) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let encoding = input_encoding(call, 1)?;
     let policy = Policy::new(call, 2, Some(4))?;
@@ -190,7 +190,7 @@ fn decode(call: &mut Call, offsets: bool) -> Bind<ItemKind> {
     })
 }
 
-fn split(call: &mut Call, offsets: bool) -> Bind<ItemKind> {
+fn split(call: &mut Call, offsets: bool) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let encoding = output_encoding(call, 1)?;
     let policy = Policy::new(call, 2, None)?;
@@ -219,7 +219,7 @@ fn split(call: &mut Call, offsets: bool) -> Bind<ItemKind> {
     })
 }
 
-fn transcode(call: &mut Call) -> Bind<ItemKind> {
+fn transcode(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let (from, to) = (input_encoding(call, 1)?, output_encoding(call, 2)?);
     let policy = Policy::new(call, 3, Some(5))?;
@@ -236,12 +236,12 @@ fn transcode(call: &mut Call) -> Bind<ItemKind> {
     })
 }
 
-fn encode(call: &mut Call) -> Bind<ItemKind> {
+fn encode(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     let to = output_encoding(call, 1)?;
     let policy = Policy::new(call, 2, None)?;
     let Some((_, outer)) = x.ty.dims.split_last() else {
-        return Err(Problem::at(x.span.clone(), format!("{} works on rows of code points; this is a scalar", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} works on rows of code points; this is a scalar", call.name)));
     };
     let (axis, dtype) = (outer.len(), dtype_in(to));
     call.one(Type::tensor(dtype.clone(), outer.to_vec()), move |args| {

@@ -10,32 +10,27 @@
 //! Source of the meaning: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int may
 //! index an axis that is uniform at that point, which the outermost one that is left always is.
 
+use super::binding::Call;
+use super::coerce::strict_node;
+use super::integer::{Integer, Integers};
+use super::known::{positive_axis, static_int};
 use crate::error::{Error, Result};
-use crate::expr::bind::unknown_in;
-use crate::expr::call::{Call, Function, Integer, Integers, positive_axis, static_int, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
-use crate::expr::item::{Item, ItemKind};
+use crate::expr::fields::unknown_in;
 use crate::expr::kernels::level::{merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::problem::{Bind, Problem};
-use crate::expr::syntax::Span;
+use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::span::Span;
+use crate::expr::types::below_structure;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
 
-/// The subscript as a function, so that it is bound and evaluated as one.
-static SUBSCRIPT: Function = Function {
-    names: &["a subscript"],
-    signature: "x",
-    summary: "",
-    examples: &[],
-    bind: |c| Err(c.internal("a subscript is bound by its keys")),
-};
-
 /// What a key does at its level.
 #[derive(Clone, Debug)]
-enum Step {
-    Item { level: usize, index: Integer },
+enum Key {
+    Index { level: usize, index: Integer },
     Slice { level: usize, start: Option<Integer>, stop: Option<Integer>, step: i64 },
     NewAxis { level: usize },
     Field { level: usize, position: usize },
@@ -45,8 +40,8 @@ enum Step {
 ///
 /// # Errors
 /// Keys that do not fit the type; an index into a ragged axis.
-pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind<ItemKind> {
-    if let (ItemKind::Results(_) | ItemKind::List(_) | ItemKind::Tuple(_), Some(items)) = (&of.kind, of.elements())
+pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -> ExprResult<OperandKind> {
+    if let (OperandKind::Results(_) | OperandKind::List(_) | OperandKind::Tuple(_), Some(items)) = (&of.kind, of.elements())
         && (!of.is_literal() || items.is_empty())
     {
         return element(of, &items, keys);
@@ -54,15 +49,15 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
     let node = strict_node(of)?;
     if node.ty.is_sparse() {
         return Err(
-            Problem::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
+            ExprError::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
         );
     }
-    let mut call = Call::new(&SUBSCRIPT, "a subscript", span.clone(), text.clone(), vec![of.clone()], Vec::new())?;
+    let mut call = Call::operator("a subscript", span.clone(), text.clone());
     let mut ty = node.ty.clone();
     let x = call.push(node);
-    let mut keys: Vec<Item> = keys.to_vec();
+    let mut keys: Vec<Operand> = keys.to_vec();
     expand_ellipsis(&mut keys, &ty);
-    let mut steps = Vec::new();
+    let mut bound = Vec::new();
     let mut kept: Vec<Dim> = Vec::new();
     // Whether an axis of the tensor itself stays in front; new axes do not count.
     let mut leading = true;
@@ -71,7 +66,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
     for (i, key) in keys.iter().enumerate() {
         let level = kept.len();
         if key.is_none() {
-            steps.push(Step::NewAxis { level });
+            bound.push(Key::NewAxis { level });
             kept.push(Dim::known(1));
             continue;
         }
@@ -86,7 +81,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 return Err(wrong_key(key, &ty));
             };
             if !rest.is_empty() {
-                return Err(Problem::at(
+                return Err(ExprError::at(
                     key.span.clone(),
                     format!("a field name comes after the {} axes of the structure", kept.len() + rest.len()),
                 ));
@@ -95,7 +90,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 .iter()
                 .position(|f| f.name == name)
                 .ok_or_else(|| unknown_in(fields, &name, "the structure").or_at(key.span.clone()))?;
-            steps.push(Step::Field { level: kept.len(), position });
+            bound.push(Key::Field { level: kept.len(), position });
             let field = fields[position].ty.clone();
             rest = below_structure(&field.dims, !kept.is_empty());
             rest.reverse();
@@ -103,18 +98,18 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
             continue;
         }
         let Some(dim) = rest.pop() else {
-            return Err(Problem::at(key.span.clone(), "one key too many: no axis is left for it"));
+            return Err(ExprError::at(key.span.clone(), "one key too many: no axis is left for it"));
         };
         match &key.kind {
-            ItemKind::Slice(parts) => {
+            OperandKind::Slice(parts) => {
                 leading = false;
                 let (start, stop) = (number(&mut call, parts[0].as_ref(), &ty)?, number(&mut call, parts[1].as_ref(), &ty)?);
                 let step = match number(&mut call, parts[2].as_ref(), &ty)? {
                     None => 1,
-                    Some(Integer::Known(0)) => return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0")),
+                    Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice can't be 0")),
                     Some(Integer::Known(step)) => step,
                     Some(Integer::Of(_)) => {
-                        return Err(Problem::at(key.span.clone(), "the step of a slice is known before the first record"));
+                        return Err(ExprError::at(key.span.clone(), "the step of a slice is known before the first record"));
                     }
                 };
                 if start.is_none() && stop.is_none() && step == 1 {
@@ -127,7 +122,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                     (other, _) => other,
                 };
                 kept.push(Dim { size, label: None });
-                steps.push(Step::Slice { level, start, stop, step });
+                bound.push(Key::Slice { level, start, stop, step });
             }
             _ => {
                 let index = match number(&mut call, Some(key), &ty)? {
@@ -135,7 +130,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                     None => return Err(wrong_key(key, &ty)),
                 };
                 if dim.size == Size::Ragged && !leading {
-                    return Err(Problem::at(
+                    return Err(ExprError::at(
                         key.span.clone(),
                         "an index into a ragged axis: the rows differ in length, and some may lack that item",
                     )
@@ -144,7 +139,7 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
                     && (*i >= n as i64 || *i < -(n as i64))
                 {
-                    return Err(Problem::at(key.span.clone(), format!("index {i} is out of range of {n} items")));
+                    return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range of {n} items")));
                 }
                 if leading
                     && let Some(next) = rest.last_mut()
@@ -152,67 +147,62 @@ pub fn subscript(of: &Item, keys: &[Item], text: &Arc<str>, span: &Span) -> Bind
                 {
                     *next = Dim::UNIFORM;
                 }
-                steps.push(Step::Item { level, index });
+                bound.push(Key::Index { level, index });
             }
         }
     }
     rest.reverse();
     kept.extend(rest);
     let result = Type { element: ty.element, dims: kept, optional: false, with_nulls: false };
-    call.one(result, move |args| steps.iter().try_fold(x.of(args)?.into_owned(), |tensor, step| step.run(tensor, args)))
-}
-
-/// The axes of a field counted below the axes of its structures: what is one size in each structure differs between them.
-pub fn below_structure(dims: &[Dim], inner: bool) -> Vec<Dim> {
-    dims.iter().map(|d| if inner && d.size == Size::Uniform { Dim::RAGGED } else { d.clone() }).collect()
+    call.one(result, move |args| bound.iter().try_fold(x.of(args)?.into_owned(), |tensor, key| key.apply(tensor, args)))
 }
 
 /// An item of a list, or a slice of it.
-fn element(of: &Item, items: &[Item], keys: &[Item]) -> Bind<ItemKind> {
+fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<OperandKind> {
     let [key] = keys else {
-        return Err(Problem::at(of.span.clone(), "a list has one axis"));
+        return Err(ExprError::at(of.span.clone(), "a list has one axis"));
     };
-    if let ItemKind::Slice(parts) = &key.kind {
+    if let OperandKind::Slice(parts) = &key.kind {
         let part = |i: usize| {
-            parts[i].as_ref().map(|p| static_int(p).ok_or_else(|| Problem::at(p.span.clone(), "expected an integer"))).transpose()
+            parts[i].as_ref().map(|p| static_int(p).ok_or_else(|| ExprError::at(p.span.clone(), "expected an integer"))).transpose()
         };
         let step = part(2)?.unwrap_or(1);
         if step == 0 {
-            return Err(Problem::at(key.span.clone(), "the step of a slice can't be 0"));
+            return Err(ExprError::at(key.span.clone(), "the step of a slice can't be 0"));
         }
         let (first, count) = Slice { start: part(0)?, stop: part(1)?, step }.of_row(items.len());
         let chosen = (0..count).filter_map(|i| items.get((first as i64 + i as i64 * step) as usize).cloned()).collect();
-        return Ok(ItemKind::List(chosen));
+        return Ok(OperandKind::List(chosen));
     }
-    let index = static_int(key).ok_or_else(|| Problem::at(key.span.clone(), format!("expected an integer, found {}", key.describe())))?;
+    let index = static_int(key).ok_or_else(|| ExprError::at(key.span.clone(), format!("expected an integer, found {}", key.describe())))?;
     positive_axis(index, items.len())
         .and_then(|i| items.get(i))
         .map(|item| item.kind.clone())
-        .ok_or_else(|| Problem::at(key.span.clone(), format!("index {index} is out of range of {} items", items.len())))
+        .ok_or_else(|| ExprError::at(key.span.clone(), format!("index {index} is out of range of {} items", items.len())))
 }
 
-fn field_name(key: &Item) -> Option<String> {
+fn field_name(key: &Operand) -> Option<String> {
     match &key.kind {
-        ItemKind::Literal(Literal::String(name)) => Some(name.clone()),
+        OperandKind::Literal(Literal::String(name)) => Some(name.clone()),
         _ => None,
     }
 }
 
-fn wrong_key(key: &Item, ty: &Type) -> Problem {
+fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     let names = if ty.fields().is_some() { ", None or a field name" } else { " or None" };
-    let problem = Problem::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
+    let error = ExprError::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
     match &key.kind {
-        ItemKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
-            problem.help("ragged.boolean_mask(x, mask) keeps what a mask says")
+        OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
+            error.help("ragged.boolean_mask(x, mask) keeps what a mask says")
         }
-        ItemKind::Tensor(_) | ItemKind::List(_) => problem.help("gather(x, indices) takes several items"),
-        _ => problem,
+        OperandKind::Tensor(_) | OperandKind::List(_) => error.help("gather(x, indices) takes several items"),
+        _ => error,
     }
 }
 
 /// `...` stands for as many `:` as are missing; a second one for none.
-fn expand_ellipsis(keys: &mut Vec<Item>, ty: &Type) {
-    let is_ellipsis = |k: &Item| matches!(k.kind, ItemKind::Ellipsis);
+fn expand_ellipsis(keys: &mut Vec<Operand>, ty: &Type) {
+    let is_ellipsis = |k: &Operand| matches!(k.kind, OperandKind::Ellipsis);
     let Some(at) = keys.iter().position(is_ellipsis) else {
         return;
     };
@@ -229,13 +219,13 @@ fn expand_ellipsis(keys: &mut Vec<Item>, ty: &Type) {
     }
     let consuming = keys.iter().filter(|k| !is_ellipsis(k) && !k.is_none() && field_name(k).is_none()).count();
     let span = keys[at].span.clone();
-    let all = Item { kind: ItemKind::Slice(Box::new([None, None, None])), span };
+    let all = Operand { kind: OperandKind::Slice(Box::new([None, None, None])), span };
     let missing = rank.saturating_sub(consuming);
     keys.splice(at..=at, std::iter::repeat_n(all, missing));
     keys.retain(|k| !is_ellipsis(k));
 }
 
-fn number(call: &mut Call, item: Option<&Item>, ty: &Type) -> Bind<Option<Integer>> {
+fn number(call: &mut Call, item: Option<&Operand>, ty: &Type) -> ExprResult<Option<Integer>> {
     let Some(item) = item.filter(|item| !item.is_none()) else {
         return Ok(None);
     };
@@ -273,16 +263,16 @@ impl AtRows {
     }
 }
 
-impl Step {
-    fn run(&self, tensor: Tensor, args: &Args) -> Result<Tensor> {
+impl Key {
+    fn apply(&self, tensor: Tensor, args: &Args) -> Result<Tensor> {
         match self {
-            Step::NewAxis { level } => {
+            Key::NewAxis { level } => {
                 tensor.map_below(*level, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
             }
-            Step::Field { level, position } => tensor.map_below(*level, &mut |t| {
+            Key::Field { level, position } => tensor.map_below(*level, &mut |t| {
                 t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::internal("no such field"))
             }),
-            Step::Item { level, index } => {
+            Key::Index { level, index } => {
                 let owners = merged(&tensor, 0, *level)?;
                 let index = AtRows::new(Some(index), args, &owners)?;
                 tensor.map_below(*level, &mut |t| {
@@ -291,7 +281,7 @@ impl Step {
                         .map_err(|(row, e)| e.at_row(record_of(&tensor, *level, row)))
                 })
             }
-            Step::Slice { level, start, stop, step } => {
+            Key::Slice { level, start, stop, step } => {
                 if let Some(slice) = static_slice(start, stop, *step) {
                     return tensor.map_below(*level, &mut |t| {
                         let list = t.as_list()?;
@@ -312,21 +302,5 @@ impl Step {
                 })
             }
         }
-    }
-}
-
-/// A list of tensors where a tensor is wanted: they are stacked.
-///
-/// # Errors
-/// As `stack`.
-pub fn pack_items(whole: &Item, items: &[Item]) -> Bind<Node> {
-    let Some(stack) = super::find("stack") else {
-        return Err(Problem::at(whole.span.clone(), "expected a tensor, found a list of tensors"));
-    };
-    let list = Item { kind: ItemKind::List(items.to_vec()), span: whole.span.clone() };
-    let mut call = Call::new(stack, "stack", whole.span.clone(), "".into(), vec![list], Vec::new())?;
-    match (stack.bind)(&mut call)? {
-        ItemKind::Tensor(node) => Ok(node),
-        _ => Err(Problem::internal("stack gives a tensor").or_at(whole.span.clone())),
     }
 }

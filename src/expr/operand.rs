@@ -1,45 +1,46 @@
 //! What an expression is before the first record: a tensor to be computed, or something that only
 //! functions and subscripts understand (a literal, a list, a dtype, a slice).
 
+use super::error::ExprResult;
 use super::eval::{CallNode, Node, NodeKind};
-use super::problem::Bind;
-use super::syntax::{Expr, ExprKind, Span};
+use super::span::Span;
+use super::syntax::{Expr, ExprKind};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// An item and its place.
 #[derive(Clone, Debug)]
-pub struct Item {
-    pub kind: ItemKind,
+pub struct Operand {
+    pub kind: OperandKind,
     pub span: Span,
 }
 
 /// What an item is.
 #[derive(Clone, Debug)]
-pub enum ItemKind {
+pub enum OperandKind {
     /// A tensor in each record.
     Tensor(Node),
     /// A number, a string, bytes, a bool or None.
     Literal(Literal),
-    List(Vec<Item>),
-    Tuple(Vec<Item>),
-    Dict(Vec<(Item, Item)>),
+    List(Vec<Operand>),
+    Tuple(Vec<Operand>),
+    Dict(Vec<(Operand, Operand)>),
     DType(DType),
     Ellipsis,
-    Slice(Box<[Option<Item>; 3]>),
+    Slice(Box<[Option<Operand>; 3]>),
     /// Several tensors that one function gives.
     Results(Arc<CallNode>),
     /// A RowPartition, as a ragged tensor of the numbers of its values.
     Partition(Node),
 }
 
-impl Item {
+impl Operand {
     /// What it is, in the words of messages.
     pub fn describe(&self) -> String {
         match &self.kind {
-            ItemKind::Tensor(node) => describe(&node.ty),
-            ItemKind::Literal(literal) => match literal {
+            OperandKind::Tensor(node) => describe(&node.ty),
+            OperandKind::Literal(literal) => match literal {
                 Literal::None => "None".to_owned(),
                 Literal::Bool(true) => "True".to_owned(),
                 Literal::Bool(false) => "False".to_owned(),
@@ -49,27 +50,27 @@ impl Item {
                 Literal::Bytes(_) => "bytes".to_owned(),
                 Literal::List(_) => "a list".to_owned(),
             },
-            ItemKind::List(_) => "a list".to_owned(),
-            ItemKind::Tuple(_) => "a tuple".to_owned(),
-            ItemKind::Dict(_) => "a dict".to_owned(),
-            ItemKind::DType(dtype) => format!("the dtype {dtype}"),
-            ItemKind::Ellipsis => "`...`".to_owned(),
-            ItemKind::Slice(_) => "a slice".to_owned(),
-            ItemKind::Results(call) => format!("a list of {} tensors", call.outputs.len()),
-            ItemKind::Partition(_) => "a row partition".to_owned(),
+            OperandKind::List(_) => "a list".to_owned(),
+            OperandKind::Tuple(_) => "a tuple".to_owned(),
+            OperandKind::Dict(_) => "a dict".to_owned(),
+            OperandKind::DType(dtype) => format!("the dtype {dtype}"),
+            OperandKind::Ellipsis => "`...`".to_owned(),
+            OperandKind::Slice(_) => "a slice".to_owned(),
+            OperandKind::Results(call) => format!("a list of {} tensors", call.outputs.len()),
+            OperandKind::Partition(_) => "a row partition".to_owned(),
         }
     }
 
     /// Whether it is None.
     pub fn is_none(&self) -> bool {
-        matches!(self.kind, ItemKind::Literal(Literal::None))
+        matches!(self.kind, OperandKind::Literal(Literal::None))
     }
 
     /// The items of a list, a tuple or several results.
-    pub fn elements(&self) -> Option<Vec<Item>> {
+    pub fn elements(&self) -> Option<Vec<Operand>> {
         match &self.kind {
-            ItemKind::List(items) | ItemKind::Tuple(items) => Some(items.clone()),
-            ItemKind::Results(call) => Some((0..call.outputs.len()).map(|i| result(call, i, self.span.clone())).collect()),
+            OperandKind::List(items) | OperandKind::Tuple(items) => Some(items.clone()),
+            OperandKind::Results(call) => Some((0..call.outputs.len()).map(|i| result(call, i, self.span.clone())).collect()),
             _ => None,
         }
     }
@@ -77,8 +78,8 @@ impl Item {
     /// Whether it is made of literals alone.
     pub fn is_literal(&self) -> bool {
         match &self.kind {
-            ItemKind::Literal(_) => true,
-            ItemKind::List(items) | ItemKind::Tuple(items) => items.iter().all(Item::is_literal),
+            OperandKind::Literal(_) => true,
+            OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().all(Operand::is_literal),
             _ => false,
         }
     }
@@ -86,9 +87,9 @@ impl Item {
     /// The literal that it is made of, lists included.
     pub fn literal(&self) -> Option<Literal> {
         match &self.kind {
-            ItemKind::Literal(literal) => Some(literal.clone()),
-            ItemKind::List(items) | ItemKind::Tuple(items) => {
-                items.iter().map(Item::literal).collect::<Option<Vec<_>>>().map(Literal::List)
+            OperandKind::Literal(literal) => Some(literal.clone()),
+            OperandKind::List(items) | OperandKind::Tuple(items) => {
+                items.iter().map(Operand::literal).collect::<Option<Vec<_>>>().map(Literal::List)
             }
             _ => None,
         }
@@ -97,7 +98,7 @@ impl Item {
     /// The tensor, if it is one.
     pub fn node(&self) -> Option<&Node> {
         match &self.kind {
-            ItemKind::Tensor(node) => Some(node),
+            OperandKind::Tensor(node) => Some(node),
             _ => None,
         }
     }
@@ -107,35 +108,35 @@ impl Item {
 ///
 /// # Errors
 /// As `inner`.
-pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> Bind<Item>) -> Bind<Option<ItemKind>> {
-    let all = |items: &[Expr]| items.iter().map(inner).collect::<Bind<Vec<_>>>();
+pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> ExprResult<Operand>) -> ExprResult<Option<OperandKind>> {
+    let all = |items: &[Expr]| items.iter().map(inner).collect::<ExprResult<Vec<_>>>();
     Ok(Some(match &expr.kind {
-        ExprKind::None => ItemKind::Literal(Literal::None),
-        ExprKind::Bool(b) => ItemKind::Literal(Literal::Bool(*b)),
-        ExprKind::Int(n) => ItemKind::Literal(Literal::Int(*n)),
-        ExprKind::Float(x) => ItemKind::Literal(Literal::Float(*x)),
-        ExprKind::Str(s) => ItemKind::Literal(Literal::String(s.clone())),
-        ExprKind::Bytes(b) => ItemKind::Literal(Literal::Bytes(b.clone())),
-        ExprKind::List(items) => ItemKind::List(all(items)?),
-        ExprKind::Tuple(items) => ItemKind::Tuple(all(items)?),
-        ExprKind::Dict(items) => ItemKind::Dict(items.iter().map(|(k, v)| Ok((inner(k)?, inner(v)?))).collect::<Bind<_>>()?),
+        ExprKind::None => OperandKind::Literal(Literal::None),
+        ExprKind::Bool(b) => OperandKind::Literal(Literal::Bool(*b)),
+        ExprKind::Int(n) => OperandKind::Literal(Literal::Int(*n)),
+        ExprKind::Float(x) => OperandKind::Literal(Literal::Float(*x)),
+        ExprKind::Str(s) => OperandKind::Literal(Literal::String(s.clone())),
+        ExprKind::Bytes(b) => OperandKind::Literal(Literal::Bytes(b.clone())),
+        ExprKind::List(items) => OperandKind::List(all(items)?),
+        ExprKind::Tuple(items) => OperandKind::Tuple(all(items)?),
+        ExprKind::Dict(items) => OperandKind::Dict(items.iter().map(|(k, v)| Ok((inner(k)?, inner(v)?))).collect::<ExprResult<_>>()?),
         _ => return Ok(None),
     }))
 }
 
 /// The number with the other sign, where it is a literal.
-pub fn negated(item: &ItemKind) -> Option<ItemKind> {
+pub fn negated(item: &OperandKind) -> Option<OperandKind> {
     match item {
-        ItemKind::Literal(Literal::Int(n)) => Some(ItemKind::Literal(Literal::Int(-n))),
-        ItemKind::Literal(Literal::Float(x)) => Some(ItemKind::Literal(Literal::Float(-x))),
+        OperandKind::Literal(Literal::Int(n)) => Some(OperandKind::Literal(Literal::Int(-n))),
+        OperandKind::Literal(Literal::Float(x)) => Some(OperandKind::Literal(Literal::Float(-x))),
         _ => None,
     }
 }
 
 /// One of the results of a call, as a tensor.
-pub fn result(call: &Arc<CallNode>, which: usize, span: Span) -> Item {
+pub fn result(call: &Arc<CallNode>, which: usize, span: Span) -> Operand {
     let node = Node { ty: call.outputs[which].clone(), span: span.clone(), kind: NodeKind::Call(call.clone(), which) };
-    Item { kind: ItemKind::Tensor(node), span }
+    Operand { kind: OperandKind::Tensor(node), span }
 }
 
 /// A constant.

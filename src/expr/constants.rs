@@ -1,7 +1,7 @@
 //! Values from the command line: `--arg NAME=VALUE`, and arrays of `--with NAME=FILE`.
 
-use super::item::{Item, ItemKind, constant, literal_of, negated};
-use super::problem::Problem;
+use super::error::ExprError;
+use super::operand::{Operand, OperandKind, constant, literal_of, negated};
 use super::syntax::{Expr, ExprKind, Unary, parse_expression};
 use crate::error::Result;
 use crate::options::{Options, named};
@@ -13,28 +13,28 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// No `NAME=`.
-pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Item>>> {
+pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
     let mut out = BTreeMap::new();
     for text in &options.args {
         let (name, value) = named(text, "--arg", "VALUE")?;
         out.insert(name.to_owned(), argument(value));
     }
     for (name, (ty, tensor)) in options.arrays.iter() {
-        out.insert(name.clone(), Item { kind: ItemKind::Tensor(constant(tensor.clone(), ty.clone(), 0..0)), span: 0..0 });
+        out.insert(name.clone(), Operand { kind: OperandKind::Tensor(constant(tensor.clone(), ty.clone(), 0..0)), span: 0..0 });
     }
     Ok(Arc::new(out))
 }
 
 /// A literal of the expression language; anything else is a string.
-fn argument(text: &str) -> Item {
+fn argument(text: &str) -> Operand {
     let literal = parse_expression(text).ok().and_then(|expr| literal(&expr));
-    Item { kind: literal.unwrap_or_else(|| ItemKind::Literal(Literal::String(text.to_owned()))), span: 0..0 }
+    Operand { kind: literal.unwrap_or_else(|| OperandKind::Literal(Literal::String(text.to_owned()))), span: 0..0 }
 }
 
-fn literal(expr: &Expr) -> Option<ItemKind> {
+fn literal(expr: &Expr) -> Option<OperandKind> {
     if let ExprKind::Unary(Unary::Minus, inner) = &expr.kind {
         return negated(&literal(inner)?);
     }
-    let inner = |e: &Expr| literal(e).map(|kind| Item { kind, span: 0..0 }).ok_or_else(|| Problem::new("no literal"));
+    let inner = |e: &Expr| literal(e).map(|kind| Operand { kind, span: 0..0 }).ok_or_else(|| ExprError::new("no literal"));
     literal_of(expr, &inner).ok().flatten()
 }

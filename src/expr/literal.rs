@@ -2,7 +2,7 @@
 //!
 //! Source of the meaning: `tf.constant`, `tf.ragged.constant`.
 
-use super::problem::{Bind, Problem};
+use super::error::{ExprError, ExprResult};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::*;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Numbers beside strings, None.
-pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> Bind<DType> {
+pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResult<DType> {
     let mut found: Option<DType> = None;
     for value in values {
         let dtype = match value {
@@ -25,14 +25,14 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> Bind<DTyp
             Literal::Float(_) => DType::Float32,
             Literal::String(_) => DType::String,
             Literal::Bytes(_) => DType::Bytes,
-            Literal::None => return Err(Problem::new("None is no value of a tensor")),
-            Literal::List(_) => return Err(Problem::new("all values must have the same nesting depth")),
+            Literal::None => return Err(ExprError::new("None is no value of a tensor")),
+            Literal::List(_) => return Err(ExprError::new("all values must have the same nesting depth")),
         };
         found = Some(match found {
             None => dtype,
             Some(before) if before == dtype => before,
             Some(before) => {
-                mixed(&before, &dtype).ok_or_else(|| Problem::new(format!("a list with {before} and {dtype} in it has no dtype")))?
+                mixed(&before, &dtype).ok_or_else(|| ExprError::new(format!("a list with {before} and {dtype} in it has no dtype")))?
             }
         });
     }
@@ -82,8 +82,8 @@ pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
 ///
 /// # Errors
 /// A value of another kind.
-pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
-    fn ints<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(i128) -> T::Native) -> Bind<ArrayRef> {
+pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
+    fn ints<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(i128) -> T::Native) -> ExprResult<ArrayRef> {
         let values = values
             .iter()
             .map(|v| match v {
@@ -91,10 +91,10 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
                 Literal::Bool(b) => Ok(convert(i128::from(*b))),
                 other => Err(not_a(other, name)),
             })
-            .collect::<Bind<Vec<_>>>()?;
+            .collect::<ExprResult<Vec<_>>>()?;
         Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
     }
-    fn floats<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(f64) -> T::Native) -> Bind<ArrayRef> {
+    fn floats<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(f64) -> T::Native) -> ExprResult<ArrayRef> {
         let values = values
             .iter()
             .map(|v| match v {
@@ -103,13 +103,15 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
                 Literal::Bool(b) => Ok(convert(f64::from(u8::from(*b)))),
                 other => Err(not_a(other, name)),
             })
-            .collect::<Bind<Vec<_>>>()?;
+            .collect::<ExprResult<Vec<_>>>()?;
         Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
     }
     match dtype {
         DType::Bool => {
-            let values =
-                values.iter().map(|v| if let Literal::Bool(b) = v { Ok(*b) } else { Err(not_a(v, dtype)) }).collect::<Bind<Vec<_>>>()?;
+            let values = values
+                .iter()
+                .map(|v| if let Literal::Bool(b) = v { Ok(*b) } else { Err(not_a(v, dtype)) })
+                .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(BooleanArray::from(values)))
         }
         DType::Int8 => ints::<Int8Type>(values, dtype, |n| n as i8),
@@ -127,7 +129,7 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
             let values = values
                 .iter()
                 .map(|v| if let Literal::String(s) = v { Ok(s.as_str()) } else { Err(not_a(v, dtype)) })
-                .collect::<Bind<Vec<_>>>()?;
+                .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(LargeStringArray::from(values)))
         }
         DType::Bytes => {
@@ -138,14 +140,14 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> Bind<ArrayRef> {
                     Literal::Bytes(b) => Ok(b.as_slice()),
                     other => Err(not_a(other, dtype)),
                 })
-                .collect::<Bind<Vec<_>>>()?;
+                .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(LargeBinaryArray::from_vec(values)))
         }
-        DType::Null | DType::Json | DType::Arrow(_) => Err(Problem::new(format!("there are no constants of dtype {dtype}"))),
+        DType::Null | DType::Json | DType::Arrow(_) => Err(ExprError::new(format!("there are no constants of dtype {dtype}"))),
     }
 }
 
-fn not_a(value: &Literal, dtype: &DType) -> Problem {
+fn not_a(value: &Literal, dtype: &DType) -> ExprError {
     let text = match value {
         Literal::None => "None".to_owned(),
         Literal::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
@@ -155,14 +157,14 @@ fn not_a(value: &Literal, dtype: &DType) -> Problem {
         Literal::Bytes(_) => "bytes".to_owned(),
         Literal::List(_) => "a list".to_owned(),
     };
-    Problem::new(format!("{text} is no {dtype}"))
+    ExprError::new(format!("{text} is no {dtype}"))
 }
 
 /// A literal as a constant, axes with rows of one length uniform, others ragged.
 ///
 /// # Errors
 /// Values of different depths or kinds.
-pub fn plain(literal: &Literal, dtype: Option<&DType>) -> Bind<(Type, Tensor)> {
+pub fn plain(literal: &Literal, dtype: Option<&DType>) -> ExprResult<(Type, Tensor)> {
     let depth = depths(literal)?;
     let (lengths, values) = flatten(literal, depth.max)?;
     let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
@@ -184,27 +186,32 @@ pub fn plain(literal: &Literal, dtype: Option<&DType>) -> Bind<(Type, Tensor)> {
 ///
 /// # Errors
 /// As TensorFlow's.
-pub fn ragged(literal: &Literal, dtype: Option<&DType>, ragged_rank: Option<i64>, inner_shape: Option<&[u64]>) -> Bind<(Type, Tensor)> {
+pub fn ragged(
+    literal: &Literal,
+    dtype: Option<&DType>,
+    ragged_rank: Option<i64>,
+    inner_shape: Option<&[u64]>,
+) -> ExprResult<(Type, Tensor)> {
     let Literal::List(_) = literal else {
         if ragged_rank.is_some_and(|r| r != 0) || inner_shape.is_some_and(|s| !s.is_empty()) {
-            return Err(Problem::new("a single value has no ragged_rank and no inner_shape"));
+            return Err(ExprError::new("a single value has no ragged_rank and no inner_shape"));
         }
         return plain(literal, dtype);
     };
     let given_rank = match ragged_rank {
         None => None,
-        Some(rank) => Some(usize::try_from(rank).map_err(|_| Problem::new(format!("ragged_rank {rank} is negative")))?),
+        Some(rank) => Some(usize::try_from(rank).map_err(|_| ExprError::new(format!("ragged_rank {rank} is negative")))?),
     };
     let depth = depths(literal)?;
     if let (Some(scalars), Some(rank)) = (depth.scalars, given_rank)
         && (depth.max < rank || scalars <= rank)
     {
-        return Err(Problem::new(format!("the values lie {scalars} lists deep, but ragged_rank={rank} needs more than {rank}")));
+        return Err(ExprError::new(format!("the values lie {scalars} lists deep, but ragged_rank={rank} needs more than {rank}")));
     }
     if let (Some(inner), Some(rank)) = (inner_shape, given_rank) {
         let expected = rank + inner.len() + 1;
         if depth.scalars.is_some_and(|s| s != expected) || (depth.scalars.is_none() && expected < depth.max) {
-            return Err(Problem::new(format!("ragged_rank={rank} with {} inner axes needs values {expected} lists deep", inner.len())));
+            return Err(ExprError::new(format!("ragged_rank={rank} with {} inner axes needs values {expected} lists deep", inner.len())));
         }
     }
     let dense = given_rank == Some(0)
@@ -228,11 +235,11 @@ pub fn ragged(literal: &Literal, dtype: Option<&DType>, ragged_rank: Option<i64>
         } else {
             let size = match inner {
                 Some(Some(size)) => size as usize,
-                Some(None) => return Err(Problem::new(format!("the values lie {total} lists deep, deeper than inner_shape says"))),
+                Some(None) => return Err(ExprError::new(format!("the values lie {total} lists deep, deeper than inner_shape says"))),
                 None => first.unwrap_or(0),
             };
             if level.iter().any(|l| *l != size) {
-                return Err(Problem::new(format!("the inner lists do not all have {size} values; they are ragged")));
+                return Err(ExprError::new(format!("the inner lists do not all have {size} values; they are ragged")));
             }
             (RowPartition::uniform(size, level.len()), Size::Known(size as u64))
         };
@@ -248,7 +255,7 @@ struct Depths {
     max: usize,
 }
 
-fn depths(literal: &Literal) -> Bind<Depths> {
+fn depths(literal: &Literal) -> ExprResult<Depths> {
     let Literal::List(items) = literal else {
         return Ok(Depths { scalars: Some(0), max: 0 });
     };
@@ -257,20 +264,20 @@ fn depths(literal: &Literal) -> Bind<Depths> {
         let below = depths(item)?;
         if let Some(depth) = below.scalars {
             if out.scalars.is_some_and(|s| s != depth + 1) {
-                return Err(Problem::new("all values must have the same nesting depth"));
+                return Err(ExprError::new("all values must have the same nesting depth"));
             }
             out.scalars = Some(depth + 1);
         }
         out.max = out.max.max(below.max + 1);
     }
     if out.scalars.is_some_and(|s| out.max > s) {
-        return Err(Problem::new("an empty list lies deeper than the values"));
+        return Err(ExprError::new("an empty list lies deeper than the values"));
     }
     Ok(out)
 }
 
 /// The row lengths of `depth` levels of lists, outermost first, and the values below.
-fn flatten(literal: &Literal, depth: usize) -> Bind<(Vec<Vec<usize>>, Vec<&Literal>)> {
+fn flatten(literal: &Literal, depth: usize) -> ExprResult<(Vec<Vec<usize>>, Vec<&Literal>)> {
     let mut rows = vec![literal];
     let mut lengths = Vec::with_capacity(depth);
     for _ in 0..depth {
@@ -278,7 +285,7 @@ fn flatten(literal: &Literal, depth: usize) -> Bind<(Vec<Vec<usize>>, Vec<&Liter
         let mut level = Vec::with_capacity(rows.len());
         for row in rows {
             let Literal::List(items) = row else {
-                return Err(Problem::new("all values must have the same nesting depth"));
+                return Err(ExprError::new("all values must have the same nesting depth"));
             };
             level.push(items.len());
             below.extend(items);
@@ -287,7 +294,7 @@ fn flatten(literal: &Literal, depth: usize) -> Bind<(Vec<Vec<usize>>, Vec<&Liter
         rows = below;
     }
     if rows.iter().any(|r| matches!(r, Literal::List(_))) {
-        return Err(Problem::new("all values must have the same nesting depth"));
+        return Err(ExprError::new("all values must have the same nesting depth"));
     }
     Ok((lengths, rows))
 }
@@ -296,12 +303,12 @@ fn flatten(literal: &Literal, depth: usize) -> Bind<(Vec<Vec<usize>>, Vec<&Liter
 ///
 /// # Errors
 /// No tensor dtype.
-pub fn zero(dtype: &DType) -> Bind<Literal> {
+pub fn zero(dtype: &DType) -> ExprResult<Literal> {
     Ok(match dtype {
         DType::Bool => Literal::Bool(false),
         DType::String => Literal::String(String::new()),
         DType::Bytes => Literal::Bytes(Vec::new()),
         d if d.is_number() => Literal::Int(0),
-        other => return Err(Problem::new(format!("there are no constants of dtype {other}"))),
+        other => return Err(ExprError::new(format!("there are no constants of dtype {other}"))),
     })
 }

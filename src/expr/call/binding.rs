@@ -1,0 +1,180 @@
+//! A call that is being bound.
+
+use super::fold::fold;
+use super::signature::{Param, Signature};
+use crate::error::{Result, nearest};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
+use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::span::Span;
+use crate::schema::{DType, Type};
+use crate::tensor::Tensor;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A call that is being bound.
+pub struct Call {
+    /// As it was written.
+    pub name: String,
+    pub span: Span,
+    text: Arc<str>,
+    params: Vec<Param>,
+    given: Vec<Option<Operand>>,
+    nodes: Vec<Node>,
+}
+
+/// A tensor argument that the kernel will get: its type, and its number among the kernel's arguments.
+#[derive(Clone, Debug)]
+pub struct Arg {
+    pub ty: Type,
+    pub index: usize,
+    pub span: Span,
+}
+
+impl Arg {
+    /// The tensor with one row per record.
+    ///
+    /// # Errors
+    /// A failure of memory only.
+    pub fn of<'a>(&self, args: &'a Args) -> Result<Cow<'a, Tensor>> {
+        args.tensor(self.index)
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.ty.rank()
+    }
+
+    /// The dtype; structures have none.
+    ///
+    /// # Errors
+    /// It is a structure.
+    pub fn dtype(&self) -> ExprResult<&DType> {
+        self.ty.dtype().ok_or_else(|| ExprError::at(self.span.clone(), "expected a tensor, found a structure"))
+    }
+}
+
+impl Call {
+    /// Puts the arguments in the order of the parameters.
+    ///
+    /// # Errors
+    /// Too many, an unknown keyword, one given twice, one that is missing.
+    pub fn new(
+        signature: Signature,
+        name: &str,
+        span: Span,
+        text: Arc<str>,
+        positional: Vec<Operand>,
+        keywords: Vec<(String, Span, Operand)>,
+    ) -> ExprResult<Call> {
+        let params = &signature.params;
+        let mut given: Vec<Option<Operand>> = vec![None; params.len()];
+        let usage = || signature.usage(name);
+        if positional.len() > params.len() {
+            return Err(ExprError::at(
+                positional[params.len()].span.clone(),
+                format!("{name} takes {} argument{}, not {}", params.len(), if params.len() == 1 { "" } else { "s" }, positional.len()),
+            )
+            .help(usage()));
+        }
+        for (slot, item) in given.iter_mut().zip(positional) {
+            *slot = Some(item);
+        }
+        for (keyword, at, item) in keywords {
+            let Some(i) = signature.params.iter().position(|p| p.names.contains(&keyword.as_str())) else {
+                // Every function of TensorFlow takes a name for its graph node, and has no use for it here.
+                if keyword == "name" {
+                    continue;
+                }
+                let near = nearest(&keyword, params.iter().flat_map(|p| p.names.iter().copied()));
+                let error = ExprError::at(at, format!("{name} has no argument `{keyword}`"));
+                return Err(match near {
+                    Some(near) => error.help(format!("did you mean {near}=?")),
+                    None => error.help(usage()),
+                });
+            };
+            if given[i].is_some() {
+                return Err(ExprError::at(at, format!("{name} got its argument `{keyword}` twice")));
+            }
+            given[i] = Some(item);
+        }
+        if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none()) {
+            return Err(ExprError::at(span, format!("{name} lacks its argument `{}`", missing.0.names[0])).help(usage()));
+        }
+        Ok(Call { name: name.to_owned(), span, text, params: signature.params, given, nodes: Vec::new() })
+    }
+
+    /// A call without parameters, for what is written as an operator or a subscript.
+    pub fn operator(name: &str, span: Span, text: Arc<str>) -> Call {
+        Call { name: name.to_owned(), span, text, params: Vec::new(), given: Vec::new(), nodes: Vec::new() }
+    }
+
+    /// An error with the call as a whole.
+    pub fn error(&self, message: impl Into<String>) -> ExprError {
+        ExprError::at(self.span.clone(), message)
+    }
+
+    /// A bug in tatter, at the call.
+    pub fn internal(&self, message: impl Into<String>) -> ExprError {
+        ExprError::internal(message).or_at(self.span.clone())
+    }
+
+    /// The name of parameter `i`, for messages.
+    pub fn param(&self, i: usize) -> &'static str {
+        self.params.get(i).map_or("", |p| p.names[0])
+    }
+
+    /// Argument `i` if it was given and is not None.
+    pub fn given(&self, i: usize) -> Option<&Operand> {
+        self.given.get(i)?.as_ref().filter(|item| !item.is_none())
+    }
+
+    /// Argument `i`.
+    ///
+    /// # Errors
+    /// It was not given.
+    pub fn operand(&self, i: usize) -> ExprResult<&Operand> {
+        self.given(i).ok_or_else(|| match self.given.get(i) {
+            Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} can't be None", self.name, self.param(i))),
+            _ => self.error(format!("{} lacks its argument `{}`", self.name, self.param(i))),
+        })
+    }
+
+    /// Adds a tensor to the kernel's arguments.
+    pub fn push(&mut self, node: Node) -> Arg {
+        let arg = Arg { ty: node.ty.clone(), index: self.nodes.len(), span: node.span.clone() };
+        self.nodes.push(node);
+        arg
+    }
+
+    /// The call with one result.
+    ///
+    /// # Errors
+    /// A call of constants is made at once, and may fail.
+    pub fn one(&mut self, ty: Type, kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static) -> ExprResult<OperandKind> {
+        let call = self.bound(vec![ty.clone()], Box::new(move |args| Ok(vec![kernel(args)?])));
+        let node = Node { ty, span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
+        Ok(OperandKind::Tensor(fold(node)?))
+    }
+
+    /// The call with several results.
+    ///
+    /// # Errors
+    /// As [`Call::one`].
+    pub fn several(
+        &mut self,
+        types: Vec<Type>,
+        kernel: impl Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    ) -> ExprResult<OperandKind> {
+        Ok(OperandKind::Results(Arc::new(self.bound(types, Box::new(kernel)))))
+    }
+
+    fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
+        CallNode { span: self.span.clone(), text: self.text.clone(), args: std::mem::take(&mut self.nodes), outputs, kernel }
+    }
+
+    /// The text of the expression.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+}

@@ -1,0 +1,44 @@
+//! Calls of constants, computed at once.
+
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::{Frame, Node, NodeKind};
+use crate::schema::{Dim, Size, Type};
+use crate::tensor::Tensor;
+
+/// Computes a tensor of constants at once; open sizes become known ones.
+///
+/// # Errors
+/// The call fails.
+pub fn fold(node: Node) -> ExprResult<Node> {
+    if !node.is_constant() || matches!(node.kind, NodeKind::Constant(_)) {
+        return Ok(node);
+    }
+    let frame = Frame { nrows: 1, slots: Vec::new() };
+    let value = node.eval(&frame).map_err(|e| ExprError::from(e).or_at(node.span.clone()))?;
+    let ty = known(&node.ty, &value.tensor)?;
+    Ok(Node { ty, span: node.span, kind: NodeKind::Constant(value.tensor) })
+}
+
+/// The type of a constant: every axis that is uniform has a known size.
+fn known(ty: &Type, tensor: &Tensor) -> ExprResult<Type> {
+    let mut ty = ty.clone();
+    if let Tensor::Sparse(s) = tensor
+        && s.nrows() == 1
+    {
+        ty.dims.iter_mut().zip(s.shape_of(0)).for_each(|(dim, n)| *dim = u64::try_from(*n).map_or(Dim::UNIFORM, Dim::known));
+    }
+    if ty.is_sparse() {
+        return Ok(ty);
+    }
+    let levels = ty.dims.len();
+    let (partitions, _) = tensor.levels(levels)?;
+    for (dim, partition) in ty.dims.iter_mut().zip(partitions) {
+        if dim.size == Size::Uniform {
+            *dim = match partition.common_row_length() {
+                Some(length) => Dim::known(length as u64),
+                None => Dim::known(0),
+            };
+        }
+    }
+    Ok(ty)
+}

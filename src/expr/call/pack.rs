@@ -1,0 +1,58 @@
+//! Lists of tensors as one tensor, and the items of a tensor as tensors.
+
+use super::fold::fold;
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::{CallNode, Node, NodeKind};
+use crate::expr::kernels::level::check_uniform;
+use crate::expr::kernels::{join, slice};
+use crate::expr::span::Span;
+use crate::expr::types::{self, outermost_uniform};
+use crate::schema::{Dim, Type};
+use std::sync::Arc;
+
+/// Tensors of one dtype, as [`super::alike`] gives them, stacked: a list of tensors where a tensor is wanted.
+///
+/// # Errors
+/// Tensors of different ranks, or of sizes that differ on a uniform axis.
+pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
+    let all: Vec<&[Dim]> = nodes.iter().map(|n| n.ty.dims.as_slice()).collect();
+    types::one_rank(&all).map_err(|i| {
+        let message = format!("a list of tensors of one rank is a tensor; this has {} axes, the first {}", all[i].len(), all[0].len());
+        ExprError::at(nodes[i].span.clone(), message)
+    })?;
+    let dims = types::stacked(&all, 0, false).map_err(|e| e.or_at(span.clone()))?;
+    let Some(first) = nodes.first() else {
+        return Err(ExprError::internal("a list of no tensors is packed"));
+    };
+    let ty = Type { dims: dims.clone(), ..first.ty.clone() };
+    let kernel = move |args: &crate::expr::eval::Args| {
+        let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<crate::error::Result<Vec<_>>>()?;
+        let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), 0)?;
+        check_uniform(&out, &dims)?;
+        Ok(vec![out])
+    };
+    let call = CallNode { span: span.clone(), text: "".into(), args: nodes, outputs: vec![ty.clone()], kernel: Box::new(kernel) };
+    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+}
+
+/// Item `index` of the first axis of a tensor whose size there is known.
+///
+/// # Errors
+/// The tensor is a constant without that item.
+pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
+    let span = node.span.clone();
+    let dims = outermost_uniform(node.ty.dims.get(1..).unwrap_or_default().to_vec());
+    let ty = Type { dims, ..node.ty.clone() };
+    let call = CallNode {
+        span: span.clone(),
+        text: text.clone(),
+        args: vec![node.clone()],
+        outputs: vec![ty.clone()],
+        kernel: Box::new(move |args| {
+            let tensor = args.tensor(0)?;
+            let list = tensor.as_list()?;
+            Ok(vec![slice::items(list.partition(), list.values(), |_| index).map_err(|(row, e)| e.at_row(row))?])
+        }),
+    };
+    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+}

@@ -1,0 +1,75 @@
+//! What is wrong with an expression before the first record, with its place underlined.
+
+use super::span::{Span, underlined};
+use crate::error::{Error, Kind};
+
+/// The result of everything that can go wrong between the text and the first record.
+pub type ExprResult<T> = Result<T, ExprError>;
+
+/// A message, the place it is about, and ways out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExprError(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    kind: Kind,
+    message: String,
+    span: Option<Span>,
+    help: Vec<String>,
+}
+
+impl ExprError {
+    /// An error whose place the caller knows.
+    pub fn new(message: impl Into<String>) -> ExprError {
+        ExprError::of_kind(Kind::Usage, message)
+    }
+
+    /// A broken invariant: a bug in tatter, whatever the expression.
+    pub fn internal(message: impl Into<String>) -> ExprError {
+        ExprError::of_kind(Kind::Internal, message)
+    }
+
+    fn of_kind(kind: Kind, message: impl Into<String>) -> ExprError {
+        ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new() }))
+    }
+
+    /// An error at a place.
+    pub fn at(span: Span, message: impl Into<String>) -> ExprError {
+        ExprError::new(message).or_at(span)
+    }
+
+    /// Names the place, unless an inner layer has.
+    pub fn or_at(mut self, span: Span) -> ExprError {
+        self.0.span.get_or_insert(span);
+        self
+    }
+
+    /// Adds a way out.
+    pub fn help(mut self, line: impl Into<String>) -> ExprError {
+        self.0.help.push(line.into());
+        self
+    }
+
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The error that the user reads: the message, the line of the text with the place underlined, the ways out.
+    pub fn into_error(self, text: &str) -> Error {
+        let Inner { kind, message, span, help } = *self.0;
+        let error = Error::new(kind, message);
+        let error = match span {
+            Some(span) if !text.trim().is_empty() => error.help(underlined(text, &span)),
+            _ => error,
+        };
+        help.into_iter().fold(error, Error::help)
+    }
+}
+
+impl From<Error> for ExprError {
+    fn from(error: Error) -> ExprError {
+        // Whatever is wrong before the first record is a usage error, unless it is a bug.
+        let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
+        error.helps().iter().fold(ExprError::of_kind(kind, error.message()), |error, help| error.help(help))
+    }
+}

@@ -1,0 +1,162 @@
+//! Fields of structures: found by name, put at a path, taken away.
+
+use super::error::{ExprError, ExprResult};
+use super::eval::{Node, NodeKind};
+use super::types::{below_structure, outermost_uniform};
+use crate::error::{Error, Result, nearest};
+use crate::schema::{Element, Field, Size, Type};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// A name as it is written in an expression.
+pub fn name_text(name: &str) -> String {
+    let plain = name.chars().enumerate().all(|(i, c)| c == '_' || if i == 0 { c.is_alphabetic() } else { c.is_alphanumeric() });
+    if plain && !name.is_empty() { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
+}
+
+/// The field of that name of a structure, if it has one.
+pub fn field_of(node: &Node, name: &str) -> Option<Node> {
+    let Element::Struct(fields) = &node.ty.element else {
+        return None;
+    };
+    let position = fields.iter().position(|f| f.name == name)?;
+    let field = &fields[position];
+    let levels = node.ty.rank();
+    let mut dims = node.ty.dims.clone();
+    dims.extend(below_structure(&field.ty.dims, levels > 0));
+    let inner_nulls = field.ty.optional || field.ty.with_nulls;
+    let (optional, with_nulls) = if levels == 0 {
+        (node.ty.optional || field.ty.optional, field.ty.with_nulls)
+    } else {
+        (node.ty.optional, node.ty.with_nulls || inner_nulls)
+    };
+    let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
+    let path: Arc<str> = match &node.kind {
+        NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", name_text(name)).into(),
+        _ => name_text(name).into(),
+    };
+    let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };
+    Some(Node { ty, span: node.span.clone(), kind })
+}
+
+/// An error about a field that a structure does not have.
+pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
+    let error =
+        ExprError::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
+    match nearest(name, fields.iter().map(|f| f.name.as_str())) {
+        Some(near) => error.help(format!("did you mean {}?", name_text(near))),
+        None => {
+            let names: Vec<String> = fields.iter().take(20).map(|f| name_text(&f.name)).collect();
+            error.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
+        }
+    }
+}
+
+/// One level of the path to a field inside structures.
+#[derive(Clone, Debug)]
+pub struct FieldIndex {
+    /// The position of the field in its structure; the number of fields to add it.
+    position: usize,
+}
+
+/// The type of a structure with `value` at a path inside; `above` are the axes of the structures around it.
+pub fn type_with_field(
+    ty: &Type,
+    above: &[Size],
+    name: &str,
+    inner: &[String],
+    value: Option<&Type>,
+    path: &mut Vec<FieldIndex>,
+) -> ExprResult<Type> {
+    let Element::Struct(fields) = &ty.element else {
+        return Err(ExprError::new(format!("{name} is no structure, but {ty}")).help("assign to a name of its own"));
+    };
+    let mut above = above.to_vec();
+    above.extend(ty.dims.iter().map(|d| d.size));
+    let mut fields = fields.clone();
+    let [first, rest @ ..] = inner else {
+        return Err(ExprError::new("an assignment needs a name"));
+    };
+    let position = fields.iter().position(|f| f.name == *first);
+    path.push(FieldIndex { position: position.unwrap_or(fields.len()) });
+    if !rest.is_empty() {
+        let Some(position) = position else {
+            return Err(unknown_in(&fields, first, name));
+        };
+        fields[position].ty = type_with_field(&fields[position].ty.clone(), &above, &format!("{name}.{first}"), rest, value, path)?;
+    } else {
+        match (position, value) {
+            (Some(position), None) => {
+                fields.remove(position);
+            }
+            (None, None) => return Err(unknown_in(&fields, first, name)),
+            (_, Some(value)) => {
+                if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
+                    return Err(ExprError::new(format!(
+                        "the value is {value}, but {name} has {} ax{}",
+                        above.len(),
+                        if above.len() == 1 { "is" } else { "es" }
+                    ))
+                    .help("a field of structures has their axes first"));
+                }
+                let mut own = value.clone();
+                if !value.is_sparse() {
+                    own.dims = outermost_uniform(own.dims.split_off(above.len()));
+                }
+                match position {
+                    Some(position) => fields[position] = Field::new(first, own),
+                    None => fields.push(Field::new(first, own)),
+                }
+            }
+        }
+    }
+    Ok(Type { element: Element::Struct(fields), ..ty.clone() })
+}
+
+/// The structures with a value (or nothing) at the end of a path; the value has the axes of all structures around it.
+pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) -> Result<Tensor> {
+    match tensor {
+        Tensor::List(list) => {
+            let below = match value {
+                None => None,
+                Some(value) => {
+                    let inner = value.as_list()?;
+                    if inner.partition() != list.partition() {
+                        let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
+                        return Err(Error::data(format!(
+                            "a row of {} items for {} structures",
+                            inner.partition().row_length(row),
+                            list.partition().row_length(row)
+                        ))
+                        .at_row(row));
+                    }
+                    Some(inner.values())
+                }
+            };
+            let values = with_field(list.values(), path, below).map_err(|e| {
+                let row = e.location().row.map(|r| crate::tensor::row_of(list.partition(), r));
+                e.locate(|at| at.row = row)
+            })?;
+            Ok(Tensor::List(list.with_values(values)?))
+        }
+        Tensor::Struct(structure) => {
+            let Some((first, rest)) = path.split_first() else {
+                return Err(Error::internal("a path without names"));
+            };
+            let mut fields = structure.fields().to_vec();
+            match (rest.is_empty(), value) {
+                (false, value) => {
+                    let inner = fields.get(first.position).ok_or_else(|| Error::internal("no such field"))?;
+                    fields[first.position] = with_field(inner, rest, value)?;
+                }
+                (true, None) => {
+                    fields.remove(first.position);
+                }
+                (true, Some(value)) if first.position < fields.len() => fields[first.position] = value.clone(),
+                (true, Some(value)) => fields.push(value.clone()),
+            }
+            Tensor::structure(tensor.nrows(), fields, structure.validity().cloned())
+        }
+        _ => Err(Error::internal("no structure to update")),
+    }
+}

@@ -1,0 +1,102 @@
+//! What the functions of sequences share: an argument that holds sequences, and its rows.
+
+use crate::error::Result;
+use crate::expr::call::{Arg, Call};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::kernels::level::merged;
+use crate::expr::types::last_ragged;
+use crate::schema::{Dim, Size, Type};
+use crate::tensor::{List, RowPartition, Tensor, row_of};
+
+/// An argument that holds sequences.
+#[derive(Clone, Debug)]
+pub struct Sequences {
+    pub arg: Arg,
+    /// The innermost ragged axis: the steps of a sequence. It is never axis 0.
+    pub axis: usize,
+}
+
+/// The sequences of all records of a chunk.
+pub struct Cut<'a> {
+    /// The levels above the sequences, outermost first.
+    pub outer: Vec<&'a RowPartition>,
+    /// Which sequences belong to which record.
+    pub records: RowPartition,
+    /// Which steps belong to which sequence, and the steps.
+    pub list: &'a List,
+}
+
+impl Sequences {
+    /// Argument `i`, of any dtype.
+    pub fn of(call: &mut Call, i: usize) -> ExprResult<Sequences> {
+        let arg = call.tensor(i)?;
+        Sequences::in_arg(call, arg)
+    }
+
+    pub fn in_arg(call: &Call, arg: Arg) -> ExprResult<Sequences> {
+        match last_ragged(&arg.ty.dims) {
+            Some(axis) => Ok(Sequences { arg, axis }),
+            None => Err(ExprError::at(
+                arg.span.clone(),
+                format!("{} works on sequences, the rows of a ragged axis; this is {}", call.name, arg.ty),
+            )
+            .help("create_lod_tensor(x, [[2, 1]]) cuts rows into sequences, --schema 'x: float32[?, (?)]' reads them, `batch` makes them of records")),
+        }
+    }
+
+    /// The axes above the steps.
+    pub fn outer(&self) -> &[Dim] {
+        &self.arg.ty.dims[..self.axis]
+    }
+
+    /// The axes of a step.
+    pub fn step(&self) -> &[Dim] {
+        &self.arg.ty.dims[self.axis + 1..]
+    }
+
+    /// The type of a tensor of these axes with the dtype of this one.
+    pub fn with_dims(&self, dims: Vec<Dim>) -> Type {
+        Type { dims, ..self.arg.ty.clone() }
+    }
+
+    /// The type of the same sequences with steps of so many values.
+    pub fn with_steps(&self, width: usize) -> Type {
+        let mut dims = self.arg.ty.dims[..=self.axis].to_vec();
+        dims.push(Dim::known(width as u64));
+        self.with_dims(dims)
+    }
+
+    /// Refuses steps that are known to hold more than one value.
+    pub fn one_value_a_step(&self, call: &Call) -> ExprResult<()> {
+        if self.step().iter().any(|d| matches!(d.size, Size::Known(n) if n != 1)) {
+            return Err(ExprError::at(
+                self.arg.span.clone(),
+                format!("{} works on steps of one value; these are of shape {}", call.name, crate::expr::types::shape(self.step())),
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn cut<'a>(&self, tensor: &'a Tensor) -> Result<Cut<'a>> {
+        let (outer, below) = tensor.levels(self.axis)?;
+        Ok(Cut { outer, records: merged(tensor, 0, self.axis)?, list: below.as_list()? })
+    }
+}
+
+/// `1 step`, `2 steps`, for messages.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+impl Cut<'_> {
+    /// The record that holds a sequence, and the number of the sequence there.
+    pub fn place_of(&self, sequence: usize) -> (usize, usize) {
+        let record = row_of(&self.records, sequence);
+        (record, sequence - self.records.start(record))
+    }
+
+    /// The levels above the sequences around one item for each sequence.
+    pub fn around(&self, items: Tensor) -> Result<Tensor> {
+        crate::expr::kernels::level::wrap(self.outer.iter().map(|p| (*p).clone()), items)
+    }
+}

@@ -1,0 +1,204 @@
+//! What the functions of sparse tensors share: arguments, shapes, messages.
+
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Integer, cast_node, strict_node};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::{Args, Node};
+use crate::expr::operand::{Operand, describe};
+use crate::expr::types::{last_ragged, promote};
+use crate::schema::{DType, Dim, Element, Size, Type};
+use crate::tensor::Tensor;
+use std::borrow::Cow;
+
+/// Argument `i` as a sparse tensor.
+///
+/// # Errors
+/// It is something else.
+pub fn sparse(call: &mut Call, i: usize) -> ExprResult<Arg> {
+    let item = call.operand(i)?.clone();
+    sparse_of(call, &item)
+}
+
+/// An item as a sparse tensor.
+///
+/// # Errors
+/// It is something else.
+pub fn sparse_of(call: &mut Call, item: &Operand) -> ExprResult<Arg> {
+    let node = sparse_node(call, item)?;
+    Ok(call.push(node))
+}
+
+/// An item that is a sparse tensor, before it is an argument.
+///
+/// # Errors
+/// It is something else.
+pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
+    let node = item.node().map(|_| strict_node(item)).transpose()?;
+    node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
+        ExprError::at(item.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, item.describe()))
+            .help("sparse.from_dense(x) keeps what is not 0, to_sparse(x) every value")
+    })
+}
+
+/// Whether argument `i` is a sparse tensor.
+pub fn is_sparse_item(call: &Call, i: usize) -> ExprResult<bool> {
+    Ok(is_sparse(call.operand(i)?))
+}
+
+/// Refuses what is not dense.
+///
+/// # Errors
+/// It is ragged or sparse.
+pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
+    call.plain(&arg)?;
+    match last_ragged(&arg.ty.dims) {
+        None => Ok(arg),
+        Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} works on dense tensors; axis {axis} of this is ragged", call.name))
+            .help("to_tensor(x) fills up the rows, to_sparse(x) makes a sparse tensor")),
+    }
+}
+
+/// Sparse tensors of one dtype: they are promoted as NumPy does.
+///
+/// # Errors
+/// No sparse tensors; strings beside numbers.
+pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
+    let mut dtype: Option<DType> = None;
+    let mut nodes = Vec::with_capacity(items.len());
+    for item in items {
+        let node = sparse_node(call, item)?;
+        let found = node.ty.dtype().cloned().ok_or_else(|| call.internal("a sparse tensor without a dtype"))?;
+        dtype = Some(match dtype {
+            None => found,
+            Some(before) => promote(&before, &found)
+                .ok_or_else(|| ExprError::at(item.span.clone(), format!("{} can't work on {before} and {found} together", call.name)))?,
+        });
+        nodes.push(node);
+    }
+    let dtype = dtype.ok_or_else(|| call.error(format!("{} needs one sparse tensor at least", call.name)))?;
+    nodes
+        .into_iter()
+        .map(|node| {
+            let node = cast_node(node, &dtype, call.text())?;
+            Ok(call.push(node))
+        })
+        .collect()
+}
+
+/// Refuses tensors of another rank, and shapes that differ where they are known.
+///
+/// # Errors
+/// They differ.
+pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
+    if a.rank() != b.rank() {
+        return Err(call.error(format!("{} works on tensors of one shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
+    }
+    for (axis, (m, n)) in a.ty.dims.iter().zip(&b.ty.dims).enumerate() {
+        if let (Size::Known(m), Size::Known(n)) = (m.size, n.size)
+            && m != n
+        {
+            return Err(call.error(format!("{} works on tensors of one shape; axis {axis} has {m} and {n} items", call.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The axes that are of one known size where either says so.
+pub fn known_of(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
+    a.iter().zip(b).map(|(a, b)| if let Size::Known(_) = a.size { plain(a) } else { plain(b) }).collect()
+}
+
+/// The axis without a label.
+pub fn plain(dim: &Dim) -> Dim {
+    Dim::of(dim.size)
+}
+
+/// The known size of an axis.
+pub fn size_of(dim: &Dim) -> Option<i64> {
+    match dim.size {
+        Size::Known(n) => i64::try_from(n).ok(),
+        _ => None,
+    }
+}
+
+/// An axis of that size, of open size if it is not known.
+pub fn dim_of(size: Option<i64>) -> Dim {
+    size.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)
+}
+
+/// The type with other axes.
+pub fn with_dims(ty: &Type, dims: Vec<Dim>) -> Type {
+    Type { dims, ..ty.clone() }
+}
+
+/// The sparse type of another dtype.
+pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
+    Type { element: Element::Sparse(dtype), ..ty.clone() }
+}
+
+/// Refuses what is no number.
+pub fn numbers(call: &Call, arg: &Arg) -> ExprResult<()> {
+    call.check_dtype(arg, "numbers", DType::is_number)
+}
+
+/// Integers of every record, `numbers[i]` at `[record * numbers.len() + i]`.
+pub fn rows_of(numbers: &[Integer], args: &Args) -> Result<Vec<i64>> {
+    let columns = numbers.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
+    Ok((0..args.nrows).flat_map(|record| columns.iter().map(move |c| c.at(record))).collect())
+}
+
+/// Whether an item is a list or a tensor of one axis.
+pub fn is_vector(item: &Operand) -> bool {
+    item.elements().is_some() || item.node().is_some_and(|n| n.ty.rank() == 1)
+}
+
+/// Argument `i` as one integer for each axis of `x`.
+///
+/// # Errors
+/// Another number of integers.
+pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<Integer>> {
+    let numbers = call.all_integers(i)?;
+    let vector = is_vector(call.operand(i)?);
+    if numbers.len() != rank || !vector {
+        let what = call.operand(i)?.describe();
+        let found = if vector { format!("{}", numbers.len()) } else { what };
+        return Err(ExprError::at(
+            call.operand(i)?.span.clone(),
+            format!("{}: {} takes one number for each of the {rank} axes, not {found}", call.name, call.param(i)),
+        ));
+    }
+    Ok(numbers)
+}
+
+/// A tensor that is one row for all records is not repeated: row 0 stands for each.
+pub struct Rows<'a> {
+    pub tensor: Cow<'a, Tensor>,
+    pub constant: bool,
+}
+
+impl<'a> Rows<'a> {
+    pub fn of(arg: &Arg, args: &'a Args) -> Result<Rows<'a>> {
+        let value = args.value(arg.index)?;
+        Ok(Rows { tensor: Cow::Borrowed(&value.tensor), constant: value.constant })
+    }
+
+    /// The row that stands for a record.
+    pub fn at(&self, record: usize) -> usize {
+        if self.constant { 0 } else { record }
+    }
+}
+
+/// The dense shapes of two tensors of a record differ.
+pub fn shapes_differ(a: &[i64], b: &[i64], record: usize) -> Error {
+    Error::data(format!("the shapes differ: {a:?} and {b:?}")).at_row(record)
+}
+
+/// A type in the words of messages.
+pub fn said(arg: &Arg) -> String {
+    describe(&arg.ty)
+}
+
+/// Whether an item is a sparse tensor.
+pub fn is_sparse(item: &Operand) -> bool {
+    item.node().is_some_and(|n| n.ty.is_sparse())
+}

@@ -1,0 +1,40 @@
+//! Rows joined along an axis, and tensors stacked along a new one.
+
+use super::level::{check_same, expand, from_lengths, wrap};
+use crate::error::{Error, Result};
+use crate::tensor::take::rows_in_turn;
+use crate::tensor::{RowPartition, Tensor};
+
+/// The rows of level `axis` joined; the levels above are the same.
+///
+/// # Errors
+/// They differ; the row is named.
+pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
+    let Some((first, rest)) = tensors.split_first() else {
+        return Err(Error::internal("nothing to join"));
+    };
+    for other in rest {
+        check_same(first, other, axis, "the rows to join")?;
+    }
+    if rest.is_empty() {
+        return Ok((*first).clone());
+    }
+    let (outer, _) = first.levels(axis)?;
+    let lists = tensors.iter().map(|t| t.levels(axis).and_then(|(_, below)| below.as_list())).collect::<Result<Vec<_>>>()?;
+    let nrows = lists[0].partition().nrows();
+    let uniform: Option<usize> = lists.iter().try_fold(0usize, |all, l| l.partition().uniform_row_length().map(|n| all + n));
+    let partition = match uniform {
+        Some(n) => RowPartition::uniform(n, nrows)?,
+        None => from_lengths((0..nrows).map(|row| lists.iter().map(|l| l.partition().row_length(row)).sum()))?,
+    };
+    wrap(outer.into_iter().cloned(), Tensor::list(partition, rows_in_turn(&lists)?, None)?)
+}
+
+/// Tensors side by side along a new axis.
+///
+/// # Errors
+/// As [`join`].
+pub fn stack(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
+    let tensors = tensors.iter().map(|t| expand(t, axis)).collect::<Result<Vec<_>>>()?;
+    join(&tensors.iter().collect::<Vec<_>>(), axis)
+}

@@ -1,0 +1,29 @@
+//! Places in the text of an expression.
+
+use std::ops::Range;
+
+/// A place in the text, in bytes.
+pub type Span = Range<usize>;
+
+/// The line of the text that the place is in, with carets below it.
+pub fn underlined(text: &str, span: &Span) -> String {
+    let start = span.start.min(text.len());
+    let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+    let end = span.end.clamp(start, line_end.max(start));
+    let (mut before, inside, mut after) = (&text[line_start..start], &text[start..end], &text[end..line_end]);
+    let (mut lead, mut tail) = ("", "");
+    // A long line is cut to what is around the place.
+    const AROUND: usize = 60;
+    if before.chars().count() > AROUND {
+        before = before.char_indices().rev().nth(AROUND - 1).map_or(before, |(i, _)| &before[i..]);
+        lead = "...";
+    }
+    if after.chars().count() > AROUND {
+        after = after.char_indices().nth(AROUND).map_or(after, |(i, _)| &after[..i]);
+        tail = "...";
+    }
+    let shown: String = inside.chars().take(200).collect();
+    let carets = "^".repeat(shown.chars().count().max(1));
+    format!("{lead}{before}{shown}{after}{tail}\n{}{carets}", " ".repeat(lead.len() + before.chars().count()))
+}

@@ -1,0 +1,221 @@
+//! The syntax tree of expressions: what the parser makes, and the binder reads.
+
+use crate::expr::span::Span;
+
+/// Nesting of expressions that is still read. It bounds the recursion of every later pass.
+pub const MAX_DEPTH: usize = 128;
+
+/// An expression and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+    /// The height of the tree below, at most [`MAX_DEPTH`].
+    pub depth: usize,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    None,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Str(String),
+    Bytes(Vec<u8>),
+    Ellipsis,
+    /// A bare or backquoted name: a field or a dtype. Backquoted names are always fields.
+    Name {
+        name: String,
+        quoted: bool,
+    },
+    /// `of.name`
+    Attribute {
+        of: Box<Expr>,
+        name: String,
+    },
+    /// `callee(args)`
+    Call {
+        callee: Box<Expr>,
+        args: Vec<Argument>,
+    },
+    /// `of[keys]`
+    Subscript {
+        of: Box<Expr>,
+        keys: Vec<Expr>,
+    },
+    /// `start:stop:step`, in a subscript only
+    Slice {
+        start: Option<Box<Expr>>,
+        stop: Option<Box<Expr>>,
+        step: Option<Box<Expr>>,
+    },
+    List(Vec<Expr>),
+    Tuple(Vec<Expr>),
+    Dict(Vec<(Expr, Expr)>),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `first < second <= third`
+    Compare(Box<Expr>, Vec<(Compare, Expr)>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+}
+
+/// One argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    pub keyword: Option<(String, Span)>,
+    pub value: Expr,
+}
+
+/// The operators before one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    Minus,
+    Plus,
+    Invert,
+    Not,
+}
+
+/// The operators between two operands, comparisons and `and`, `or` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Modulo,
+    Power,
+    And,
+    Or,
+    Xor,
+    MatMul,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Unary {
+    /// The function behind the operator.
+    pub fn function(self) -> &'static str {
+        match self {
+            Unary::Minus => "negative",
+            Unary::Plus => "identity",
+            Unary::Invert => "invert",
+            Unary::Not => "logical_not",
+        }
+    }
+}
+
+impl Binary {
+    /// The function behind the operator.
+    pub fn function(self) -> &'static str {
+        match self {
+            Binary::Add => "add",
+            Binary::Subtract => "subtract",
+            Binary::Multiply => "multiply",
+            Binary::Divide => "truediv",
+            Binary::FloorDivide => "floordiv",
+            Binary::Modulo => "floormod",
+            Binary::Power => "pow",
+            Binary::And => "logical_and",
+            Binary::Or => "logical_or",
+            Binary::Xor => "logical_xor",
+            Binary::MatMul => "matmul",
+        }
+    }
+}
+
+impl Compare {
+    /// The function behind the operator.
+    pub fn function(self) -> &'static str {
+        match self {
+            Compare::Equal => "equal",
+            Compare::NotEqual => "not_equal",
+            Compare::Less => "less",
+            Compare::LessEqual => "less_equal",
+            Compare::Greater => "greater",
+            Compare::GreaterEqual => "greater_equal",
+        }
+    }
+}
+
+/// `targets = value`, one of the statements of `map`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    pub targets: Vec<Target>,
+    pub value: Expr,
+    pub span: Span,
+}
+
+/// What an assignment names: a field, or a field inside structures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    pub path: Vec<String>,
+    pub span: Span,
+}
+
+impl Expr {
+    pub(crate) fn leaf(kind: ExprKind, span: Span) -> Expr {
+        Expr { kind, span, depth: 1 }
+    }
+
+    /// The names of a chain `a.b.c` of plain names, outermost first, and whether the first is backquoted.
+    pub fn dotted(&self) -> Option<(Vec<&str>, bool)> {
+        match &self.kind {
+            ExprKind::Name { name, quoted } => Some((vec![name], *quoted)),
+            ExprKind::Attribute { of, name } => {
+                let (mut names, quoted) = of.dotted()?;
+                names.push(name);
+                Some((names, quoted))
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` for the expressions directly below.
+    pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        match &self.kind {
+            ExprKind::None
+            | ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Str(_)
+            | ExprKind::Bytes(_)
+            | ExprKind::Ellipsis
+            | ExprKind::Name { .. } => {}
+            ExprKind::Attribute { of, .. } | ExprKind::Unary(_, of) => visit(of),
+            ExprKind::Call { callee, args } => {
+                visit(callee);
+                args.iter().for_each(|a| visit(&a.value));
+            }
+            ExprKind::Subscript { of, keys } => {
+                visit(of);
+                keys.iter().for_each(visit);
+            }
+            ExprKind::Slice { start, stop, step } => [start, stop, step].into_iter().flatten().for_each(|e| visit(e)),
+            ExprKind::List(items) | ExprKind::Tuple(items) => items.iter().for_each(visit),
+            ExprKind::Dict(items) => items.iter().for_each(|(k, v)| {
+                visit(k);
+                visit(v);
+            }),
+            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                visit(a);
+                visit(b);
+            }
+            ExprKind::Compare(first, rest) => {
+                visit(first);
+                rest.iter().for_each(|(_, e)| visit(e));
+            }
+        }
+    }
+}
