@@ -7,10 +7,13 @@
 
 pub mod arrays;
 mod cursor;
+mod encoding;
 pub mod leaves;
 pub mod literal;
 pub mod notation;
 pub mod unify;
+
+pub use encoding::PartitionEncoding;
 
 use crate::error::{Error, Result, nearest};
 use crate::path::FieldPath;
@@ -263,14 +266,12 @@ impl Source {
     }
 }
 
-/// One partition of a tf.io.RaggedFeature: the encoding, and the feature that holds it.
+/// One partition of a tf.io.RaggedFeature.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SplitBy {
-    RowLengths(String),
-    RowSplits(String),
-    RowStarts(String),
-    RowLimits(String),
-    ValueRowids(String),
+    /// The encoding, and the feature that holds the partition.
+    Feature(PartitionEncoding, String),
+    /// Rows of one known length.
     UniformRowLength(u64),
 }
 

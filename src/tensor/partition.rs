@@ -12,7 +12,9 @@
 //!
 //! Source of the meaning: `tf.experimental.RowPartition`, `tf.RaggedTensor.from_*`.
 
+use super::encoding::{Extent, InvalidPartition};
 use crate::error::{Error, Result};
+use crate::schema::PartitionEncoding;
 use arrow_buffer::ScalarBuffer;
 use std::ops::Range;
 
@@ -33,14 +35,14 @@ impl RowPartition {
     /// # Errors
     /// No splits at all, a first one that is not 0, one that is less than the one before.
     pub fn from_row_splits(splits: impl Into<ScalarBuffer<i64>>) -> Result<RowPartition> {
-        let splits = splits.into();
+        let (splits, encoding) = (splits.into(), PartitionEncoding::RowSplits);
         match splits.first() {
-            None => return Err(Error::data("row_splits are empty; they start with 0")),
+            None => return Err(InvalidPartition::Empty(encoding).error()),
             Some(0) => {}
-            Some(first) => return Err(Error::data(format!("row_splits start at {first} instead of 0"))),
+            Some(first) => return Err(InvalidPartition::Start(encoding, *first).error()),
         }
         if let Some(at) = splits.windows(2).position(|w| w[1] < w[0]) {
-            return Err(Error::data(format!("row_splits decrease from {} to {} at position {}", splits[at], splits[at + 1], at + 1)));
+            return Err(InvalidPartition::Decreasing { encoding, from: splits[at], to: splits[at + 1], position: at + 1 }.error());
         }
         Ok(RowPartition(Repr::Splits(splits)))
     }
@@ -54,74 +56,72 @@ impl RowPartition {
         let mut splits = Vec::with_capacity(lengths.size_hint().0 + 1);
         let mut end = 0i64;
         splits.push(0);
-        for (row, length) in lengths.enumerate() {
+        for length in lengths {
             if length < 0 {
-                return Err(Error::data(format!("the row length {length} of row {row} is negative")));
+                return Err(InvalidPartition::Negative(PartitionEncoding::RowLengths, length).error());
             }
-            end = end.checked_add(length).ok_or_else(|| Error::data("the sum of the row lengths is beyond 63 bits"))?;
+            end = end.checked_add(length).ok_or_else(|| InvalidPartition::Overflow(PartitionEncoding::RowLengths).error())?;
             splits.push(end);
         }
         Ok(RowPartition(Repr::Splits(splits.into())))
     }
 
-    /// From where each row starts, and the number of values: the last row ends there.
+    /// From the numbers of any encoding. O(numbers + rows).
     ///
     /// # Errors
-    /// A first start that is not 0, a decreasing one, one beyond the values; values but no rows.
-    pub fn from_row_starts(starts: &[i64], nvals: usize) -> Result<RowPartition> {
-        if starts.is_empty() && nvals > 0 {
-            return Err(Error::data(format!("row_starts are empty, but there are {nvals} values")));
-        }
-        if let Some(first) = starts.first().filter(|s| **s != 0) {
-            return Err(Error::data(format!("row_starts start at {first} instead of 0")));
-        }
-        let mut splits = starts.to_vec();
-        splits.push(as_i64(nvals)?);
-        Self::checked(splits, nvals, "row_starts")
-    }
-
-    /// From where each row ends.
-    ///
-    /// # Errors
-    /// A decreasing limit, or a last one that is not the number of values.
-    pub fn from_row_limits(limits: &[i64], nvals: usize) -> Result<RowPartition> {
-        let mut splits = Vec::with_capacity(limits.len() + 1);
-        splits.push(0);
-        splits.extend_from_slice(limits);
-        Self::checked(splits, nvals, "row_limits")
-    }
-
-    /// From the row of each value, which must not decrease. Without `nrows` the last id decides.
-    ///
-    /// # Errors
-    /// A decreasing or negative id, or an id that is not below `nrows`.
-    pub fn from_value_rowids(ids: &[i64], nrows: Option<usize>) -> Result<RowPartition> {
-        if let Some(at) = ids.windows(2).position(|w| w[1] < w[0]) {
-            return Err(Error::data(format!("value_rowids decrease from {} to {} at position {}", ids[at], ids[at + 1], at + 1)));
-        }
-        if let Some(first) = ids.first().filter(|id| **id < 0) {
-            return Err(Error::data(format!("value_rowids hold the negative id {first}")));
-        }
-        let least = match ids.last() {
-            Some(last) => usize::try_from(*last).ok().and_then(|l| l.checked_add(1)),
-            None => Some(0),
-        };
-        let least = least.ok_or_else(|| Error::data("a value_rowid is too large"))?;
-        let nrows = nrows.unwrap_or(least);
-        if nrows < least {
-            return Err(Error::data(format!("value_rowids go up to {}, but nrows is {nrows}", least - 1)));
-        }
-        if nrows > ids.len().saturating_mul(1 << 20).max(1 << 24) {
-            return Err(Error::data(format!("nrows is {nrows} for {} values", ids.len())));
-        }
-        let mut splits = vec![0i64; nrows + 1];
-        for &id in ids {
-            splits[id as usize + 1] += 1;
-        }
-        for row in 0..nrows {
-            splits[row + 1] += splits[row];
-        }
+    /// As [`PartitionEncoding::decode`].
+    pub fn decode(encoding: PartitionEncoding, numbers: &[i64], extent: Extent) -> Result<RowPartition> {
+        let mut splits = vec![0];
+        encoding.decode(numbers, extent, &mut splits).map_err(InvalidPartition::error)?;
         Ok(RowPartition(Repr::Splits(splits.into())))
+    }
+
+    /// Appends the numbers of rows `rows` in any encoding, counted from the start of these rows. O(numbers).
+    pub fn encode(&self, encoding: PartitionEncoding, rows: Range<usize>, out: &mut Vec<i64>) {
+        let base = self.start(rows.start);
+        let start = |row: usize| (self.start(row) - base) as i64;
+        match encoding {
+            PartitionEncoding::RowSplits | PartitionEncoding::LodOffsets => out.extend((rows.start..=rows.end).map(start)),
+            PartitionEncoding::RowLengths | PartitionEncoding::Lod => out.extend(rows.map(|row| self.row_length(row) as i64)),
+            PartitionEncoding::RowStarts => out.extend(rows.map(start)),
+            PartitionEncoding::RowLimits => out.extend(rows.map(|row| start(row + 1))),
+            PartitionEncoding::ValueRowids => {
+                for row in rows.clone() {
+                    out.extend(std::iter::repeat_n((row - rows.start) as i64, self.row_length(row)));
+                }
+            }
+            PartitionEncoding::UniformRowLength => out.extend(rows.take(1).map(|row| self.row_length(row) as i64)),
+        }
+    }
+
+    /// The partitions of several records, whose numbers are the rows `records` of `numbers`: which rows belong to
+    /// each record, and which values to each row. `extent` is asked for each record with its own numbers.
+    /// O(numbers + rows).
+    ///
+    /// # Errors
+    /// As [`PartitionEncoding::decode`], with the record; an error of `extent`.
+    pub fn decode_records(
+        encoding: PartitionEncoding,
+        records: &RowPartition,
+        numbers: &[i64],
+        mut extent: impl FnMut(usize, &[i64]) -> Result<Extent>,
+    ) -> Result<(RowPartition, RowPartition)> {
+        let mut splits = Vec::with_capacity(numbers.len() + 1);
+        let mut ends = Vec::with_capacity(records.nrows() + 1);
+        splits.push(0);
+        ends.push(0);
+        for record in 0..records.nrows() {
+            let own = &numbers[records.range(record)];
+            let outcome = extent(record, own).and_then(|extent| encoding.decode(own, extent, &mut splits).map_err(InvalidPartition::error));
+            outcome.map_err(|e| e.at_row(record))?;
+            ends.push((splits.len() - 1) as i64);
+        }
+        let rows = RowPartition(Repr::Splits(splits.into()));
+        let rows = match rows.common_row_length() {
+            Some(row_length) if encoding == PartitionEncoding::UniformRowLength => RowPartition::uniform(row_length, rows.nrows())?,
+            _ => rows,
+        };
+        Ok((RowPartition(Repr::Splits(ends.into())), rows))
     }
 
     /// All rows of one length.
@@ -133,17 +133,6 @@ impl RowPartition {
             row_length.checked_mul(nrows).ok_or_else(|| Error::data(format!("{nrows} rows of {row_length} values are too many")))?;
         as_i64(nvals)?;
         Ok(RowPartition(Repr::Uniform { row_length, nrows }))
-    }
-
-    fn checked(splits: Vec<i64>, nvals: usize, what: &str) -> Result<RowPartition> {
-        if let Some(at) = splits.windows(2).position(|w| w[1] < w[0]) {
-            return Err(Error::data(format!("{what}: a row would start at {} and end at {}", splits[at], splits[at + 1])));
-        }
-        let end = splits.last().copied().unwrap_or(0);
-        if usize::try_from(end).ok() != Some(nvals) {
-            return Err(Error::data(format!("{what} end at {end}, but there are {nvals} values")));
-        }
-        Ok(RowPartition(Repr::Splits(splits.into())))
     }
 
     /// Number of rows.
@@ -338,25 +327,22 @@ mod tests {
     fn every_encoding_names_the_same_partition() {
         let rows = RowPartition::from_row_splits(vec![0, 2, 2, 3, 6]).unwrap();
         assert_eq!(rows, RowPartition::from_row_lengths([2, 0, 1, 3]).unwrap());
-        assert_eq!(rows, RowPartition::from_row_starts(&[0, 2, 2, 3], 6).unwrap());
-        assert_eq!(rows, RowPartition::from_row_limits(&[2, 2, 3, 6], 6).unwrap());
-        assert_eq!(rows, RowPartition::from_value_rowids(&[0, 0, 2, 3, 3, 3], None).unwrap());
+        for encoding in PartitionEncoding::VECTORS {
+            let mut numbers = Vec::new();
+            rows.encode(encoding, 0..4, &mut numbers);
+            assert_eq!(rows, RowPartition::decode(encoding, &numbers, Extent::of_values(6)).unwrap(), "{encoding:?}: {numbers:?}");
+        }
         assert_eq!(rows.value_rowids(), [0, 0, 2, 3, 3, 3]);
         assert_eq!(rows.row_lengths().collect::<Vec<_>>(), [2, 0, 1, 3]);
         assert_eq!(RowPartition::uniform(2, 3).unwrap(), RowPartition::from_row_lengths([2, 2, 2]).unwrap());
     }
 
     #[test]
-    fn what_is_no_partition_is_refused() {
+    fn invalid_partitions_are_refused() {
         assert!(RowPartition::from_row_splits(Vec::<i64>::new()).is_err());
         assert!(RowPartition::from_row_splits(vec![1, 2]).is_err());
         assert!(RowPartition::from_row_splits(vec![0, 3, 2]).is_err());
         assert!(RowPartition::from_row_lengths([1, -1]).is_err());
-        assert!(RowPartition::from_row_starts(&[0, 7], 6).is_err());
-        assert!(RowPartition::from_row_starts(&[], 6).is_err());
-        assert!(RowPartition::from_row_limits(&[2, 5], 6).is_err());
-        assert!(RowPartition::from_value_rowids(&[1, 0], None).is_err());
-        assert!(RowPartition::from_value_rowids(&[0, 4], Some(3)).is_err());
         assert!(RowPartition::uniform(usize::MAX, 2).is_err());
     }
 

@@ -7,8 +7,8 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
-use crate::schema::{DType, Dim, Field, Schema};
-use crate::tensor::encoding::Encoding;
+use crate::schema::{DType, Dim, Field, PartitionEncoding, Schema};
+use crate::tensor::encoding::Extent;
 use crate::tensor::{RowPartition, Tensor, ints};
 use arrow_buffer::ScalarBuffer;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Compose {
     field: FieldPath,
     /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
     #[arg(long, value_name = "E", value_parser = parse_encoding)]
-    encoding: Encoding,
+    encoding: PartitionEncoding,
 }
 
 impl Verb for Compose {
@@ -77,7 +77,7 @@ replaced by FIELD, whose axes behind the first are ragged.";
             }
             levels.push(path);
         }
-        let counts: Vec<FieldPath> = if self.encoding == Encoding::ValueRowids {
+        let counts: Vec<FieldPath> = if self.encoding == PartitionEncoding::ValueRowids {
             (1..=levels.len()).map(|level| beside(&format!("nrows_{level}"))).filter(|path| schema.find(path).is_ok()).collect()
         } else {
             Vec::new()
@@ -140,22 +140,19 @@ struct Level<'a> {
 
 /// The flat values under all levels: each is read from the innermost out, because it says how many
 /// rows the level outside has to cover.
-fn composed(values: &Tensor, levels: &[Level], counts: &[ScalarBuffer<i64>], encoding: Encoding) -> Result<Tensor> {
+fn composed(values: &Tensor, levels: &[Level], counts: &[ScalarBuffer<i64>], encoding: PartitionEncoding) -> Result<Tensor> {
     let list = values.as_list()?;
     let mut covered = list.partition().clone();
     let mut tensor = list.values().clone();
     for (number, level) in levels.iter().enumerate().rev() {
-        let (mut lengths, mut ends) = (Vec::new(), Vec::with_capacity(values.nrows()));
-        for record in 0..values.nrows() {
-            let before = lengths.len();
+        let extent = |record, _: &[i64]| {
             let nrows = counts.get(number).map(|n| n[record]);
-            encoding
-                .decode(&level.numbers[level.rows.range(record)], covered.row_length(record), nrows, &mut lengths)
-                .map_err(|e| e.in_field(level.path).at_row(record))?;
-            ends.push((lengths.len() - before) as i64);
-        }
-        tensor = Tensor::list(RowPartition::from_row_lengths(lengths)?, tensor, None)?;
-        covered = RowPartition::from_row_lengths(ends)?;
+            Ok(Extent::of_values(covered.row_length(record)).with_nrows(nrows))
+        };
+        let (ends, rows) =
+            RowPartition::decode_records(encoding, &level.rows, &level.numbers, extent).map_err(|e| e.in_field(level.path))?;
+        tensor = Tensor::list(rows, tensor, None)?;
+        covered = ends;
     }
     Tensor::list(covered, tensor, list.validity().cloned())
 }

@@ -7,8 +7,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{DType, Dim, Field, Schema, Type};
-use crate::tensor::encoding::Encoding;
+use crate::schema::{DType, Dim, Field, PartitionEncoding, Schema, Type};
 use crate::tensor::merge::{merge_axes, merged_dims};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::Int64Array;
@@ -22,7 +21,7 @@ pub struct Decompose {
     field: FieldPath,
     /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
     #[arg(long, value_name = "E", value_parser = parse_encoding)]
-    encoding: Encoding,
+    encoding: PartitionEncoding,
 }
 
 impl Verb for Decompose {
@@ -63,7 +62,7 @@ row lengths and `lod_offsets` row splits, as Paddle calls them. `compose` is the
             for level in 1..=axes {
                 let numbers = Type::tensor(DType::Int64, vec![Dim::UNIFORM]);
                 parts.push(Field::new(format!("{name}/{}_{level}", encoding.name()), numbers));
-                if encoding == Encoding::ValueRowids {
+                if encoding == PartitionEncoding::ValueRowids {
                     parts.push(Field::new(format!("{name}/nrows_{level}"), Type::tensor(DType::Int64, Vec::new())));
                 }
             }
@@ -86,7 +85,7 @@ row lengths and `lod_offsets` row splits, as Paddle calls them. `compose` is the
 }
 
 /// Flat values, then the partition of each axis behind the first.
-fn decomposed(tensor: &Tensor, axes: usize, encoding: Encoding) -> Result<Vec<Tensor>> {
+fn decomposed(tensor: &Tensor, axes: usize, encoding: PartitionEncoding) -> Result<Vec<Tensor>> {
     let (partitions, _) = tensor.levels(axes + 1)?;
     let mut parts = vec![merge_axes(tensor, 0, axes)?];
     // The rows of each level that belong to a record.
@@ -95,11 +94,11 @@ fn decomposed(tensor: &Tensor, axes: usize, encoding: Encoding) -> Result<Vec<Te
         let (mut numbers, mut ends) = (Vec::new(), Vec::with_capacity(tensor.nrows()));
         for record in 0..tensor.nrows() {
             let before = numbers.len();
-            encoding.encode(partition, rows.range(record), &mut numbers);
+            partition.encode(encoding, rows.range(record), &mut numbers);
             ends.push((numbers.len() - before) as i64);
         }
         parts.push(Tensor::list(RowPartition::from_row_lengths(ends)?, Tensor::Leaf(Arc::new(Int64Array::from(numbers))), None)?);
-        if encoding == Encoding::ValueRowids {
+        if encoding == PartitionEncoding::ValueRowids {
             parts.push(Tensor::Leaf(Arc::new(Int64Array::from_iter_values(rows.row_lengths().map(|n| n as i64)))));
         }
         rows = rows.merge(partition);

@@ -7,8 +7,8 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{DType, Field, Schema, Size};
-use crate::tensor::encoding::Encoding;
+use crate::schema::{DType, Field, PartitionEncoding, Schema, Size};
+use crate::tensor::encoding::Extent;
 use crate::tensor::merge::{partition, partitioned_dims};
 use crate::tensor::{RowPartition, Tensor, ints};
 use std::sync::Arc;
@@ -54,13 +54,13 @@ struct By {
 }
 
 impl By {
-    fn field(&self) -> Option<(Encoding, &FieldPath)> {
+    fn field(&self) -> Option<(PartitionEncoding, &FieldPath)> {
         let all = [
-            (Encoding::RowLengths, &self.row_lengths),
-            (Encoding::RowSplits, &self.row_splits),
-            (Encoding::RowStarts, &self.row_starts),
-            (Encoding::RowLimits, &self.row_limits),
-            (Encoding::ValueRowids, &self.value_rowids),
+            (PartitionEncoding::RowLengths, &self.row_lengths),
+            (PartitionEncoding::RowSplits, &self.row_splits),
+            (PartitionEncoding::RowStarts, &self.row_starts),
+            (PartitionEncoding::RowLimits, &self.row_limits),
+            (PartitionEncoding::ValueRowids, &self.value_rowids),
         ];
         all.into_iter().find_map(|(encoding, path)| path.as_ref().map(|path| (encoding, path)))
     }
@@ -158,7 +158,7 @@ impl Partition {
         })
     }
 
-    fn bind_field(&self, edits: &mut Edits, encoding: Encoding, by: &FieldPath) -> Result<()> {
+    fn bind_field(&self, edits: &mut Edits, encoding: PartitionEncoding, by: &FieldPath) -> Result<()> {
         let (path, by, nrows, keep) = (self.field.clone(), by.clone(), self.nrows.clone(), self.keep);
         edits.beside(&self.field, move |fields: &mut Vec<Field>, position| {
             let find = |path: &FieldPath| fields.iter().position(|f| f.name == path.last());
@@ -174,16 +174,11 @@ impl Partition {
                 let count = count.map(|i| ints::numbers(&tensors[i])).transpose()?;
                 let (rows, numbers) = ints::vectors(&tensors[other]).map_err(|e| e.in_field(&by))?;
                 let items = tensors[position].as_list()?.partition();
-                let (mut lengths, mut ends) = (Vec::new(), Vec::with_capacity(tensors[position].nrows()));
-                for row in 0..tensors[position].nrows() {
-                    let before = lengths.len();
-                    let nrows = count.as_ref().map(|n| n[row]);
-                    encoding
-                        .decode(&numbers[rows.range(row)], items.row_length(row), nrows, &mut lengths)
-                        .map_err(|e| e.in_field(&by).at_row(row))?;
-                    ends.push((lengths.len() - before) as i64);
-                }
-                let (records, groups) = (RowPartition::from_row_lengths(ends)?, RowPartition::from_row_lengths(lengths)?);
+                let extent = |record, _: &[i64]| {
+                    let nrows = count.as_ref().map(|n| n[record]);
+                    Ok(Extent::of_values(items.row_length(record)).with_nrows(nrows))
+                };
+                let (records, groups) = RowPartition::decode_records(encoding, &rows, &numbers, extent).map_err(|e| e.in_field(&by))?;
                 tensors[position] = partition(&tensors[position], &records, &groups)?;
                 remove(&mut tensors, &gone);
                 Ok(tensors)

@@ -9,9 +9,10 @@ use crate::expr::call::{Arg, Call, Function, Integer, static_int};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::{check_count, from_lengths};
+use crate::expr::kernels::level::check_count;
 use crate::expr::operand::{Operand, OperandKind};
-use crate::schema::{DType, Dim, Size, Type};
+use crate::schema::{DType, Dim, PartitionEncoding, Size, Type};
+use crate::tensor::encoding::Extent;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
 use std::sync::Arc;
@@ -22,70 +23,70 @@ pub static FUNCTIONS: &[Function] = &[
         "values, row_splits, validate=True",
         "Rows that start and end at these offsets.",
         [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
-        |c| compose(c, Encoding::RowSplits)
+        |c| compose(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_row_lengths"],
         "values, row_lengths, validate=True",
         "Rows of these lengths.",
         [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowLengths)
+        |c| compose(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_row_starts"],
         "values, row_starts, validate=True",
         "Rows that start at these offsets.",
         [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowStarts)
+        |c| compose(c, PartitionEncoding::RowStarts)
     ),
     function!(
         ["RaggedTensor.from_row_limits"],
         "values, row_limits, validate=True",
         "Rows that end at these offsets.",
         [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::RowLimits)
+        |c| compose(c, PartitionEncoding::RowLimits)
     ),
     function!(
         ["RaggedTensor.from_value_rowids"],
         "values, value_rowids, nrows=None, validate=True",
         "Rows by the number of the row of each value.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
-        |c| compose(c, Encoding::ValueRowids)
+        |c| compose(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RaggedTensor.from_uniform_row_length"],
         "values, uniform_row_length, nrows=None, validate=True",
         "Rows of one length.",
         [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
-        |c| compose(c, Encoding::Uniform)
+        |c| compose(c, PartitionEncoding::UniformRowLength)
     ),
     function!(
         ["RaggedTensor.from_nested_row_splits"],
         "flat_values, nested_row_splits, validate=True",
         "Several partitions, the outermost first.",
         [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::RowSplits)
+        |c| nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_nested_row_lengths"],
         "flat_values, nested_row_lengths, validate=True",
         "Several partitions, the outermost first.",
         [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::RowLengths)
+        |c| nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_nested_value_rowids"],
         "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
         "Several partitions, the outermost first.",
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
-        |c| nested(c, Encoding::ValueRowids)
+        |c| nested(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RowPartition.from_row_splits"],
         "row_splits, validate=True, dtype=None, dtype_hint=None",
         "Rows that start and end at these offsets: a partition, whose values are their own numbers.",
         [("RowPartition.from_row_splits([0, 2, 2, 4])", "[[0, 1], [], [2, 3]]")],
-        |c| partition(c, Encoding::RowSplits, None, None)
+        |c| partition(c, PartitionEncoding::RowSplits, None, None)
     ),
     function!(
         ["RowPartition.from_row_lengths"],
@@ -95,104 +96,52 @@ pub static FUNCTIONS: &[Function] = &[
             ("partition_outer_dimension([3, 1, 4], RowPartition.from_row_lengths([2, 0, 1]))", "[[3, 1], [], [4]]"),
             ("RowPartition.from_row_lengths([2, 0, 1]).value_rowids()", "[0, 0, 2]")
         ],
-        |c| partition(c, Encoding::RowLengths, None, None)
+        |c| partition(c, PartitionEncoding::RowLengths, None, None)
     ),
     function!(
         ["RowPartition.from_row_starts"],
         "row_starts, nvals, validate=True, dtype=None, dtype_hint=None",
         "A partition of nvals values into rows that start at these offsets.",
         [("RowPartition.from_row_starts([0, 2, 2], nvals=3).row_lengths()", "[2, 0, 1]")],
-        |c| partition(c, Encoding::RowStarts, Some(1), None)
+        |c| partition(c, PartitionEncoding::RowStarts, Some(1), None)
     ),
     function!(
         ["RowPartition.from_row_limits"],
         "row_limits, validate=True, dtype=None, dtype_hint=None",
         "A partition into rows that end at these offsets.",
         [("RowPartition.from_row_limits([2, 2, 3]).row_lengths()", "[2, 0, 1]")],
-        |c| partition(c, Encoding::RowLimits, None, None)
+        |c| partition(c, PartitionEncoding::RowLimits, None, None)
     ),
     function!(
         ["RowPartition.from_value_rowids"],
         "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
         "A partition by the number of the row of each value.",
         [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
-        |c| partition(c, Encoding::ValueRowids, None, Some(1))
+        |c| partition(c, PartitionEncoding::ValueRowids, None, Some(1))
     ),
     function!(
         ["RowPartition.from_uniform_row_length"],
         "uniform_row_length, nvals=None, nrows=None, validate=True, dtype=None, dtype_hint=None",
         "A partition into rows of one length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).row_splits()", "[0, 2, 4]")],
-        |c| partition(c, Encoding::Uniform, Some(1), Some(2))
+        |c| partition(c, PartitionEncoding::UniformRowLength, Some(1), Some(2))
     ),
 ];
 
-/// How a partition is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    RowSplits,
-    RowLengths,
-    RowStarts,
-    RowLimits,
-    ValueRowids,
-    Uniform,
-}
-
-impl Encoding {
-    /// The number of values that the numbers of one record tell of; `None` where they do not.
-    fn nvals(self, numbers: &[i64], nrows: Option<i64>) -> Option<i64> {
-        match self {
-            Encoding::RowSplits => numbers.last().copied(),
-            Encoding::RowLengths => numbers.iter().try_fold(0i64, |all, n| all.checked_add(*n)),
-            Encoding::RowLimits => Some(numbers.last().copied().unwrap_or(0)),
-            Encoding::ValueRowids => i64::try_from(numbers.len()).ok(),
-            Encoding::Uniform => numbers.first()?.checked_mul(nrows?),
-            Encoding::RowStarts => None,
-        }
-    }
-
-    /// The partition of `nvals` values that the numbers of one record say.
-    ///
-    /// # Errors
-    /// They are no partition of so many values.
-    pub fn partition(self, numbers: &[i64], nvals: usize, nrows: Option<i64>) -> Result<RowPartition> {
-        let nrows = nrows.map(|n| usize::try_from(n).map_err(|_| Error::data(format!("nrows is {n}")))).transpose()?;
-        let partition = match self {
-            Encoding::RowSplits => RowPartition::from_row_splits(numbers.to_vec())?,
-            Encoding::RowLengths => RowPartition::from_row_lengths(numbers.iter().copied())?,
-            Encoding::RowStarts => RowPartition::from_row_starts(numbers, nvals)?,
-            Encoding::RowLimits => RowPartition::from_row_limits(numbers, nvals)?,
-            Encoding::ValueRowids => RowPartition::from_value_rowids(numbers, nrows)?,
-            Encoding::Uniform => {
-                let length = numbers.first().copied().unwrap_or(0);
-                let length =
-                    usize::try_from(length).map_err(|_| Error::data(format!("uniform_row_length is {length}; it can't be negative")))?;
-                let rows = nrows.unwrap_or(nvals.checked_div(length).unwrap_or(0));
-                RowPartition::uniform(length, rows)?
-            }
-        };
-        if partition.nvals() != nvals {
-            let what = if matches!(self, Encoding::RowLengths) { "the row lengths add up to" } else { "the partition ends at" };
-            return Err(Error::data(format!("{what} {}, but there are {nvals} values", partition.nvals())));
-        }
-        Ok(partition)
-    }
-}
-
 /// One more axis in front: the rows that the encoding cuts axis 0 into.
-fn compose(call: &mut Call, encoding: Encoding) -> ExprResult<OperandKind> {
+fn compose(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     compose_from(call, encoding, 1, 2)
 }
 
 /// `partition_outer_dimension`: by a partition, or by the one encoding that is given.
 pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
-    const ENCODINGS: [(usize, Encoding); 6] = [
-        (1, Encoding::RowSplits),
-        (2, Encoding::RowLengths),
-        (3, Encoding::RowStarts),
-        (4, Encoding::RowLimits),
-        (5, Encoding::ValueRowids),
-        (7, Encoding::Uniform),
+    const ENCODINGS: [(usize, PartitionEncoding); 6] = [
+        (1, PartitionEncoding::RowSplits),
+        (2, PartitionEncoding::RowLengths),
+        (3, PartitionEncoding::RowStarts),
+        (4, PartitionEncoding::RowLimits),
+        (5, PartitionEncoding::ValueRowids),
+        (7, PartitionEncoding::UniformRowLength),
     ];
     if let Some(item) = call.given(1)
         && let OperandKind::Partition(node) = &item.kind
@@ -213,14 +162,15 @@ pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
     }
 }
 
-fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize) -> ExprResult<OperandKind> {
+fn compose_from(call: &mut Call, encoding: PartitionEncoding, at: usize, nrows_at: usize) -> ExprResult<OperandKind> {
     let values = call.any(0)?;
-    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(at)? } else { call.integers(at)? };
+    let numbers = if encoding == PartitionEncoding::UniformRowLength { call.scalar_integer(at)? } else { call.integers(at)? };
     check_vector(&numbers, encoding)?;
-    let with_nrows = matches!(encoding, Encoding::ValueRowids | Encoding::Uniform) && call.given(nrows_at).is_some();
+    let with_nrows =
+        matches!(encoding, PartitionEncoding::ValueRowids | PartitionEncoding::UniformRowLength) && call.given(nrows_at).is_some();
     let nrows = if with_nrows { Some(call.integer(nrows_at)?) } else { None };
     let static_nrows = nrows.as_ref().and_then(Integer::known);
-    let static_length = if encoding == Encoding::Uniform { static_int(call.operand(at)?) } else { None };
+    let static_length = if encoding == PartitionEncoding::UniformRowLength { static_int(call.operand(at)?) } else { None };
     let mut ty = composed(&values, &numbers, encoding, call)?;
     if let Some(n) = static_nrows.and_then(|n| u64::try_from(n).ok()) {
         ty.dims[0] = Dim::known(n);
@@ -233,26 +183,28 @@ fn compose_from(call: &mut Call, encoding: Encoding, at: usize, nrows_at: usize)
         {
             ty.dims[0] = Dim::known(n / length);
         }
-    } else if encoding == Encoding::Uniform {
+    } else if encoding == PartitionEncoding::UniformRowLength {
         ty.dims[1] = Dim::UNIFORM;
     }
     call.one(ty, move |args| cut(&*values.of(args)?, args, &numbers, nrows.as_ref(), encoding))
 }
 
-fn check_vector(numbers: &Arg, encoding: Encoding) -> ExprResult<()> {
-    if encoding != Encoding::Uniform && numbers.rank() != 1 {
+fn check_vector(numbers: &Arg, encoding: PartitionEncoding) -> ExprResult<()> {
+    if encoding != PartitionEncoding::UniformRowLength && numbers.rank() != 1 {
         return Err(ExprError::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
     }
     Ok(())
 }
 
-fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> ExprResult<Type> {
+fn composed(values: &Arg, numbers: &Arg, encoding: PartitionEncoding, call: &Call) -> ExprResult<Type> {
     if values.rank() == 0 {
         return Err(ExprError::at(values.span.clone(), format!("{} needs values with an axis; this is a scalar", call.name)));
     }
     let rows = match (encoding, numbers.ty.dims.first().map(|d| d.size)) {
-        (Encoding::RowSplits, Some(Size::Known(n))) => Dim::known(n.saturating_sub(1)),
-        (Encoding::RowLengths | Encoding::RowStarts | Encoding::RowLimits, Some(Size::Known(n))) => Dim::known(n),
+        (PartitionEncoding::RowSplits, Some(Size::Known(n))) => Dim::known(n.saturating_sub(1)),
+        (PartitionEncoding::RowLengths | PartitionEncoding::RowStarts | PartitionEncoding::RowLimits, Some(Size::Known(n))) => {
+            Dim::known(n)
+        }
         _ => Dim::UNIFORM,
     };
     let mut ty = values.ty.clone();
@@ -261,22 +213,26 @@ fn composed(values: &Arg, numbers: &Arg, encoding: Encoding, call: &Call) -> Exp
 }
 
 /// `RowPartition.from_*`: a ragged tensor of the numbers of the values, which is taken as a partition.
-fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> ExprResult<OperandKind> {
-    let numbers = if encoding == Encoding::Uniform { call.scalar_integer(0)? } else { call.integers(0)? };
+fn partition(call: &mut Call, encoding: PartitionEncoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> ExprResult<OperandKind> {
+    let numbers = if encoding == PartitionEncoding::UniformRowLength { call.scalar_integer(0)? } else { call.integers(0)? };
     check_vector(&numbers, encoding)?;
     let mut integer = |i: Option<usize>| i.filter(|i| call.given(*i).is_some()).map(|i| call.integer(i)).transpose();
     let (nvals, nrows) = (integer(nvals_at)?, integer(nrows_at)?);
-    if encoding == Encoding::Uniform && nvals.is_none() && nrows.is_none() {
+    if encoding == PartitionEncoding::UniformRowLength && nvals.is_none() && nrows.is_none() {
         return Err(call.error(format!("{} needs nvals= or nrows=", call.name)));
     }
     let whole = Arg { ty: Type::tensor(DType::Int64, vec![Dim::UNIFORM]), ..numbers.clone() };
     let mut ty = composed(&whole, &numbers, encoding, call)?;
     let known = |n: &Option<Integer>| n.as_ref().and_then(Integer::known).and_then(|n| u64::try_from(n).ok());
-    let length = if encoding == Encoding::Uniform { static_int(call.operand(0)?).and_then(|n| u64::try_from(n).ok()) } else { None };
+    let length = if encoding == PartitionEncoding::UniformRowLength {
+        static_int(call.operand(0)?).and_then(|n| u64::try_from(n).ok())
+    } else {
+        None
+    };
     if let Some(n) = known(&nrows).or_else(|| known(&nvals)?.checked_div(length?)) {
         ty.dims[0] = Dim::known(n);
     }
-    if encoding == Encoding::Uniform {
+    if encoding == PartitionEncoding::UniformRowLength {
         ty.dims[1] = length.map_or(Dim::UNIFORM, Dim::known);
     }
     let bound = call.one(ty, move |args| {
@@ -298,7 +254,7 @@ fn partition(call: &mut Call, encoding: Encoding, nvals_at: Option<usize>, nrows
     }
 }
 
-fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Integer>, encoding: Encoding) -> Result<Tensor> {
+fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Integer>, encoding: PartitionEncoding) -> Result<Tensor> {
     let list = values.as_list()?;
     let (outer, below) = (list.partition(), list.values());
     let (rows, inner) = rows_of(args, outer.nrows(), numbers, nrows, encoding, |record, _, _| Ok(outer.row_length(record)))?;
@@ -312,7 +268,7 @@ fn rows_of(
     nrecords: usize,
     numbers: &Arg,
     nrows: Option<&Integer>,
-    encoding: Encoding,
+    encoding: PartitionEncoding,
     mut nvals: impl FnMut(usize, &[i64], Option<i64>) -> Result<usize>,
 ) -> Result<(RowPartition, RowPartition)> {
     let numbers = numbers.of(args)?;
@@ -322,29 +278,20 @@ fn rows_of(
     };
     let numbers = i64s(&numbers)?;
     let nrows = nrows.map(|n| n.of(args)).transpose()?;
-    let mut lengths = Vec::with_capacity(numbers.len());
-    let mut rows = Vec::with_capacity(nrecords);
-    for record in 0..nrecords {
-        let own = &numbers[owners.range(record)];
+    debug_assert_eq!(owners.nrows(), nrecords);
+    RowPartition::decode_records(encoding, &owners, &numbers, |record, own| {
         let nrows = nrows.as_ref().map(|n| n.at(record));
-        let nvals = nvals(record, own, nrows)?;
-        let partition = encoding.partition(own, nvals, nrows).map_err(|e| e.at_row(record))?;
-        rows.push(partition.nrows());
-        lengths.extend(partition.row_lengths());
-    }
-    let inner = match (encoding, lengths.first()) {
-        (Encoding::Uniform, Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, lengths.len())?,
-        _ => from_lengths(lengths)?,
-    };
-    Ok((from_lengths(rows)?, inner))
+        Ok(Extent::of_values(nvals(record, own, nrows)?).with_nrows(nrows))
+    })
 }
 
 /// Several partitions around axis 0, the outermost first.
-pub fn nested(call: &mut Call, encoding: Encoding) -> ExprResult<OperandKind> {
+pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     let mut values = call.any(0)?;
     let first = values.clone();
     let partitions: Vec<Operand> = call.list(1)?;
-    let nrows: Option<Vec<Operand>> = if encoding == Encoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
+    let nrows: Option<Vec<Operand>> =
+        if encoding == PartitionEncoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
     if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
         return Err(call.error(format!("{} partitions need as many nrows", partitions.len())));
     }

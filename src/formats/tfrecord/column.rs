@@ -1,13 +1,13 @@
 //! One column of a block: the features of one leaf in all records, to a tensor.
 
 use super::entries::Entries;
-use super::partition::partition;
 use super::plan::{Absent, Cut, Leaf, Shape};
 use super::steps;
 use super::values::{Append, Doubles, Floats, Ints, Nothing, Store, Texts};
 use super::wire::{self, Flaw, Kind, Parse, flaw};
 use crate::error::{Error, Result};
 use crate::schema::{DType, Dim, Size};
+use crate::tensor::encoding::{Extent, InvalidPartition};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::ops::Range;
@@ -304,11 +304,14 @@ impl Nested {
                         Some((found, _)) => return flaw(at, format!("expected a partition in an int64_list, found a {}", found.name())),
                     }
                     let first = splits.len();
-                    partition(encoding, &self.numbers, items, features.max_rows, splits).map_err(|what| Flaw {
-                        at,
-                        what: what.into(),
-                        widens: false,
-                    })?;
+                    // No feature, or an empty one, is a record without rows in every encoding.
+                    if items > 0 || !self.numbers.is_empty() {
+                        let extent = Extent { nvals: items, nrows: None, max_rows: features.max_rows };
+                        encoding.decode(&self.numbers, extent, splits).map_err(|invalid| {
+                            let more = if let InvalidPartition::TooManyRows { .. } = invalid { " (--max-record-bytes)" } else { "" };
+                            Flaw { at, what: format!("{invalid}{more}").into(), widens: false }
+                        })?;
+                    }
                     if leaf.dims.get(i + 1).is_some_and(|d| d.size == Size::Uniform)
                         && splits[first - 1..].windows(3).any(|w| w[1] - w[0] != w[2] - w[1])
                     {

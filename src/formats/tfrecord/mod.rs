@@ -18,7 +18,6 @@ mod entries;
 mod flatten;
 pub mod framing;
 mod observe;
-mod partition;
 mod plan;
 mod resync;
 mod steps;

@@ -436,15 +436,8 @@ pub fn declared_features(declared: &[Field]) -> HashSet<String> {
         out.insert(source.values.clone().unwrap_or_else(|| name.to_owned()));
         out.extend(source.at.iter().cloned());
         for split in &source.split_by {
-            match split {
-                SplitBy::RowLengths(f)
-                | SplitBy::RowSplits(f)
-                | SplitBy::RowStarts(f)
-                | SplitBy::RowLimits(f)
-                | SplitBy::ValueRowids(f) => {
-                    out.insert(f.clone());
-                }
-                SplitBy::UniformRowLength(_) => {}
+            if let SplitBy::Feature(_, feature) = split {
+                out.insert(feature.clone());
             }
         }
         if source.split_by.is_empty() {

@@ -14,7 +14,7 @@ use super::wire::Kind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::path::FieldPath;
-use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;
 
 /// The most values that a default may make for one record.
@@ -81,19 +81,10 @@ pub enum Shape {
 /// How the items of an axis are cut into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// In rows of so many.
+    /// Into rows of this length.
     Every(usize),
-    Stored(Encoding, usize),
-}
-
-/// What the numbers of a partition's feature are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    RowLengths,
-    RowSplits,
-    RowStarts,
-    RowLimits,
-    ValueRowids,
+    /// By the partition that a feature holds.
+    Stored(PartitionEncoding, usize),
 }
 
 /// What a record without the feature reads as.
@@ -272,7 +263,7 @@ impl Plan {
                 Size::Known(n) => every(n),
                 _ => {
                     level += 1;
-                    Ok(Cut::Stored(Encoding::RowLengths, self.slot(row_lengths_name(name, level))))
+                    Ok(Cut::Stored(PartitionEncoding::RowLengths, self.slot(row_lengths_name(name, level))))
                 }
             })
             .collect()
@@ -292,17 +283,9 @@ impl Plan {
                 (_, Some(SplitBy::UniformRowLength(k))) => {
                     return Err(Error::usage(format!("an axis split by uniform_row_length({k}) has the size {k}")));
                 }
-                (_, Some(partition)) => {
-                    let (encoding, feature) = match partition {
-                        SplitBy::RowLengths(f) => (Encoding::RowLengths, f),
-                        SplitBy::RowSplits(f) => (Encoding::RowSplits, f),
-                        SplitBy::RowStarts(f) => (Encoding::RowStarts, f),
-                        SplitBy::RowLimits(f) => (Encoding::RowLimits, f),
-                        SplitBy::ValueRowids(f) => (Encoding::ValueRowids, f),
-                        SplitBy::UniformRowLength(_) => continue,
-                    };
+                (_, Some(SplitBy::Feature(encoding, feature))) => {
                     given.next();
-                    cuts.push(Cut::Stored(encoding, self.slot(feature.clone())));
+                    cuts.push(Cut::Stored(*encoding, self.slot(feature.clone())));
                 }
                 (_, None) => return Err(Error::usage("there is one partition for each axis behind axis 0")),
             }

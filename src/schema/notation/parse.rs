@@ -6,7 +6,7 @@ use crate::error::{Result, nearest};
 use crate::path::FieldPath;
 use crate::schema::cursor::{Cursor, MAX_DEPTH};
 use crate::schema::literal::literal;
-use crate::schema::{DType, Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
 
 /// Words that stand for dtypes elsewhere.
@@ -147,33 +147,23 @@ fn starts_field(cursor: &mut Cursor) -> bool {
     field
 }
 
-const PARTITIONS: [&str; 6] = ["row_lengths", "row_splits", "row_starts", "row_limits", "value_rowids", "uniform_row_length"];
-
 /// `row_lengths(l)`.
 fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     let (start, word) = (cursor.pos(), cursor.peek_word());
-    if !PARTITIONS.contains(&word) {
-        let near = nearest(word, PARTITIONS).map(|near| format!("did you mean {near}?"));
+    let names = PartitionEncoding::OF_FEATURES.map(PartitionEncoding::name);
+    let Some(encoding) = PartitionEncoding::OF_FEATURES.into_iter().find(|e| e.name() == word) else {
+        let near = nearest(word, names).map(|near| format!("did you mean {near}?"));
         return Err(cursor
             .fail(start, start + word.len(), format!("there is no partition `{word}`"))
-            .help(near.unwrap_or_else(|| format!("the partitions are: {}", PARTITIONS.join(", ")))));
-    }
+            .help(near.unwrap_or_else(|| format!("the partitions are: {}", names.join(", ")))));
+    };
     cursor.advance(word.len());
     if !cursor.open('(')? {
         return Err(cursor.unexpected("`(`"));
     }
-    let split = match word {
-        "uniform_row_length" => SplitBy::UniformRowLength(size(cursor)?),
-        _ => {
-            let feature = name(cursor, "the name of a feature")?;
-            match word {
-                "row_lengths" => SplitBy::RowLengths(feature),
-                "row_splits" => SplitBy::RowSplits(feature),
-                "row_starts" => SplitBy::RowStarts(feature),
-                "row_limits" => SplitBy::RowLimits(feature),
-                _ => SplitBy::ValueRowids(feature),
-            }
-        }
+    let split = match encoding {
+        PartitionEncoding::UniformRowLength => SplitBy::UniformRowLength(size(cursor)?),
+        _ => SplitBy::Feature(encoding, name(cursor, "the name of a feature")?),
     };
     cursor.expect_close(')', "`)`")?;
     Ok(split)

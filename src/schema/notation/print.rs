@@ -1,7 +1,7 @@
 //! From schema to text: [`super::parse`] reads the same schema from it.
 
 use super::is_bare;
-use crate::schema::{Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::fmt::{self, Write};
 
 /// One field a line, the types in one column: what `tatter schema` prints.
@@ -86,15 +86,10 @@ impl fmt::Display for Source {
 
 impl fmt::Display for SplitBy {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (encoding, feature) = match self {
-            SplitBy::RowLengths(feature) => ("row_lengths", feature),
-            SplitBy::RowSplits(feature) => ("row_splits", feature),
-            SplitBy::RowStarts(feature) => ("row_starts", feature),
-            SplitBy::RowLimits(feature) => ("row_limits", feature),
-            SplitBy::ValueRowids(feature) => ("value_rowids", feature),
-            SplitBy::UniformRowLength(length) => return write!(f, "uniform_row_length({length})"),
-        };
-        write!(f, "{encoding}({})", name_text(feature))
+        match self {
+            SplitBy::Feature(encoding, feature) => write!(f, "{}({})", encoding.name(), name_text(feature)),
+            SplitBy::UniformRowLength(length) => write!(f, "{}({length})", PartitionEncoding::UniformRowLength.name()),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::schema::{DType, Dim, Element, Field, Literal, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use arrow_schema::{DataType, Field as ArrowField, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -58,7 +58,8 @@ fn a_schema_is_what_it_says() {
         optional: true,
         with_nulls: true,
     };
-    let source = Source { values: Some("v".into()), split_by: vec![SplitBy::RowLengths("l".into())], at: vec![] };
+    let source =
+        Source { values: Some("v".into()), split_by: vec![SplitBy::Feature(PartitionEncoding::RowLengths, "l".into())], at: vec![] };
     assert_eq!(schema.fields, vec![Field { name: "r".into(), ty, default: None, source }]);
 }
 
@@ -283,9 +284,9 @@ fn fields(types: BoxedStrategy<Type>) -> impl Strategy<Value = Vec<Field>> {
                 field.source.at = keys.into_iter().cycle().take(field.ty.rank()).collect();
             } else if field.ty.rank() > 1 && kind < 4 {
                 field.source.split_by = vec![match kind {
-                    0 => SplitBy::RowLengths(keys[0].clone()),
-                    1 => SplitBy::ValueRowids(keys[0].clone()),
-                    2 => SplitBy::RowLimits(keys[0].clone()),
+                    0 => SplitBy::Feature(PartitionEncoding::RowLengths, keys[0].clone()),
+                    1 => SplitBy::Feature(PartitionEncoding::ValueRowids, keys[0].clone()),
+                    2 => SplitBy::Feature(PartitionEncoding::RowLimits, keys[0].clone()),
                     _ => SplitBy::UniformRowLength(7),
                 }];
             }

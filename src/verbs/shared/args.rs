@@ -1,7 +1,7 @@
 //! Parsers of arguments that several verbs take.
 
 use crate::error::Error;
-use crate::tensor::encoding::Encoding;
+use crate::schema::PartitionEncoding;
 
 /// A number of at least 1.
 ///
@@ -15,9 +15,9 @@ pub fn positive(text: &str) -> Result<usize, Error> {
 ///
 /// # Errors
 /// There is none.
-pub fn parse_encoding(text: &str) -> Result<Encoding, Error> {
-    Encoding::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Encoding::NAMED.iter().map(|(name, _)| *name).collect();
+pub fn parse_encoding(text: &str) -> Result<PartitionEncoding, Error> {
+    PartitionEncoding::VECTORS.into_iter().find(|e| e.name() == text).ok_or_else(|| {
+        let names = PartitionEncoding::VECTORS.map(PartitionEncoding::name);
         Error::usage(format!("expected one of {}", names.join(", ")))
     })
 }

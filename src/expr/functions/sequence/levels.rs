@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
 use crate::expr::eval::Args;
-use crate::expr::functions::partitions::{self, Encoding};
+use crate::expr::functions::partitions;
 use crate::expr::kernels::level::{from_lengths, merged};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
-use crate::schema::{DType, Dim, Type};
+use crate::schema::{DType, Dim, PartitionEncoding, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
 use std::ops::Range;
@@ -23,14 +23,14 @@ pub static FUNCTIONS: &[Function] = &[
             ("create_lod_tensor([3, 1, 4], [[2, 1]])", "[[3, 1], [4]]"),
             ("create_lod_tensor([3, 1, 4, 1], [[2, 1], [1, 2, 1]])", "[[[3], [1, 4]], [[1]]]")
         ],
-        |c| partitions::nested(c, Encoding::RowLengths)
+        |c| partitions::nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["set_lod"],
         "x, lod",
         "Sequences of rows: the offsets of each level, the outermost first.",
         [("set_lod([3, 1, 4], [[0, 2, 3]])", "[[3, 1], [4]]")],
-        |c| partitions::nested(c, Encoding::RowSplits)
+        |c| partitions::nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["recursive_sequence_lengths"],
