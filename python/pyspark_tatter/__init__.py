@@ -1,0 +1,5 @@
+"""Where Spark finds the data source ``tatter`` without registration: it looks for ``pyspark_NAME.DefaultSource``."""
+
+from tatter_data.source import TatterSource as DefaultSource
+
+__all__ = ["DefaultSource"]

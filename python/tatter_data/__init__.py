@@ -1,0 +1,137 @@
+"""Ragged, sparse and structured tensors from files, through the program `tatter`.
+
+::
+
+    import tatter_data as td
+
+    records = td.read("x.tfrecord", "promote docs.tokens --as toks then select id,toks")
+    for batch in records: ...            # pyarrow.RecordBatch
+    pa.table(records)                    # or polars.DataFrame(records), duckdb.from_arrow(records)
+    records.to_numpy()                   # also to_tf, to_torch, to_awkward, to_pandas
+    td.write(table, "out@8.tfrecord", chain="shuffle --seed 1")
+
+The module holds no engine: each reading runs the program, which does all the work in its own threads, and takes
+Arrow record batches from it. ``tatter --help`` explains verbs and options.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ._child import tell
+from ._errors import TatterError, TatterNotice
+from ._find import find_tatter
+from ._options import Chain, Paths, chain_words, option_words, path_words
+from ._records import Records
+from ._stream import Data
+from ._tensors import Ragged, Sparse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Options, WriteOptions
+
+__all__ = ["Ragged", "Records", "Sparse", "TatterError", "TatterNotice", "find_tatter", "pipe", "read", "run", "schema", "write"]
+
+
+def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = None, **options: Unpack[Options]) -> Records:
+    """The records of files, through a chain of verbs. Nothing is read before it is asked for.
+
+    Args:
+        paths: A file, a quoted glob, shards (``x@8.tfrecord``), or several of them, in any format that the
+            program reads.
+        chain: Verbs, as one line or as a list of words.
+        progress: Shows how far it has come; by default only in notebooks.
+        options: The program's global options: ``threads=2``, ``schema="id: int64"``, ``on_error="skip"``.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.jsonl")
+    >>> _ = open(path, "w").write('{"id": 1, "x": [1, 2]}\\n{"id": 2, "x": [3]}\\n')
+    >>> read(path, "map 'n = len(x)' then drop x").to_arrow().to_pylist()
+    [{'id': 1, 'n': 2}, {'id': 2, 'n': 1}]
+    """
+    return Records(path_words(paths), chain_words(chain), dict(options), progress=progress)
+
+
+def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None, **options: Unpack[Options]) -> Records:
+    """Data in memory through a chain of verbs.
+
+    Args:
+        data: Anything that offers an Arrow stream, an iterable of record batches, a list of dictionaries
+            (one a record), or a dictionary of columns. What can be iterated only once can be read only once.
+        chain: Verbs, as one line or as a list of words.
+
+    >>> pipe({"x": [[1, 2], [3]]}, "to-dense --shape 'x=[2]'").to_arrow().to_pylist()
+    [{'x': [1, 2]}, {'x': [3, 0]}]
+    """
+    return Records([], chain_words(chain), dict(options), data=data, progress=progress)
+
+
+def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = None, **options: Unpack[WriteOptions]) -> None:
+    """Writes data to a file in the format of its name.
+
+    The file appears under its name only when it is complete. `data` is what `pipe` takes, or `Records`.
+
+    Args:
+        path: The output; ``out@8.tfrecord`` writes eight shards.
+        chain: Verbs between.
+        options: The program's global options: ``compression="zstd"``, ``to="parquet"``.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.tfrecord")
+    >>> write({"x": [[1, 2], [3]]}, path)
+    >>> read(path).to_arrow().to_pylist()
+    [{'x': [1, 2]}, {'x': [3]}]
+    """
+    records = data if isinstance(data, Records) else pipe(data)
+    (records if chain is None else records.then(chain)).write(path, **options)
+
+
+def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -> pa.Schema:
+    """The Arrow schema of the records of files, as a chain leaves them.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.jsonl")
+    >>> _ = open(path, "w").write('{"x": [1, 2]}\\n')
+    >>> schema(path).field("x").type
+    ListType(list<element: int64 not null>)
+    """
+    return read(paths, chain, **options).schema
+
+
+def run(words: Sequence[str], input: str | bytes | None = None, **options: Unpack[WriteOptions]) -> str:
+    """Runs the program and returns what it prints.
+
+    Args:
+        words: The command line after ``tatter``, word by word.
+        input: What it reads on standard input.
+
+    Raises:
+        TatterError: The exit code is not 0. `TatterError.output` is what was printed before.
+
+    >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
+    '2\\n'
+    """
+    done = subprocess.run(
+        [find_tatter(), *[os.fspath(word) for word in words], *option_words(options)],
+        input=input.encode() if isinstance(input, str) else input if input is not None else b"",
+        capture_output=True,
+    )
+    stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    if done.returncode:
+        raise TatterError.of(stderr, done.returncode if done.returncode > 0 else 128 - done.returncode, output=stdout)
+    tell(stderr)
+    return stdout
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tatter-data")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,216 @@
+"""One run of the program: Arrow record batches in on standard input, out on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeAlias
+
+import pyarrow as pa
+
+from ._errors import TatterError, TatterNotice
+from ._find import find_tatter
+
+#: Bytes that a pipe holds: the default of 64 KiB costs a change of process for each.
+_PIPE_BYTES = 1 << 20
+#: Seconds that a stopped program gets to remove its temporary files.
+_GRACE = 5.0
+
+#: Writes what the program reads.
+Feed: TypeAlias = "Callable[[IO[bytes]], None]"
+
+#: The programs at work. A forked process keeps its copies for ever: to close a pipe there could wait for a lock that
+#: a thread of its parent held.
+_alive: weakref.WeakSet[Child] = weakref.WeakSet()
+_inherited: list[Child] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _inherited.extend(_alive))
+
+
+class Child:
+    """The program at work, its standard output not yet read.
+
+    `feed` writes to its standard input, in a thread. The process ends with `close`, when the object is collected,
+    or with the interpreter, whichever comes first.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        feed: Feed | None = None,
+        files: Sequence[str] = (),
+        program: str | None = None,
+    ) -> None:
+        self._files = tuple(files)
+        self._stderr: list[bytes] = []
+        self._faults: list[BaseException] = []
+        self._process = subprocess.Popen(
+            [program or find_tatter(), *words],
+            stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._end = weakref.finalize(self, _stop, self._process, os.getpid())
+        self._owner = os.getpid()
+        _alive.add(self)
+        for pipe in (self._process.stdin, self._process.stdout):
+            _widen(pipe)
+        # The threads hold what they work on, not the object, so that it can be collected.
+        self._threads = [_thread(_drain, self._process.stderr, self._stderr)]
+        if feed is not None:
+            self._threads.append(_thread(_feed, self._process, feed, self._faults))
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The program's standard output."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The schema and the record batches of the Arrow stream on standard output.
+
+        Raises:
+            TatterError: The program failed. The iterator raises it too, at its end.
+        """
+        try:
+            reader = pa.ipc.open_stream(self.stdout)
+        except BaseException as error:
+            self._failed(error)
+        return reader.schema, self._rest(reader)
+
+    def _rest(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        try:
+            while True:
+                try:
+                    batch = reader.read_next_batch()
+                except StopIteration:
+                    break
+                except Exception as error:
+                    self._failed(error)
+                yield batch
+            self.finish()
+        finally:
+            self.close()
+
+    def finish(self) -> None:
+        """Waits for the end of the program.
+
+        Raises:
+            TatterError: The program failed.
+        """
+        try:
+            self.stdout.read()
+            code = self._process.wait()
+            self._join()
+        except BaseException:
+            self.close()
+            raise
+        stderr = b"".join(self._stderr).decode(errors="replace")
+        if self._faults:
+            raise self._faults[0]
+        if code:
+            raise TatterError.of(stderr, code if code > 0 else 128 - code, self._files)
+        tell(stderr)
+
+    def _failed(self, error: BaseException) -> None:
+        """Raises what the program or the feed says of the end of the stream, else `error` itself."""
+        if isinstance(error, Exception):
+            self.finish()
+        self.close()
+        raise error
+
+    def close(self) -> None:
+        """Ends the program, if it still runs, and closes the pipes. May be called more than once."""
+        if os.getpid() != self._owner:
+            return  # A forked process has a copy of the object, not the child.
+        self._end()
+        self._join()
+
+    def _join(self) -> None:
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+def _thread(target: Any, *args: Any) -> threading.Thread:
+    thread = threading.Thread(target=target, args=args, daemon=True, name="tatter")
+    thread.start()
+    return thread
+
+
+def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
+    if os.getpid() != owner or process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _widen(pipe: IO[bytes] | None) -> None:
+    if pipe is not None and sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def _drain(pipe: IO[bytes], into: list[bytes]) -> None:
+    with contextlib.suppress(ValueError, OSError):
+        for line in pipe:
+            into.append(line)
+
+
+def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseException]) -> None:
+    pipe = process.stdin
+    assert pipe is not None
+    try:
+        feed(pipe)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # The program has ended, or has all that it needs.
+    except BaseException as fault:
+        # The program must not take the end of the pipe for the end of the records.
+        faults.append(fault)
+        process.terminate()
+    finally:
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+
+def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
+    """Record batches as an Arrow stream. Its end marker is written only after the last batch."""
+
+    def feed(pipe: IO[bytes]) -> None:
+        writer = pa.ipc.new_stream(pipe, schema)
+        for batch in batches:
+            writer.write_batch(batch)
+        writer.close()
+
+    return feed
+
+
+def tell(stderr: str) -> None:
+    """Warns of the notices in what the program printed; passes on what else it printed, as with ``verbose``."""
+    notices: list[str] = []
+    for line in stderr.splitlines():
+        if line.startswith("note: "):
+            notices.append(line.removeprefix("note: "))
+        elif line.startswith("  ") and notices:
+            notices[-1] += "\n" + line
+        elif line.strip():
+            print(line, file=sys.stderr)
+    for notice in notices:
+        warnings.warn(notice, TatterNotice, stacklevel=4)

@@ -1,0 +1,27 @@
+"""Records as a table of HTML."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pyarrow as pa
+
+#: Characters of a value that are shown.
+_WIDTH = 80
+
+
+def table(schema: pa.Schema, head: pa.Table) -> str:
+    """The names and types of the fields above the first records.
+
+    >>> print(table(pa.schema({"x": pa.list_(pa.int64())}), pa.table({"x": [[1, 2]]})))
+    <table><thead><tr><th>x<br><small>list&lt;item: int64&gt;</small></th></tr></thead><tbody><tr><td>[1, 2]</td></tr></tbody></table>
+    """
+    heads = "".join(f"<th>{html.escape(field.name)}<br><small>{html.escape(str(field.type))}</small></th>" for field in schema)
+    rows = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in head.to_pylist())
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return html.escape(text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…")

@@ -1,0 +1,235 @@
+"""Records that are read when they are asked for, as often as they are asked for."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from ._child import Child, arrow_feed
+from ._options import Chain, chain_words, option_words
+from ._progress import Progress
+from ._stream import Data, stream
+
+if TYPE_CHECKING:
+    from ._torch import TatterDataset
+
+
+class Records:
+    """The records that a chain of verbs gives, not yet read.
+
+    Each iteration runs the program anew and gives `pyarrow.RecordBatch` after `pyarrow.RecordBatch`; an iteration
+    that is broken off ends the program. Whatever takes an Arrow stream takes the object itself: ``pa.table(records)``,
+    ``polars.DataFrame(records)``, ``duckdb.from_arrow(records)``. Made by `tatter_data.read` and `tatter_data.pipe`.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        chain: Sequence[str],
+        options: dict[str, Any],
+        data: Data = None,
+        progress: bool | None = None,
+    ) -> None:
+        self._files = list(files)
+        self._chain = list(chain)
+        self._options = dict(options)
+        self._data = data
+        self._progress = progress
+        self._schema: pa.Schema | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the records, known before they are read.
+
+        Types that a file does not state (JSON lines, TFRecord) are inferred over all of it.
+        """
+        if self._schema is None:
+            child = self._child()
+            try:
+                self._schema = child.batches()[0]
+            finally:
+                child.close()
+        return self._schema
+
+    def then(self, chain: Chain) -> Records:
+        """The same records through more verbs, in the same process.
+
+        >>> import tatter_data as td
+        >>> records = td.pipe({"x": [1, 2, 3]}).then("filter 'x > 1'").then("map 'y = x * x'")
+        >>> records.to_arrow().to_pylist()
+        [{'x': 2, 'y': 4}, {'x': 3, 'y': 9}]
+        """
+        return self._with(chain=[*self._chain, "then", *chain_words(chain)])
+
+    def shard(self, number: int, count: int, by: Literal["record", "file"] | None = "record") -> Records:
+        """Shard `number`, from 0, of `count`.
+
+        By record: every `count`-th record of the input, before the chain. By file: every `count`-th file, so that
+        no other is opened; shards of a chain over files are equal to the chain over each file only where no verb
+        looks across records.
+        """
+        if by is None or count == 1:
+            return self
+        if by == "record":
+            return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
+        if self._data is not None:
+            raise ValueError("only files are sharded by file")
+        mine = _expanded(self._files)[number::count]
+        # Without a file there are no records, but the schema is that of the others.
+        return self._with(files=mine) if mine else self.then("head 0")
+
+    def with_seed(self, add: int) -> Records:
+        """The same with another seed: that of the options, or 0, plus `add`."""
+        return self._with(options={**self._options, "seed": int(self._options.get("seed") or 0) + add})
+
+    def _with(self, **changes: Any) -> Records:
+        parts: dict[str, Any] = {
+            "files": self._files,
+            "chain": self._chain,
+            "options": self._options,
+            "data": self._data,
+            "progress": self._progress,
+        }
+        return Records(**{**parts, **changes})
+
+    def command(self, more: Sequence[str] = ()) -> list[str]:
+        """The words of the program's command line, without its name; `more` are options."""
+        words = [*self._chain, *option_words(self._options), *more]
+        if self._data is not None:
+            return [*words, "--from=arrow", "-"]
+        return [*words, "--", *self._files]
+
+    def _child(self, more: Sequence[str] = ("--to=arrow",)) -> Child:
+        feed = None if self._data is None else arrow_feed(*stream(self._data))
+        return Child(self.command(more), feed=feed, files=self._files)
+
+    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Writes the records to a file, without a way through Python. See `tatter_data.write`."""
+        self._child([*option_words(options), f"--output={os.fspath(path)}"]).finish()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        schema, batches = self._child().batches()
+        self._schema = schema
+        with Progress(self._progress) as progress:
+            try:
+                for batch in batches:
+                    progress.add(batch)
+                    yield batch
+            finally:
+                batches.close()  # type: ignore[attr-defined]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The records as an Arrow stream, for every library that takes one."""
+        batches = iter(self)
+        # The first batch decides that the run has started well; errors before it keep their type.
+        first = next(batches, None)
+        schema = self.schema
+        reader = pa.RecordBatchReader.from_batches(schema, _chained(first, batches))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pa.Table:
+        """All records as a pyarrow.Table.
+
+        >>> import tatter_data as td
+        >>> td.pipe([{"x": [1, 2]}, {"x": [3]}], "batch 2").to_arrow().to_pylist()
+        [{'x': [[1, 2], [3]]}]
+        """
+        batches = list(self)
+        return pa.Table.from_batches(batches, self.schema)
+
+    def to_numpy(self) -> dict[str, Any]:
+        """All records as arrays: one for each field, axis 0 the records.
+
+        A dense field is an array; a ragged one a `Ragged` of flat values and row splits, a sparse one a
+        `Sparse`. Strings are arrays of objects. A structure gives one array for each of its fields, named by its path.
+
+        >>> import tatter_data as td
+        >>> arrays = td.pipe([{"id": 1, "x": [1, 2]}, {"id": 2, "x": []}]).to_numpy()
+        >>> arrays["id"].tolist(), arrays["x"].values.tolist(), arrays["x"].row_splits[0].tolist()
+        ([1, 2], [1, 2], [0, 2, 2])
+
+        Raises:
+            ValueError: A field holds nulls, which tensors cannot.
+        """
+        from ._tensors import to_numpy
+
+        return to_numpy(self.to_arrow())
+
+    def to_tf(self) -> dict[str, Any]:
+        """All records as tensors of TensorFlow: tf.Tensor, tf.RaggedTensor or tf.SparseTensor for each field.
+
+        Axis 0 is the records; structures give one tensor for each of their fields, named by its path.
+        """
+        from ._tf import to_tf
+
+        return to_tf(self.to_arrow())
+
+    def to_tf_dataset(self) -> Any:
+        """A tf.data.Dataset with one element for each record, read anew in each epoch."""
+        from ._tf import dataset
+
+        return dataset(self.schema, lambda: iter(self))
+
+    def to_torch(self) -> dict[str, Any]:
+        """All records as tensors of PyTorch, axis 0 the records.
+
+        A field with one ragged axis is a nested tensor in the jagged layout, one with more a `Ragged` of tensors, a
+        sparse one a sparse COO tensor, strings are lists. Numbers share memory with Arrow and are not to be written to.
+        """
+        from ._torch import to_torch
+
+        return to_torch(self.to_arrow())
+
+    def to_torch_dataset(
+        self,
+        shard: Literal["record", "file"] | None = "record",
+        rank: int | None = None,
+        world_size: int | None = None,
+    ) -> TatterDataset:
+        """An iterable dataset for torch.utils.data.DataLoader: see `tatter_data._torch.TatterDataset`.
+
+        Batches are made by the chain (``batch``, ``pack``, ``bucket``): ``DataLoader(dataset, batch_size=None)``.
+        """
+        from ._torch import TatterDataset
+
+        return TatterDataset(self, shard, rank, world_size)
+
+    def to_awkward(self) -> Any:
+        """All records as an array of Awkward; nulls become options."""
+        import awkward
+
+        return awkward.from_arrow(self.to_arrow())
+
+    def to_pandas(self) -> Any:
+        """All records as a DataFrame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        source = ", ".join(self._files) if self._data is None else type(self._data).__name__
+        return f"<tatter_data.Records: {' '.join(self._chain)} of {source}>"
+
+    def _repr_html_(self) -> str:
+        """Schema and first records, for notebooks."""
+        from ._html import table
+
+        head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
+        return table(self.schema, head.to_arrow())
+
+
+def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    if first is not None:
+        yield first
+        yield from rest
+
+
+def _expanded(files: Sequence[str]) -> list[str]:
+    """The files that names and globs mean, in the order of the program."""
+    names: list[str] = []
+    for name in files:
+        found = sorted(glob.glob(name)) if not os.path.exists(name) else []
+        names += found or [name]
+    return names

@@ -1,0 +1,257 @@
+"""Arrow columns as tensors: partitions and flat values, shared with Arrow where its layout allows.
+
+A column becomes one tensor, or, where it holds structures, one for each leaf field, named by its path
+(``docs.tokens``); the fields of a structure share their partitions. Axis 0 is the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+#: The key under which a field's metadata says what its Arrow type cannot.
+_NOTE = b"tatter:type"
+
+#: An axis: its row splits, or the size that all its rows have.
+Axis: TypeAlias = "np.ndarray | int"
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A ragged tensor: flat values and one array of row splits for each ragged axis, outermost first.
+
+    Row `i` of the outermost axis reaches from ``row_splits[0][i]`` to ``row_splits[0][i + 1]``. ``values`` is an
+    array of NumPy or a tensor of PyTorch (a list for its strings); its axes after the first are uniform.
+
+    >>> x = Ragged(np.array([1, 2, 3]), (np.array([0, 2, 2, 3]),))
+    >>> len(x), x[0].tolist(), x.tolist()
+    (3, [1, 2], [[1, 2], [], [3]])
+    """
+
+    values: Any
+    row_splits: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.row_splits[0]) - 1
+
+    def __getitem__(self, row: int) -> Any:
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        row %= len(self)
+        splits = self.row_splits[0]
+        start, end = int(splits[row]), int(splits[row + 1])
+        inner = []
+        for splits in self.row_splits[1:]:
+            part = splits[start : end + 1]
+            start, end = int(part[0]), int(part[-1])
+            inner.append(part - start)
+        values = self.values[start:end]
+        return Ragged(values, tuple(inner)) if inner else values
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    def tolist(self) -> list[Any]:
+        """The rows as nested lists."""
+        return [row if isinstance(row, list) else row.tolist() for row in self]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A sparse tensor of all records: ``indices`` of shape [count, rank], axis 0 the record; ``values``; ``dense_shape``.
+
+    ``dense_shapes`` has the shape of each record, which may be smaller than what ``dense_shape`` gives them.
+    """
+
+    indices: np.ndarray
+    values: Any
+    dense_shape: np.ndarray
+    dense_shapes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Column:
+    """One leaf field over all records: `axes` after that of the records, outermost first, and the flat values."""
+
+    path: str
+    nrows: int
+    axes: tuple[Axis, ...]
+    values: tuple[pa.Array, ...]
+    type: pa.DataType
+
+    @property
+    def ragged_axes(self) -> tuple[Axis, ...]:
+        """The axes up to the last ragged one; what follows is uniform and part of the values."""
+        last = max((i for i, axis in enumerate(self.axes) if not isinstance(axis, int)), default=-1)
+        return self.axes[: last + 1]
+
+    @property
+    def inner_shape(self) -> tuple[int, ...]:
+        """The uniform axes after the last ragged one."""
+        return tuple(axis for axis in self.axes[len(self.ragged_axes) :] if isinstance(axis, int))
+
+    def row_splits(self) -> tuple[np.ndarray, ...]:
+        """The row splits of every axis of `ragged_axes`; those of uniform axes among them are made."""
+        splits: list[np.ndarray] = []
+        nrows = self.nrows
+        for axis in self.ragged_axes:
+            splits.append(np.arange(nrows + 1, dtype=np.int64) * axis if isinstance(axis, int) else axis)
+            nrows = int(splits[-1][-1])
+        return tuple(splits)
+
+    def numpy(self) -> np.ndarray:
+        """The flat values with the inner shape; strings as an array of objects. A view of Arrow's memory where it can be."""
+        parts = [_to_numpy(part) for part in self.values]
+        flat = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _to_numpy(pa.array([], self.type))
+        if not self.ragged_axes:
+            return flat.reshape((self.nrows, *self.inner_shape))
+        return flat.reshape((-1, *self.inner_shape)) if self.inner_shape else flat
+
+
+@dataclass(frozen=True)
+class SparseColumn:
+    """A sparse field over all records."""
+
+    path: str
+    nrows: int
+    row_splits: np.ndarray
+    indices: np.ndarray
+    values: tuple[pa.Array, ...]
+    type: pa.DataType
+    dense_shapes: np.ndarray
+
+    def sparse(self) -> Sparse:
+        """One sparse tensor of all records."""
+        counts = np.diff(self.row_splits)
+        records = np.repeat(np.arange(self.nrows, dtype=np.int64), counts)
+        indices = np.concatenate([records[:, None], self.indices], axis=1)
+        rank = self.dense_shapes.shape[1]
+        largest = self.dense_shapes.max(axis=0) if self.nrows else np.zeros(rank, np.int64)
+        values = Column(self.path, len(indices), (), self.values, self.type).numpy()
+        return Sparse(indices, values, np.concatenate([np.array([self.nrows], np.int64), largest]), self.dense_shapes)
+
+
+def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
+    """The leaf fields of a table, in order.
+
+    Raises:
+        ValueError: A field holds nulls.
+    """
+    for field, column in zip(data.schema, data.columns):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        yield from _walk(field.name, field, chunks, data.num_rows, ())
+
+
+def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: tuple[Axis, ...]) -> Iterator[Column | SparseColumn]:
+    kind = field.type
+    if isinstance(kind, pa.FixedShapeTensorType):
+        sizes = tuple(int(size) for size in kind.shape)
+        _no_nulls(path, chunks)
+        flat = [chunk.storage.flatten() for chunk in chunks]
+        yield Column(path, nrows, axes + sizes, tuple(flat), kind.value_type)
+        return
+    if isinstance(kind, pa.BaseExtensionType):
+        plain = pa.field(field.name, kind.storage_type, field.nullable, field.metadata)
+        yield from _walk(path, plain, [chunk.storage for chunk in chunks], nrows, axes)
+        return
+    if pa.types.is_dictionary(kind):
+        plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
+        yield from _walk(path, plain, [chunk.dictionary_decode() for chunk in chunks], nrows, axes)
+        return
+    _no_nulls(path, chunks)
+    if pa.types.is_fixed_size_list(kind):
+        inner = [chunk.flatten() for chunk in chunks]
+        yield from _walk(path, kind.value_field, inner, nrows, (*axes, kind.list_size))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        splits, inner = _partition(chunks)
+        yield from _walk(path, kind.value_field, inner, nrows, (*axes, splits))
+    elif pa.types.is_map(kind):
+        splits, inner = _partition(chunks)
+        for i, part in enumerate((kind.key_field, kind.item_field)):
+            yield from _walk(f"{path}.{('key', 'value')[i]}", part, [chunk.flatten()[i] for chunk in inner], nrows, (*axes, splits))
+    elif pa.types.is_struct(kind):
+        if not axes and _is_sparse(field):
+            yield _sparse(path, kind, chunks, nrows)
+            return
+        flat = [chunk.flatten() for chunk in chunks]
+        for i in range(kind.num_fields):
+            part = kind.field(i)
+            yield from _walk(f"{path}.{part.name}", part, [chunk[i] for chunk in flat], nrows, axes)
+    else:
+        yield Column(path, nrows, axes, tuple(chunks), kind)
+
+
+def _partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
+    """The row splits of the rows of all chunks, and the values in them."""
+    splits = [np.zeros(1, np.int64)]
+    inner = []
+    total = 0
+    for chunk in chunks:
+        offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
+        first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+        inner.append(chunk.values.slice(first, last - first))
+        splits.append(offsets[1:] - (first - total))
+        total += last - first
+    return np.concatenate(splits), inner
+
+
+def _is_sparse(field: pa.Field) -> bool:
+    return (field.metadata or {}).get(_NOTE, b"").startswith(b"sparse<") and [part.name for part in field.type] == [
+        "indices",
+        "values",
+        "dense_shape",
+    ]
+
+
+def _sparse(path: str, kind: pa.StructType, chunks: list[pa.Array], nrows: int) -> SparseColumn:
+    parts = [chunk.flatten() for chunk in chunks]
+    for i, part in enumerate(("indices", "values", "dense_shape")):
+        _no_nulls(f"{path}.{part}", [part_of[i] for part_of in parts])
+    rank = kind.field("dense_shape").type.list_size
+    splits, indices = _partition([part[0] for part in parts])
+    _, values = _partition([part[1] for part in parts])
+    pairs = [part.flatten().to_numpy() for part in indices]
+    shapes = [part[2].flatten().to_numpy() for part in parts]
+    empty = [np.zeros(0, np.int64)]
+    return SparseColumn(
+        path,
+        nrows,
+        splits,
+        np.concatenate(empty + pairs).reshape(-1, rank),
+        tuple(values),
+        kind.field("values").type.value_type,
+        np.concatenate(empty + shapes).reshape(-1, rank),
+    )
+
+
+def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
+    if any(chunk.null_count for chunk in chunks):
+        raise ValueError(
+            f"the field {path} holds nulls, which tensors cannot; fill them in the chain: fill-null '{path}=0', "
+            "or leave such records out: filter 'not is_null(...)'"
+        )
+
+
+def _to_numpy(part: pa.Array) -> np.ndarray:
+    if part.null_count:
+        _no_nulls("values", [part])
+    primitive = pa.types.is_primitive(part.type) and not pa.types.is_boolean(part.type)
+    array: np.ndarray = part.to_numpy(zero_copy_only=primitive)
+    return array
+
+
+def to_numpy(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
+    """The fields as arrays of NumPy, `Ragged` and `Sparse`."""
+    tensors: dict[str, Any] = {}
+    for column in columns(data):
+        if isinstance(column, SparseColumn):
+            tensors[column.path] = column.sparse()
+        elif column.ragged_axes:
+            tensors[column.path] = Ragged(column.numpy(), column.row_splits())
+        else:
+            tensors[column.path] = column.numpy()
+    return tensors

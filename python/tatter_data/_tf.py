@@ -1,0 +1,99 @@
+"""Arrow columns as tensors of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import tensorflow as tf
+
+from ._tensors import Column, SparseColumn, columns
+
+
+def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
+    """The fields as tf.Tensor, tf.RaggedTensor and tf.SparseTensor, axis 0 the records."""
+    return {column.path: _tensor(column) for column in columns(data)}
+
+
+def _tensor(column: Column | SparseColumn) -> Any:
+    if isinstance(column, SparseColumn):
+        sparse = column.sparse()
+        return tf.SparseTensor(sparse.indices, _dense(sparse.values, column.type), sparse.dense_shape)
+    tensor = _dense(column.numpy(), column.type)
+    # The rows of each axis, to know those of a uniform axis without values.
+    rows = [column.nrows]
+    for axis in column.ragged_axes:
+        rows.append(rows[-1] * axis if isinstance(axis, int) else int(axis[-1]))
+    for axis, nrows in zip(reversed(column.ragged_axes), reversed(rows[:-1])):
+        if isinstance(axis, int):
+            tensor = tf.RaggedTensor.from_uniform_row_length(tensor, axis, nrows=nrows, validate=False)
+        else:
+            tensor = tf.RaggedTensor.from_row_splits(tensor, axis, validate=False)
+    return tensor
+
+
+def _dense(values: np.ndarray, kind: pa.DataType) -> Any:
+    if _is_text(kind):
+        # An array without elements does not tell that it holds strings.
+        return tf.constant(values, dtype=tf.string, shape=values.shape)
+    if pa.types.is_null(kind):
+        return tf.zeros(values.shape, tf.string)
+    return tf.convert_to_tensor(values)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_fixed_size_binary(kind)
+    )
+
+
+def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Any:
+    """A tf.data.Dataset with one element for each record, read anew in each epoch."""
+
+    def generate() -> Iterator[dict[str, Any]]:
+        for batch in batches():
+            yield {column.path: _element(column) for column in columns(batch)}
+
+    signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in columns(schema.empty_table())}
+    # The elements are cut out of the batches by TensorFlow, not in Python.
+    return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(_own_shapes)
+
+
+def _element(column: Column | SparseColumn) -> Any:
+    tensor = _tensor(column)
+    if isinstance(column, SparseColumn):
+        return {"sparse": tensor, "dense_shape": tf.convert_to_tensor(column.dense_shapes)}
+    return tensor
+
+
+def _own_shapes(element: dict[str, Any]) -> dict[str, Any]:
+    """Sparse tensors with the dense shape of the record in the place of that of the batch."""
+    return {
+        path: tf.SparseTensor(value["sparse"].indices, value["sparse"].values, value["dense_shape"]) if isinstance(value, dict) else value
+        for path, value in element.items()
+    }
+
+
+def _spec(tensor: Any) -> Any:
+    return tf.type_spec_from_value(tensor)
+
+
+def _relaxed(spec: Any) -> Any:
+    """The spec with any number of records, and any dense shape."""
+    if isinstance(spec, dict):
+        return {name: _relaxed(part) for name, part in spec.items()}
+    if isinstance(spec, tf.SparseTensorSpec):
+        return tf.SparseTensorSpec([None] * spec.shape.rank, spec.dtype)
+    shape = [None, *spec.shape.as_list()[1:]]
+    if isinstance(spec, tf.RaggedTensorSpec):
+        return tf.RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
+    return tf.TensorSpec(shape, spec.dtype)

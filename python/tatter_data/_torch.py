@@ -1,0 +1,162 @@
+"""Arrow columns as tensors of PyTorch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from ._tensors import Column, Ragged, SparseColumn, columns
+
+if TYPE_CHECKING:
+    from ._records import Records
+
+
+def to_torch(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
+    """The fields as tensors, axis 0 the records.
+
+    A field with one ragged axis is a nested tensor in the jagged layout; one with more is a `Ragged` of tensors; a
+    sparse one a sparse COO tensor; strings are lists of str (`bytes` for binary), flat inside a `Ragged`.
+    """
+    return {column.path: _tensor(column) for column in columns(data)}
+
+
+def _tensor(column: Column | SparseColumn) -> Any:
+    if isinstance(column, SparseColumn):
+        sparse = column.sparse()
+        return _coo(sparse.indices, _values(sparse.values), sparse.dense_shape)
+    values = _values(column.numpy())
+    if not column.ragged_axes:
+        return values
+    return _ragged(values, tuple(torch.from_numpy(splits) for splits in column.row_splits()))
+
+
+def _ragged(values: Any, splits: tuple[Any, ...]) -> Any:
+    if len(splits) == 1 and isinstance(values, torch.Tensor):
+        return torch.nested.nested_tensor_from_jagged(values, offsets=splits[0])
+    return Ragged(values, splits)
+
+
+def _values(array: np.ndarray) -> Any:
+    if array.dtype == object:
+        return array.tolist()
+    if not array.flags.writeable:
+        array = np.asarray(_Unlocked(array))
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise TypeError(f"PyTorch has no dtype for {array.dtype}; cast the field in the chain: cast FIELD=int64") from error
+
+
+class _Unlocked:
+    """An array shared with Arrow as one that may be written to: PyTorch has no tensors that are read only."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def _coo(indices: np.ndarray, values: Any, shape: np.ndarray) -> Any:
+    if isinstance(values, list):
+        raise TypeError("PyTorch has no sparse tensors of strings; take them apart in the chain: from-sparse")
+    return torch.sparse_coo_tensor(torch.from_numpy(indices.T.copy()), values, tuple(int(size) for size in shape), check_invariants=False)
+
+
+def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """The records of a batch one by one, as views of the batch's tensors."""
+    getters = [(column.path, _getter(column)) for column in columns(batch)]
+    for row in range(batch.num_rows):
+        yield {path: get(row) for path, get in getters}
+
+
+def _getter(column: Column | SparseColumn) -> Any:
+    if isinstance(column, SparseColumn):
+        sparse = column.sparse()
+        values = _values(sparse.values)
+        splits = column.row_splits
+
+        def cut(row: int) -> Any:
+            a, b = splits[row], splits[row + 1]
+            return _coo(column.indices[a:b], values[a:b], column.dense_shapes[row])
+
+        return cut
+    values = _values(column.numpy())
+    if not column.ragged_axes:
+        return values.__getitem__
+    first, *inner = column.row_splits()
+    if not inner:
+        return lambda row: values[first[row] : first[row + 1]]
+    whole = Ragged(values, (first, *inner))
+
+    def row_of(row: int) -> Any:
+        part = whole[row]
+        return _ragged(part.values, tuple(torch.from_numpy(splits) for splits in part.row_splits))
+
+    return row_of
+
+
+class TatterDataset(IterableDataset):  # type: ignore[type-arg]
+    """The records as an iterable dataset: one dictionary of tensors for each.
+
+    A vector is a tensor, a matrix with ragged rows a nested tensor, strings are str and lists of str. Records are
+    shared among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
+    every N-th record of the input, before the chain; with ``shard="file"`` every N-th file; with None all of them.
+
+    ``state_dict`` and ``load_state_dict`` resume after the records that were delivered. They count in the process
+    that iterates: with workers, let torchdata's StatefulDataLoader call them.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        shard: Literal["record", "file"] | None = "record",
+        rank: int | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._records = records
+        self._shard = shard
+        # Workers of a DataLoader know nothing of the distributed job; it is asked here.
+        self._rank, self._world_size = _ranks() if rank is None or world_size is None else (rank, world_size)
+        self._epoch: int | None = None
+        self._delivered = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draws another order in each epoch, where the chain shuffles: ``--seed`` becomes seed + epoch."""
+        self._epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far this process has come."""
+        return {"records": self._delivered, "epoch": self._epoch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The next iteration goes on after what had been delivered."""
+        self._delivered = int(state["records"])
+        self._epoch = state["epoch"]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        worker = get_worker_info()
+        workers, number = (worker.num_workers, worker.id) if worker else (1, 0)
+        part = self._records.shard(self._rank * workers + number, self._world_size * workers, self._shard)
+        if self._epoch is not None:
+            part = part.with_seed(self._epoch)
+        if self._delivered:
+            part = part.then(["skip", str(self._delivered)])
+        for batch in part:
+            for record in records(batch):
+                self._delivered += 1
+                yield record
+        self._delivered = 0
+
+
+def _ranks() -> tuple[int, int]:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,0 +1,181 @@
+"""Chains over the partitions of a Spark DataFrame.
+
+::
+
+    from tatter_data.spark import pipe
+
+    pipe(df, "map 'n = len(tokens)' then to-dense --shape 'tokens=[512]'")
+
+The program runs once for each partition, beside the Python worker, and takes and gives Arrow record batches. A
+partition is what a file is to a single process: verbs that look across records (``batch``, ``pack``, ``shuffle``,
+``head``) see the records of one partition. `tatter_data.source` reads and writes files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import SparkFiles, TaskContext
+from pyspark.sql.types import StructField, StructType
+
+from ._child import Child, arrow_feed
+from ._find import find_tatter
+from ._options import Chain, chain_words, option_words
+from ._records import Records
+from ._sparktypes import arrow_schema, cast, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Unpack
+
+    from ._options import Options
+
+__all__ = ["partition_seed", "pipe", "ship"]
+
+
+def pipe(df: DataFrame, chain: Chain, **options: Unpack[Options]) -> DataFrame:
+    """The records of each partition through a chain of verbs.
+
+    The schema of the result is that of the chain over no records, so that a wrong field or type fails here, on the
+    driver; types that Spark does not have are cast as the table in `tatter_data._sparktypes` says.
+
+    Args:
+        df: Any DataFrame; names may have dots in them.
+        chain: Verbs, as one line or as a list of words.
+        options: The program's global options. By default ``threads`` is ``spark.task.cpus``, ``max_memory`` a share of
+            the executor's memory overhead, and ``seed`` differs from partition to partition as `partition_seed` says.
+
+    Raises:
+        TatterError: The chain does not fit the columns. What is wrong with a record fails the job with the
+            program's message, which names partition and record.
+    """
+    session = df.sparkSession
+    schema = df.limit(0).toArrow().schema
+    words = chain_words(chain)
+    given = task_options(session, dict(options))
+    result = Records([], words, {**given, "seed": None}, data=schema.empty_table()).schema
+    wanted = spark_schema(result)
+    # mapInArrow looks columns up by name and takes a dot for a field of a structure.
+    safe = StructType([StructField(f"_{i}", field.dataType, True) for i, field in enumerate(wanted)])
+    target = arrow_schema(safe, session.conf.get("spark.sql.session.timeZone"))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _run(batches, schema, words, given, target)
+
+    return df.toDF(*(f"_{i}" for i in range(len(schema)))).mapInArrow(run, safe).toDF(*wanted.fieldNames())
+
+
+def _run(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, words: list[str], options: dict[str, Any], target: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    partition = partition_id()
+    named = (pa.RecordBatch.from_arrays(batch.columns, names=schema.names) for batch in batches)
+    first = next(named, None)
+    # An empty partition hands over nothing, not even a schema.
+    feed = arrow_feed(first.schema, _chained(first, named)) if first is not None else arrow_feed(schema, [])
+    given = partition_options(options, partition)
+    given.setdefault("input_name", f"partition {partition}")
+    child = Child([*words, *option_words(given), "--from=arrow", "--to=arrow", "-"], feed=feed, program=program())
+    for batch in child.batches()[1]:
+        yield cast(batch, target)
+
+
+def _chained(first: pa.RecordBatch, rest: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def partition_id() -> int:
+    """The number of the partition that this task works on; 0 outside tasks."""
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def partition_seed(seed: int, partition: int) -> int:
+    """The seed of a partition: the first 63 bits of the SHA-256 of the text ``SEED/PARTITION``.
+
+    With one seed for all, ``sample`` and ``shuffle`` would draw the same rows of every partition.
+
+    >>> partition_seed(1, 0), partition_seed(1, 1)
+    (894933081445914327, 1341732422470200821)
+    """
+    digest = hashlib.sha256(f"{seed}/{partition}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def task_options(session: SparkSession, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of each run of the program: those given, and what the cluster's settings say of threads and memory."""
+    get = session.conf.get
+    cpus = int(get("spark.task.cpus", "1") or 1)
+    options.setdefault("threads", cpus)
+    if "max_memory" not in options:
+        slots = max(1, int(get("spark.executor.cores", "") or os.cpu_count() or 1) // cpus)
+        options["max_memory"] = _memory(get) // slots
+    return options
+
+
+def _memory(get: Any) -> int:
+    """The bytes for all programs on one executor: half of the memory overhead, which they share with the Python workers;
+    on a single machine, which has none, a quarter of its memory."""
+    master = get("spark.master", "") or ""
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    overhead = get("spark.executor.memoryOverhead", "")
+    if overhead:
+        return _bytes(overhead) // 2
+    factor = float(get("spark.executor.memoryOverheadFactor", "") or 0.1)
+    return max(int(_bytes(get("spark.executor.memory", "") or "1g") * factor), 384 << 20) // 2
+
+
+def _bytes(text: str) -> int:
+    """A size as Spark writes it: a plain number is MiB.
+
+    >>> _bytes("2g"), _bytes("512")
+    (2147483648, 536870912)
+    """
+    text = text.strip().lower().removesuffix("b")
+    units = {"k": 10, "m": 20, "g": 30, "t": 40}
+    return int(text[:-1]) << units[text[-1]] if text[-1] in units else int(text) << 20
+
+
+def partition_options(options: dict[str, Any], partition: int) -> dict[str, Any]:
+    """The options of one partition: its own seed."""
+    return {**options, "seed": partition_seed(int(options.get("seed") or 0), partition)}
+
+
+def ship(session: SparkSession) -> None:
+    """Sends the modules and the program to executors that do not have the wheel; PyArrow they must have.
+
+    The executors must run the driver's operating system and architecture.
+    """
+    context = session.sparkContext
+    folder = Path(tempfile.mkdtemp(prefix="tatter-"))
+    archive = folder / "tatter_data.zip"
+    packages = Path(__file__).resolve().parent.parent
+    with zipfile.ZipFile(archive, "w") as out:
+        for package in ("tatter_data", "pyspark_tatter"):
+            for file in sorted((packages / package).glob("*.py")):
+                out.write(file, f"{package}/{file.name}")
+    context.addPyFile(str(archive))
+    shutil.copy2(find_tatter(), folder / "tatter")
+    context.addFile(str(folder / "tatter"))
+
+
+def program() -> str:
+    """The program on an executor: that of the wheel, else the one that `ship` has sent."""
+    try:
+        return find_tatter()
+    except FileNotFoundError:
+        sent = SparkFiles.get("tatter")
+        if not os.path.isfile(sent):
+            raise
+        os.chmod(sent, 0o755)
+        return sent

@@ -1,0 +1,87 @@
+"""Errors: their parts, their time, and what they leave."""
+
+import pickle
+import warnings
+
+import pyarrow as pa
+import pytest
+import tatter_data as td
+
+pytestmark = pytest.mark.usefixtures("no_process_left")
+
+
+def test_an_error_has_file_record_field_code_and_message(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"a": {"b": 1}}\n{"a": {"b": [}}\n')
+    with pytest.raises(td.TatterError) as caught:
+        td.read(path, schema="a: {b: int64}").to_arrow()
+    error = caught.value
+    assert (error.file, error.record, error.field, error.code) == (str(path), 2, "a.b", 1)
+    assert str(error).startswith(f"{path}: record 2 (line 2, column")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.file, again.record, again.field, again.code, str(again)) == (str(path), 2, "a.b", 1, str(error))
+
+
+def test_a_damaged_tfrecord_names_file_and_record(tmp_path):
+    td.write({"x": list(range(100))}, tmp_path / "x.tfrecord")
+    data = bytearray((tmp_path / "x.tfrecord").read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "x.tfrecord").write_bytes(data)
+    with pytest.raises(td.TatterError) as caught:
+        td.read(tmp_path / "x.tfrecord").to_numpy()
+    assert caught.value.file == str(tmp_path / "x.tfrecord") and 40 < caught.value.record < 60
+
+
+def test_records_before_a_late_error_arrive(tmp_path):
+    path = tmp_path / "late.jsonl"
+    with open(path, "w") as out:
+        for i in range(300_000):
+            out.write(f'{{"x": {i}}}\n')
+        out.write('{"x": "end"}\n')
+    seen = 0
+    with pytest.raises(td.TatterError) as caught:
+        for batch in td.read(path, schema="x: int64"):
+            seen += batch.num_rows
+    assert caught.value.record == 300_001 and 0 < seen <= 300_000
+    # Through the C stream interface only the text arrives, under whatever type the library gives it.
+    with pytest.raises(Exception, match="record 300001"):
+        pa.table(td.read(path, schema="x: int64"))
+
+
+def test_an_error_of_the_feed_is_raised_and_nothing_is_written(tmp_path):
+    def batches():
+        yield pa.record_batch({"x": [1]})
+        raise KeyError("from the source")
+
+    with pytest.raises(KeyError, match="from the source"):
+        td.write(batches(), tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyError, match="from the source"):
+        td.pipe(batches(), "map 'y = x'").to_arrow()
+
+
+def test_wrong_words_are_usage_errors(docs):
+    with pytest.raises(td.TatterError) as caught:
+        td.read(docs, "select titel").to_arrow()
+    assert caught.value.code == 2
+    with pytest.raises(ValueError, match="no input file"):
+        td.read([])
+
+
+def test_bad_records_may_be_left_out(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"a": 1}\n{"a": [}\n{"a": 3}\n')
+    with pytest.warns(td.TatterNotice, match="left out"):
+        table = td.read(path, on_error="skip", max_errors=1).to_arrow()
+    assert table.column("a").to_pylist() == [1, 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert td.read(path, on_error="skip", max_errors=1, quiet=True).to_arrow().num_rows == 2
+
+
+def test_nulls_are_refused_where_tensors_are_asked_for():
+    records = td.pipe(pa.table({"x": [1, None]}))
+    assert records.to_arrow().column("x").to_pylist() == [1, None]
+    with pytest.raises(ValueError, match="the field x holds nulls.*fill-null 'x=0'"):
+        records.to_numpy()
+    assert records.then("fill-null x=0").to_numpy()["x"].tolist() == [1, 0]

@@ -1,0 +1,97 @@
+"""No process stays: breaking off, collecting, forking, the end of the interpreter."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pytest
+import tatter_data as td
+
+pytestmark = pytest.mark.usefixtures("no_process_left")
+
+
+@pytest.fixture
+def large(tmp_path):
+    path = tmp_path / "large.tfrecord"
+    td.write((pa.record_batch({"x": list(range(i, i + 50_000))}) for i in range(0, 500_000, 50_000)), path)
+    return str(path)
+
+
+def test_breaking_off_leaves_no_process(large):
+    for _ in td.read(large):
+        break
+
+
+def test_an_iterator_that_is_dropped_leaves_no_process(large):
+    batches = iter(td.read(large))
+    next(batches)
+    del batches
+    gc.collect()
+
+
+def test_a_consumer_that_raises_leaves_no_process(large):
+    with pytest.raises(ZeroDivisionError):
+        for _ in td.read(large):
+            1 / 0
+
+
+def test_asking_for_the_schema_leaves_no_process(large):
+    assert td.schema(large, "shuffle").names == ["x"]
+
+
+def test_a_stream_that_is_not_read_to_its_end_leaves_no_process(large):
+    reader = pa.RecordBatchReader.from_stream(td.read(large))
+    reader.read_next_batch()
+    del reader
+    gc.collect()
+
+
+@pytest.mark.parametrize("how", ["sys.exit()", "os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_the_end_of_the_interpreter_ends_the_program(large, how):
+    code = f"import os, sys, tatter_data as td; b = iter(td.read({large!r})); next(b); {how}"
+    subprocess.run([sys.executable, "-c", code], check=False)
+    deadline = time.monotonic() + 10
+    pattern = os.path.dirname(large)
+    while time.monotonic() < deadline and running(pattern):
+        time.sleep(0.05)
+    assert not running(pattern)
+
+
+def running(pattern):
+    listing = subprocess.run(["ps", "-eo", "comm=,args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in listing.splitlines() if line.startswith("tatter ") and pattern in line]
+
+
+def test_a_fork_does_not_end_the_program_of_its_parent(large):
+    batches = iter(td.read(large))
+    rows = next(batches).num_rows
+    if os.fork() == 0:
+        batches.close()
+        os._exit(0)
+    os.wait()
+    assert rows + sum(batch.num_rows for batch in batches) == 500_000
+
+
+def test_the_module_runs_as_the_program(docs):
+    words = [sys.executable, "-m", "tatter_data"]
+    assert subprocess.run([*words, "count", docs], capture_output=True, text=True, check=False).stdout == "5\n"
+    for args, code in ((["count", "missing"], 3), (["select", "x", docs], 2), (["nonsense"], 2)):
+        assert subprocess.run([*words, *args], capture_output=True, check=False).returncode == code
+
+
+def test_ctrl_c_ends_the_module_as_the_program():
+    words = [sys.executable, "-m", "tatter_data", "tail", "1", "-"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.stdin.write(b'{"x": 1}\n' * 100)
+    process.stdin.flush()
+    deadline = time.monotonic() + 10
+    while not open(f"/proc/{process.pid}/comm").read().startswith("tatter") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) in (130, -signal.SIGINT)
+    process.stdin.close()
