@@ -21,7 +21,8 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResul
             Literal::Bool(_) => DType::Bool,
             Literal::Int(n) if i32::try_from(*n).is_ok() => DType::Int32,
             Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
-            Literal::Int(_) => DType::UInt64,
+            Literal::Int(n) if u64::try_from(*n).is_ok() => DType::UInt64,
+            Literal::Int(n) => return Err(ExprError::new(format!("{n} has more than 64 bits"))),
             Literal::Float(_) => DType::Float32,
             Literal::String(_) => DType::String,
             Literal::Bytes(_) => DType::Bytes,
@@ -87,6 +88,9 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
         let values = values
             .iter()
             .map(|v| match v {
+                Literal::Int(n) if i64::try_from(*n).is_err() && u64::try_from(*n).is_err() => {
+                    Err(ExprError::new(format!("{n} has more than 64 bits")))
+                }
                 Literal::Int(n) => Ok(convert(*n)),
                 Literal::Bool(b) => Ok(convert(i128::from(*b))),
                 other => Err(not_a(other, name)),
@@ -216,6 +220,9 @@ pub fn ragged(
     }
     let dense = given_rank == Some(0)
         || (given_rank.is_none() && (depth.max < 2 || inner_shape.is_some_and(|s| depth.max.saturating_sub(s.len()) < 2)));
+    if let (true, Some(shape)) = (dense, inner_shape) {
+        return shaped(literal, depth.max, dtype, shape);
+    }
     let rank = match (given_rank, depth.scalars) {
         _ if dense => 0,
         (Some(rank), _) => rank,
@@ -247,6 +254,26 @@ pub fn ragged(
         dims.insert(0, Dim::of(size));
     }
     Ok((Type::tensor(dtype, dims), tensor))
+}
+
+/// The values of a literal in a shape, or one value that fills it.
+fn shaped(literal: &Literal, depth: usize, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
+    let (_, mut values) = flatten(literal, depth)?;
+    let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
+    let n = n.ok_or_else(|| ExprError::new("the constant would have more than 2^28 values"))?;
+    if let [one] = values[..] {
+        values = vec![one; n as usize];
+    }
+    if values.len() as u64 != n {
+        return Err(ExprError::new(format!("{} values do not fill inner_shape={shape:?}", values.len())));
+    }
+    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
+    for (axis, size) in shape.iter().enumerate().rev() {
+        let rows = shape[..axis].iter().product::<u64>();
+        tensor = Tensor::list(RowPartition::uniform(*size as usize, rows as usize)?, tensor, None)?;
+    }
+    Ok((Type::tensor(dtype, shape.iter().map(|n| Dim::known(*n)).collect()), tensor))
 }
 
 struct Depths {

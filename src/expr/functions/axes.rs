@@ -5,11 +5,9 @@
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::bounding;
-use crate::expr::kernels::level::{dense_partitions, expand, merged, record_of, wrap};
+use crate::expr::kernels::level::{bounding, dense_partitions, expand, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::merged_dim;
-use crate::expr::types::{last_ragged, outermost_uniform};
+use crate::expr::types::{last_ragged, merged_dim, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
 
@@ -48,7 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
-    let mut axes = match call.ints(1)? {
+    let mut axes = match call.ints(1)?.filter(|axes| !axes.is_empty() || last_ragged(&x.ty.dims).is_some()) {
         Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?,
         None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs its axis")),
         None => (0..x.rank()).filter(|i| x.ty.dims[*i].size == Size::Known(1)).collect(),
@@ -178,7 +176,13 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
 /// A failure of memory only.
 pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tensor> {
     let rank = perm.len();
-    let sizes = bounding(tensor, rank)?;
+    let mut sizes = bounding(tensor, rank)?;
+    // Where there are no values, only the type knows the sizes of the inner axes.
+    for (axis, dim) in perm.iter().zip(dims) {
+        if let Size::Known(n) = dim.size {
+            sizes[*axis].fill(usize::try_from(n).unwrap_or(usize::MAX));
+        }
+    }
     let whole = merged(tensor, 0, rank)?;
     let (_, below) = tensor.levels(rank)?;
     let mut places = Vec::with_capacity(whole.nvals());

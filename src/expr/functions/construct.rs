@@ -169,6 +169,10 @@ fn rows_of_numbers<T: Convert + Number>(
             let up = delta > T::ZERO;
             // NaN is on no side of anything: an empty row.
             let runs = if up { start < limit } else { start > limit };
+            let against = if up { start > limit } else { start < limit };
+            if against && !ragged {
+                return Err(Error::data(format!("the range goes from {start:?} to {limit:?}, against its delta {delta:?}")).at_row(record));
+            }
             let count = if !runs {
                 0.0
             } else if integer {

@@ -10,7 +10,7 @@ use crate::expr::kernels::join;
 use crate::expr::kernels::level::{check_uniform, merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::{self, outermost_uniform};
+use crate::expr::types::{self, last_ragged, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
 
@@ -130,6 +130,12 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(call.error(format!("axis {axis} is ragged; split works on uniform axes")));
     }
     let parts = Parts::new(call, dim)?;
+    if let Parts::Sized(sizes) = &parts
+        && last_ragged(&x.ty.dims).is_some()
+        && sizes.iter().filter_map(Integer::known).any(|n| n < 0)
+    {
+        return Err(ExprError::at(call.operand(1)?.span.clone(), "split of a ragged tensor needs the size of every part; -1 is open"));
+    }
     let types = parts
         .dims(dim)
         .into_iter()

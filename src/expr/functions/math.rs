@@ -11,7 +11,7 @@ use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::syntax::Compare;
-use crate::expr::types::quotient;
+use crate::expr::types::{last_ragged, quotient};
 use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -102,12 +102,7 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Binary::BitXor
     )),
-    function!(["bitwise.invert"], "x", "All bits turned.", [("bitwise.invert([0, 5])", "[-1, -6]")], |c| {
-        let x = c.tensor(0)?;
-        c.check_dtype(&x, "integers", DType::is_integer)?;
-        let dtype = x.dtype()?.clone();
-        unary(c, x, dtype, |a| kernel::unary(Unary::Invert, a))
-    }),
+    function!(["bitwise.invert"], "x", "All bits turned.", [("bitwise.invert([0, 5])", "[-1, -6]")], inverted),
     function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| comparison(
         c,
         Compare::Equal
@@ -142,6 +137,9 @@ pub static FUNCTIONS: &[Function] = &[
         "The opposite; `~x`, `not x`.",
         [("~[True, False]", "[false, true]")],
         |c| {
+            if c.name.starts_with('`') && dense_integers(c, &[0])? {
+                return inverted(c);
+            }
             let x = c.tensor(0)?;
             bools(c, &x)?;
             unary(c, x, DType::Bool, |a| kernel::unary(Unary::Invert, a))
@@ -315,6 +313,13 @@ fn of_floats(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
+fn inverted(call: &mut Call) -> ExprResult<OperandKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "integers", DType::is_integer)?;
+    let dtype = x.dtype()?.clone();
+    unary(call, x, dtype, |a| kernel::unary(Unary::Invert, a))
+}
+
 fn bitwise(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
@@ -354,7 +359,27 @@ fn bools(call: &Call, x: &crate::expr::call::Arg) -> ExprResult<()> {
     })
 }
 
+/// Whether these arguments are dense integers.
+fn dense_integers(call: &Call, which: &[usize]) -> ExprResult<bool> {
+    for i in which {
+        let ty = as_node(call.operand(*i)?, None)?.ty;
+        if !ty.dtype().is_some_and(DType::is_integer) || ty.is_sparse() || last_ragged(&ty.dims).is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn logical(call: &mut Call, op: Logic) -> ExprResult<OperandKind> {
+    let bits = match op {
+        Logic::And => Binary::BitAnd,
+        Logic::Or => Binary::BitOr,
+        Logic::Xor => Binary::BitXor,
+    };
+    // The operators work on the bits of dense integers; on ragged tensors they are logical only.
+    if call.name.starts_with('`') && dense_integers(call, &[0, 1])? {
+        return bitwise(call, bits);
+    }
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     bools(call, &a)?;
     bools(call, &b)?;

@@ -1,89 +1,171 @@
 //! Products of matrices.
 //!
-//! Source of the meaning: `tf.linalg.matmul`.
+//! Source of the meaning: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`.
 
-use crate::error::Error;
-use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::cast::native;
-use crate::expr::kernels::level::bounding;
-use crate::expr::kernels::level::{check_count, from_lengths, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::last_ragged;
-use crate::schema::{Size, Type};
-use crate::tensor::Tensor;
-use arrow_array::{ArrayRef, PrimitiveArray};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::kernels::broadcast::align;
+use crate::expr::kernels::cast::{i64s, native};
+use crate::expr::kernels::level::{check_count, partition_of, record_below, wrap};
+use crate::expr::types::{broadcast, last_ragged};
+use crate::schema::{Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[function!(
     ["matmul", "linalg.matmul"],
     "a, b, transpose_a=False, transpose_b=False",
-    "The product of two matrices; `a @ b`.",
-    [("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]")],
+    "The product of two matrices, or of each two of two stacks of matrices; `a @ b`.",
+    [
+        ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
+        ("matmul([[[1, 2]], [[3, 4], [5, 6]]], [[[1], [2]], [[1], [1]]])", "[[[5]], [[7], [11]]]")
+    ],
     matmul
 )];
 
-/// Rows and columns of two dense matrices in each record.
+/// A stack of matrices in each record: the outer axes, then rows and columns.
+struct Matrices {
+    arg: Arg,
+    transposed: bool,
+}
+
+/// Where the values of one matrix lie.
+struct Matrix {
+    /// Where its rows start in the flat values.
+    starts: Vec<usize>,
+    columns: usize,
+    transposed: bool,
+}
+
+impl Matrix {
+    /// Rows and columns as they are multiplied.
+    fn size(&self) -> (usize, usize) {
+        if self.transposed { (self.columns, self.starts.len()) } else { (self.starts.len(), self.columns) }
+    }
+
+    fn at(&self, row: usize, column: usize) -> usize {
+        if self.transposed { self.starts[column] + row } else { self.starts[row] + column }
+    }
+}
+
+impl Matrices {
+    fn new(arg: Arg, transposed: bool, name: &str) -> ExprResult<Matrices> {
+        if arg.rank() < 2 {
+            return Err(ExprError::at(arg.span.clone(), format!("{name} works on matrices; this is {}", arg.ty)));
+        }
+        Ok(Matrices { arg, transposed })
+    }
+
+    fn outer(&self) -> usize {
+        self.arg.rank() - 2
+    }
+
+    /// The axes of rows and columns as they are multiplied.
+    fn dims(&self) -> (Dim, Dim) {
+        let (rows, columns) = (self.arg.ty.dims[self.outer()].clone(), self.arg.ty.dims[self.outer() + 1].clone());
+        if self.transposed { (columns, rows) } else { (rows, columns) }
+    }
+
+    /// The matrices of a tensor, below its outer axes.
+    fn of(&self, tensor: &Tensor) -> Result<Vec<Matrix>> {
+        let (_, below) = tensor.levels(self.outer())?;
+        let rows = below.as_list()?;
+        let columns = rows.values().as_list()?.partition();
+        let known = |dim: &Dim| if let Size::Known(n) = dim.size { usize::try_from(n).ok() } else { None };
+        (0..rows.partition().nrows())
+            .map(|matrix| {
+                let range = rows.partition().range(matrix);
+                let width = range.clone().next().map(|row| columns.row_length(row));
+                let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or(0);
+                if let Some(other) = range.clone().map(|row| columns.row_length(row)).find(|n| *n != width) {
+                    let record = crate::expr::kernels::level::record_of(tensor, self.outer(), matrix);
+                    return Err(Error::data(format!("rows of {width} and {other} values are not a matrix")).at_row(record));
+                }
+                Ok(Matrix { starts: range.map(|row| columns.start(row)).collect(), columns: width, transposed: self.transposed })
+            })
+            .collect()
+    }
+
+    /// The number of each matrix under the outer axes.
+    fn numbers(&self, tensor: &Tensor) -> Result<Tensor> {
+        tensor.map_below(self.outer(), &mut |t| Ok(Tensor::Leaf(Arc::new(Int64Array::from_iter_values(0..t.nrows() as i64)))))
+    }
+}
+
 fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let (ta, tb) = (call.flag(2, false)?, call.flag(3, false)?);
-    let mut args = call.promoted(&[0, 1])?;
-    for (i, transposed) in [(0, ta), (1, tb)] {
-        if args[i].rank() != 2 || last_ragged(&args[i].ty.dims).is_some() {
-            return Err(ExprError::at(args[i].span.clone(), format!("{} works on dense matrices; this is {}", call.name, args[i].ty)));
-        }
-        if transposed {
-            args[i].ty.dims.reverse();
-        }
-    }
+    let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
         return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
     }
-    if let (Size::Known(m), Size::Known(n)) = (args[0].ty.dims[1].size, args[1].ty.dims[0].size)
+    let (a, b) = (Matrices::new(args[0].clone(), ta, &call.name)?, Matrices::new(args[1].clone(), tb, &call.name)?);
+    let ((m, k), (other, n)) = (a.dims(), b.dims());
+    if let (Size::Known(m), Size::Known(n)) = (k.size, other.size)
         && m != n
     {
         return Err(call.error(format!("rows of {m} items do not meet columns of {n}")));
     }
-    let dims = vec![args[0].ty.dims[0].clone(), args[1].ty.dims[1].clone()];
-    call.one(Type::tensor(dtype.clone(), dims.clone()), move |a| {
-        let (x, y) = (args[0].of(a)?, args[1].of(a)?);
-        let (sx, sy) = (bounding(&x, 2)?, bounding(&y, 2)?);
-        let ((px, vx), (py, vy)) = (x.levels(2)?, y.levels(2)?);
-        let (mut rows, mut columns) = (Vec::new(), Vec::new());
-        let mut out = Vec::new();
-        for record in 0..a.nrows {
-            let (mut m, mut k) = (sx[0][record], sx[1][record]);
-            let (mut k2, mut n) = (sy[0][record], sy[1][record]);
-            if ta {
-                std::mem::swap(&mut m, &mut k);
+    let (outer_a, outer_b) = (a.arg.ty.dims[..a.outer()].to_vec(), b.arg.ty.dims[..b.outer()].to_vec());
+    if outer_a.len() != outer_b.len() && args.iter().any(|arg| last_ragged(&arg.ty.dims).is_some()) {
+        return Err(call.error(format!("{} works on ragged tensors of one rank; these are {} and {}", call.name, args[0].ty, args[1].ty)));
+    }
+    let mut dims = broadcast(&[&outer_a, &outer_b])?;
+    // One matrix in each record is dense; of a stack each may have its own size.
+    let single = dims.is_empty();
+    dims.extend([m, n].map(|dim| if single && dim.size == Size::Ragged { Dim::UNIFORM } else { dim }));
+    call.one(Type::tensor(dtype.clone(), dims.clone()), move |args| {
+        let (x, y) = (a.arg.of(args)?, b.arg.of(args)?);
+        let (numbers_x, numbers_y) = (a.numbers(&x)?, b.numbers(&y)?);
+        let aligned = align(&[(&numbers_x, &outer_a), (&numbers_y, &outer_b)])?;
+        let (of_x, of_y) = (aligned.flat(0, &numbers_x, outer_a.len())?, aligned.flat(1, &numbers_y, outer_b.len())?);
+        let (of_x, of_y) = (i64s(of_x.as_leaf()?)?, i64s(of_y.as_leaf()?)?);
+        let (left, right) = (a.of(&x)?, b.of(&y)?);
+        let (mut pairs, mut rows, mut columns, mut count) = (Vec::with_capacity(of_x.len()), Vec::new(), Vec::new(), 0usize);
+        for (i, (p, q)) in of_x.iter().zip(of_y).enumerate() {
+            let (p, q) = (&left[*p as usize], &right[*q as usize]);
+            let ((m, k), (other, n)) = (p.size(), q.size());
+            let record = || record_below(aligned.partitions.iter(), i);
+            if k != other {
+                return Err(Error::data(format!("rows of {k} items do not meet columns of {other}")).at_row(record()));
             }
-            if tb {
-                std::mem::swap(&mut k2, &mut n);
-            }
-            if k != k2 {
-                return Err(Error::data(format!("rows of {k} items do not meet columns of {k2}")).at_row(record));
-            }
-            check_count(m.checked_mul(n).and_then(|c| c.checked_add(out.len())), record)?;
-            let (bx, by) = (px[1].start(px[0].start(record)), py[1].start(py[0].start(record)));
-            for i in 0..m {
-                for j in 0..n {
-                    let at_x = move |l: usize| bx + if ta { l * m + i } else { i * k + l };
-                    let at_y = move |l: usize| by + if tb { j * k + l } else { l * n + j };
-                    out.push((at_x(0), if k > 1 { at_x(1) - at_x(0) } else { 0 }, at_y(0), if k > 1 { at_y(1) - at_y(0) } else { 0 }, k));
-                }
-            }
+            count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
             rows.push(m);
             columns.extend(std::iter::repeat_n(n, m));
+            pairs.push((p, q));
         }
-        let flat = numbers!(&dtype, T => {
-            let (p, q) = (native::<T>(vx.as_leaf()?)?, native::<T>(vy.as_leaf()?)?);
-            let values: Vec<_> = out
-                .iter()
-                .map(|(x, dx, y, dy, k)| (0..*k).fold(<T as Number>::ZERO, |sum, l| <T as Number>::add(sum, <T as Number>::multiply(p[x + l * dx], q[y + l * dy]))))
-                .collect();
-            Arc::new(PrimitiveArray::<T>::new(values.into(), None)) as ArrayRef
-        }, return Err(Error::internal("a product of other values")));
-        wrap([from_lengths(rows)?, from_lengths(columns)?].into_iter(), Tensor::Leaf(flat))
+        let (_, vx) = x.levels(a.arg.rank())?;
+        let (_, vy) = y.levels(b.arg.rank())?;
+        let flat = numbers!(&dtype, T => products::<T>(&pairs, vx.as_leaf()?, vy.as_leaf()?, count)?, return Err(Error::internal("a product of other values")));
+        let [m, n] = &dims[dims.len() - 2..] else { return Err(Error::internal("a product without axes")) };
+        let inner: [RowPartition; 2] = [partition_of(m, rows)?, partition_of(n, columns)?];
+        wrap(aligned.partitions.into_iter().chain(inner), Tensor::Leaf(flat))
     })
+}
+
+fn products<T: Number>(pairs: &[(&Matrix, &Matrix)], left: &ArrayRef, right: &ArrayRef, count: usize) -> Result<ArrayRef> {
+    let (x, y) = (native::<T>(left)?, native::<T>(right)?);
+    let mut out = vec![T::ZERO; count];
+    let mut rest = out.as_mut_slice();
+    for (p, q) in pairs {
+        let ((m, k), (_, n)) = (p.size(), q.size());
+        let (own, after) = rest.split_at_mut(m * n);
+        rest = after;
+        for (i, row) in own.chunks_exact_mut(n.max(1)).enumerate() {
+            for l in 0..k {
+                let factor = x[p.at(i, l)];
+                if q.transposed {
+                    row.iter_mut().enumerate().for_each(|(j, sum)| *sum = T::add(*sum, T::multiply(factor, y[q.at(l, j)])));
+                } else {
+                    let start = q.at(l, 0);
+                    row.iter_mut().zip(&y[start..start + n]).for_each(|(sum, v)| *sum = T::add(*sum, T::multiply(factor, *v)));
+                }
+            }
+        }
+    }
+    Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }

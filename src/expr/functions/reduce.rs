@@ -113,6 +113,9 @@ pub fn plan(call: &Call, x: &Arg) -> ExprResult<Plan> {
         Some(axes) => {
             let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable_by(|a, b| b.cmp(a));
+            if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
+                return Err(call.error(format!("axis {} is named twice", w[0])));
+            }
             Some(axes)
         }
     };
@@ -279,7 +282,22 @@ fn mean(call: &mut Call) -> ExprResult<OperandKind> {
     let plan = plan(call, &x)?;
     let dtype = mean_dtype(&x)?;
     let ty = Type::tensor(dtype.clone(), plan.dims(&x.ty.dims)?);
-    call.one(ty, move |args| mean_of(&*x.of(args)?, &x.ty.dims, &plan, &dtype))
+    let levels = ty.rank();
+    // TensorFlow adds the narrow integers of a dense tensor in more bits, those of a ragged one in their own.
+    let wide = match dtype {
+        _ if last_ragged(&x.ty.dims).is_some() => None,
+        DType::Int8 | DType::Int16 | DType::Int32 => Some(DType::Int64),
+        DType::UInt8 | DType::UInt16 | DType::UInt32 => Some(DType::UInt64),
+        _ => None,
+    };
+    call.one(ty, move |args| {
+        let (tensor, dims) = (x.of(args)?, &x.ty.dims);
+        let Some(wide) = &wide else {
+            return mean_of(&tensor, dims, &plan, &dtype);
+        };
+        let leaves = |t: &Tensor, levels: usize, to: &DType| t.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast(t.as_leaf()?, to)?)));
+        leaves(&mean_of(&leaves(&tensor, dims.len(), wide)?, dims, &plan, wide)?, levels, &dtype)
+    })
 }
 
 /// Ragged: E[x^2] - E[x]^2 in the tensor's precision. Dense: the mean of the squared distances.

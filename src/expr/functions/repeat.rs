@@ -10,9 +10,10 @@ use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::{check_count, from_lengths, merged};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::{self, broadcast};
+use crate::expr::types::{self, broadcast, last_ragged, merged_dim};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
+use std::borrow::Cow;
 use std::ops::Range;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -45,7 +46,13 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let x = c.any(0)?;
             let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
-            let axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
+            let mut axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
+            axes.sort_unstable();
+            // A ragged tensor is reversed once along an axis that is named twice; a dense one may not be.
+            if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
+                return Err(c.error(format!("reverse: axis {} is named twice", w[0])));
+            }
+            axes.dedup();
             let back = Slice { start: None, stop: None, step: -1 };
             c.one(x.ty.clone(), move |args| {
                 axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
@@ -125,9 +132,12 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let axis = match call.optional_int(2)? {
         Some(axis) => call.axis(2, axis, x.rank())?,
-        None if x.rank() == 1 => 0,
-        None => return Err(call.error("repeat needs an axis")),
+        None => 0,
     };
+    let flattened = call.given(2).is_none() && x.rank() != 1;
+    if flattened {
+        call.plain(&x)?;
+    }
     let known = static_int(call.operand(1)?);
     let repeats = call.integers(1)?;
     if repeats.rank() > 1 {
@@ -137,6 +147,10 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
         ));
     }
     let mut ty = x.ty.clone();
+    if flattened {
+        // Without an axis all values are one row.
+        ty.dims = vec![merged_dim(&x.ty.dims, true)];
+    }
     ty.dims[axis] = match (repeats.rank(), known) {
         (0, Some(m)) => times(&ty.dims[axis], &Integer::Known(m)),
         _ if ty.dims[axis].size == Size::Ragged => Dim::RAGGED,
@@ -148,7 +162,14 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::List(list) => (Some(list.partition()), i64s(list.values().as_leaf()?)?),
             other => (None, i64s(other.as_leaf()?)?),
         };
-        repeated_rows(&*x.of(args)?, axis, |record, range, places| {
+        let whole = x.of(args)?;
+        let whole = if flattened {
+            let (_, below) = whole.levels(x.rank())?;
+            Cow::Owned(Tensor::list(merged(&whole, 0, x.rank())?, below.clone(), None)?)
+        } else {
+            whole
+        };
+        repeated_rows(&whole, axis, |record, range, places| {
             let repeats = &numbers[own.map_or(record..record + 1, |p| p.range(record))];
             if own.is_some() && repeats.len() != range.len() && repeats.len() != 1 {
                 return Err(Error::data(format!("{} repeats for {} items", repeats.len(), range.len())).at_row(record));

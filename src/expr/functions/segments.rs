@@ -11,7 +11,7 @@ use crate::expr::kernels::elementwise;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::last_ragged;
+use crate::expr::types::{last_ragged, quotient};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -113,19 +113,44 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// How the values of a segment are put together.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Op {
     Plain(Reduce<'static>),
     /// What has no value is 0.
     Zeroed(Reduce<'static>),
+    /// 0 of no values.
     Mean,
     SqrtN,
+    /// NaN of no values.
+    RaggedMean,
+    RaggedSqrtN,
+}
+
+impl Op {
+    fn of_ragged(self) -> Op {
+        match self {
+            Op::Mean => Op::RaggedMean,
+            Op::SqrtN => Op::RaggedSqrtN,
+            other => other,
+        }
+    }
+
+    /// By what the sum of so many values is divided.
+    fn divisor(self, count: f64) -> f64 {
+        match self {
+            Op::Plain(_) | Op::Zeroed(_) => 1.0,
+            Op::Mean => count.max(1.0),
+            Op::SqrtN => count.max(1.0).sqrt(),
+            Op::RaggedMean => count,
+            Op::RaggedSqrtN => count.sqrt(),
+        }
+    }
 }
 
 fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
     let (x, ids) = (call.tensor(0)?, call.integers(1)?);
     match op {
-        Op::Mean | Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
+        Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
     if ids.rank() == 0 || ids.rank() > x.rank() {
@@ -160,7 +185,11 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let inner = slice_dims(&x, ids.rank());
     let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
     dims.extend(inner.iter().cloned());
-    let ty = Type { dims, ..x.ty.clone() };
+    // A mean of integers is a fraction.
+    let dtype = if op == Op::Mean { quotient(x.dtype()?) } else { x.dtype()?.clone() };
+    // TensorFlow divides the sums of a ragged tensor by the counts as they are: nothing by nothing is NaN.
+    let op = if last_ragged(&x.ty.dims).is_some() { op.of_ragged() } else { op };
+    let ty = Type::tensor(dtype.clone(), dims);
     call.one(ty, move |args| {
         let counts = count.of(args)?;
         let counts = i64s(counts.as_leaf()?)?
@@ -168,7 +197,7 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             .enumerate()
             .map(|(r, n)| usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}")).at_row(r)));
         let counts = counts.collect::<Result<Vec<_>>>()?;
-        reduced(op, &*x.of(args)?, &*ids.of(args)?, ids.rank(), &inner, counts)
+        reduced(op, (&*x.of(args)?, &dtype), &*ids.of(args)?, ids.rank(), &inner, counts)
     })
 }
 
@@ -180,7 +209,8 @@ fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let inner = slice_dims(&x, 1);
     let mut dims = vec![Dim::UNIFORM];
     dims.extend(inner.iter().cloned());
-    let ty = Type { dims, ..x.ty.clone() };
+    let dtype = x.dtype()?.clone();
+    let ty = Type::tensor(dtype.clone(), dims);
     call.one(ty, move |args| {
         let tensor = ids.of(args)?;
         let list = tensor.as_list()?;
@@ -199,15 +229,16 @@ fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
                 Ok(own.last().map_or(0, |last| (*last as usize).saturating_add(1)))
             })
             .collect::<Result<Vec<_>>>()?;
-        reduced(op, &*x.of(args)?, &tensor, 1, &inner, counts)
+        reduced(op, (&*x.of(args)?, &dtype), &tensor, 1, &inner, counts)
     })
 }
 
-/// The items of each record put together by segment: `counts` segments in each record.
+/// The items of each record put together by segment: `counts` segments in each record. Means and the like are
+/// divided in the dtype that is given.
 ///
 /// # Errors
 /// Data and ids of other rows; a segment beyond the count.
-pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
+pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
     check_same(data, ids, levels, "data and ids")?;
     let mut total = 0usize;
     for (record, n) in counts.iter().enumerate() {
@@ -235,7 +266,7 @@ pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim]
     let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &owners);
     let out = match op {
         Op::Plain(reduce) => run(reduce, &below)?,
-        Op::Zeroed(_) | Op::Mean | Op::SqrtN => {
+        _ => {
             let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum };
             let (sums, counts) = (run(reduce, &below)?, run(Reduce::Count, &below)?);
             let (_, counts) = counts.levels(inner.len())?;
@@ -243,11 +274,6 @@ pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim]
             sums.map_below(inner.len(), &mut |t| {
                 let array = t.as_leaf()?;
                 let n = counts.as_primitive::<arrow_array::types::Float64Type>();
-                let divisor = |x: f64| match op {
-                    Op::Mean => x.max(1.0),
-                    Op::SqrtN => x.max(1.0).sqrt(),
-                    _ => 1.0,
-                };
                 if let Op::Zeroed(_) = op {
                     let empty: ArrayRef =
                         Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
@@ -259,8 +285,8 @@ pub fn reduced(op: Op, data: &Tensor, ids: &Tensor, levels: usize, inner: &[Dim]
                     )?;
                     return Ok(Tensor::Leaf(chosen));
                 }
-                let by: ArrayRef = Arc::new(arrow_array::Float64Array::from(n.values().iter().map(|n| divisor(*n)).collect::<Vec<_>>()));
-                Ok(Tensor::Leaf(segment::divide(array, &by)?))
+                let by: ArrayRef = Arc::new(arrow_array::Float64Array::from(n.values().iter().map(|n| op.divisor(*n)).collect::<Vec<_>>()));
+                Ok(Tensor::Leaf(segment::divide(&cast(array, dtype)?, &by)?))
             })?
         }
     };
@@ -318,11 +344,11 @@ fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
             let n = check_count(usize::try_from(wanted).ok().and_then(|n| n.checked_add(out.len() + 1)), record)? - out.len() - 1;
             let mut splits = vec![0i64; n + 1];
             for id in own {
-                let id = usize::try_from(*id)
-                    .ok()
-                    .filter(|id| *id < n)
-                    .ok_or_else(|| Error::data(format!("segment {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
-                splits[id + 1] += 1;
+                let id = usize::try_from(*id).map_err(|_| Error::data(format!("the segment {id} is negative")).at_row(record))?;
+                // Values of later segments are not counted.
+                if id < n {
+                    splits[id + 1] += 1;
+                }
             }
             for i in 0..n {
                 splits[i + 1] += splits[i];

@@ -11,7 +11,7 @@ use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::outermost_uniform;
+use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::take::take_chosen;
 use crate::tensor::{RowPartition, Tensor, row_of};
@@ -92,6 +92,9 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
         return Err(ExprError::at(x.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", call.name)));
     }
     let indices = call.integers(1)?;
+    let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&indices.ty.dims).is_some();
+    // Of dense tensors negative batch_dims are the axis as they are, which then counts from the last.
+    let axis = axis.or(Some(batch).filter(|b| *b < 0 && !ragged));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
     let batch = usize::try_from(batch)
         .ok()
@@ -322,7 +325,7 @@ fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]
 fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
-    if levels == 0 || levels > x.rank() {
+    if levels > x.rank() {
         return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
     let n = call.int(2)?;
@@ -349,7 +352,7 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
 fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
-    if levels == 0 || levels > x.rank() {
+    if levels > x.rank() {
         return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
     }
     let known = static_int(call.operand(2)?);

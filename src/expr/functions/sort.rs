@@ -4,6 +4,7 @@
 //! `tf.math.bincount`. Equal values keep their order.
 
 use super::apply::with_dtype;
+use super::axes::transposed;
 use super::lines::axis_of;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
@@ -13,10 +14,12 @@ use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged,
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
+use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -51,15 +54,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["argmax", "math.argmax"],
-        "input|x, axis=0",
-        "The index of the greatest value of each row.",
-        [("argmax([3, 7, 7])", "1")],
+        "input|x, axis=0, output_type=int64",
+        "The index of the greatest value along an axis.",
+        [("argmax([3, 7, 7])", "1"), ("argmax([[1, 5], [4, 2]])", "[1, 0]")],
         |c| arg_extreme(c, Ordering::Greater)
     ),
     function!(
         ["argmin", "math.argmin"],
-        "input|x, axis=0",
-        "The index of the least value of each row.",
+        "input|x, axis=0, output_type=int64",
+        "The index of the least value along an axis.",
         [("argmin([3, 1, 2])", "1")],
         |c| arg_extreme(c, Ordering::Less)
     ),
@@ -269,29 +272,48 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
+/// The first index of the extreme value of each line along an axis; NaN is never one.
 fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
-    call.check_dtype(&x, "numbers", DType::is_number)?;
+    call.check_dtype(&x, "numbers and bools", |d| d.is_number() || *d == DType::Bool)?;
     let axis = axis_of(call, 1, 0, &x)?;
-    if axis + 1 != x.rank() {
-        return Err(call.error(format!("{} works along the last axis", call.name)).help("axis=-1"));
+    let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
+    if !matches!(dtype, DType::Int16 | DType::UInt16 | DType::Int32 | DType::Int64) {
+        return Err(call.error(format!("{}: output_type is int16, uint16, int32 or int64, not {dtype}", call.name)));
     }
-    let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());
+    // The axis comes last, so that its lines are rows.
+    let rank = x.rank();
+    let perm: Vec<usize> = (0..rank).filter(|a| *a != axis).chain([axis]).collect();
+    let dims: Vec<Dim> = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();
+    let ty = Type::tensor(dtype.clone(), outermost_uniform(dims[..rank - 1].to_vec()));
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
-        tensor.map_below(axis, &mut |t| {
+        let tensor = if axis + 1 == rank { tensor } else { Cow::Owned(transposed(&tensor, &perm, &dims)?) };
+        tensor.map_below(rank - 1, &mut |t| {
             let list = t.as_list()?;
-            let order = comparator(list.values().as_leaf()?)?;
-            let mut out = Vec::with_capacity(list.partition().nrows());
-            for row in 0..list.partition().nrows() {
-                let range = list.partition().range(row);
-                let first = range.clone().reduce(|best, i| if order(i, best) == wanted { i } else { best });
-                let Some(first) = first else {
-                    return Err(Error::data("an empty row has no greatest and no least value").at_row(record_of(&tensor, axis, row)));
-                };
-                out.push((first - range.start) as i64);
-            }
-            Ok(Tensor::Leaf(Arc::new(Int64Array::from(out))))
+            let array = list.values().as_leaf()?;
+            let from = if *array.data_type() == DType::Bool.arrow() { cast(array, &DType::UInt8)? } else { array.clone() };
+            let own = dtype_of(&from)?;
+            let found = numbers!(&own, T => extremes::<T>(&from, list.partition(), wanted)?, return Err(Error::internal("other values")));
+            let out = found
+                .map_err(|row| Error::data("an empty row has no greatest and no least value").at_row(record_of(&tensor, rank - 1, row)))?;
+            Ok(Tensor::Leaf(cast(&(Arc::new(Int64Array::from(out)) as ArrayRef), &dtype)?))
         })
     })
+}
+
+/// The index of the extreme value of each row, or the first row without values.
+fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Ordering) -> Result<Result<Vec<i64>, usize>> {
+    let values = native::<T>(array)?;
+    let row = |row: usize| {
+        let own = &values[partition.range(row)];
+        if own.is_empty() {
+            return Err(row);
+        }
+        let start = if wanted == Ordering::Greater { T::BOTTOM } else { T::TOP };
+        let better = |v: T::Native, best: T::Native| if wanted == Ordering::Greater { v > best } else { v < best };
+        let (best, _) = own.iter().enumerate().fold((0, start), |(at, best), (i, v)| if better(*v, best) { (i, *v) } else { (at, best) });
+        Ok(best as i64)
+    };
+    Ok((0..partition.nrows()).map(row).collect())
 }

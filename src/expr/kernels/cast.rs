@@ -1,7 +1,9 @@
 //! Flat values of one dtype to another.
 //!
-//! Source of the meaning: `tf.cast`: floats to integers truncate towards zero, integers wrap, what
-//! is not 0 is true.
+//! Source of the meaning: `tf.cast` on x86-64: floats to integers truncate towards zero, integers wrap,
+//! what is not 0 is true. A float beyond the range of an integer dtype becomes the least int32 or int64
+//! (narrower dtypes keep its lowest bits), whatever its position: TensorFlow's vectorised loops differ
+//! from its scalar ones there.
 
 use super::number::{Number, numbers};
 use crate::error::{Error, Result};
@@ -22,7 +24,7 @@ pub fn can_cast(from: &DType, to: &DType) -> bool {
 /// The values in another dtype.
 ///
 /// # Errors
-/// Bytes that are no UTF-8 can't become a string; conversions that [`can_cast`] does not know.
+/// Bytes that are not valid UTF-8 can't become a string; conversions that [`can_cast`] does not know.
 pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *array.data_type() == to.arrow() {
         return Ok(array.clone());
@@ -39,7 +41,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i64>().clone();
             let (offsets, values, nulls) = bytes.into_parts();
             let strings = LargeStringArray::try_new(offsets, values, nulls)
-                .map_err(|_| Error::data("these bytes are no UTF-8, and can't become a string"))?;
+                .map_err(|_| Error::data("these bytes are not valid UTF-8, and can't become a string"))?;
             Ok(Arc::new(strings))
         }
         (DType::Bool, to) => {
@@ -57,34 +59,46 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
 }
 
 fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result<ArrayRef> {
-    let values = native::<F>(array)?;
-    let out: Vec<T::Native> = if F::FLOAT || T::FLOAT {
-        if !T::FLOAT {
-            // To integers by 64 bits, then wrapping, as the hardware's conversions do.
-            values.iter().map(|v| T::from_bits64(F::truncated(*v))).collect()
-        } else {
-            values.iter().map(|v| T::from_float(F::widest(*v))).collect()
-        }
-    } else {
-        values.iter().map(|v| T::from_bits64(F::bits64(*v))).collect()
-    };
+    let out: Vec<T::Native> = native::<F>(array)?.iter().map(|v| T::of::<F>(*v)).collect();
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// The steps between two number dtypes.
+/// Conversions between number dtypes, as C++ compiled for x86-64 has them.
 pub trait Convert: ArrowPrimitiveType {
     const FLOAT: bool;
+    fn of<F: Convert>(v: F::Native) -> Self::Native;
     fn bits64(v: Self::Native) -> i64;
     fn from_bits64(v: i64) -> Self::Native;
-    fn truncated(v: Self::Native) -> i64;
-    fn widest(v: Self::Native) -> f64;
-    fn from_float(v: f64) -> Self::Native;
+    fn narrow(v: Self::Native) -> f32;
+    fn wide(v: Self::Native) -> f64;
+}
+
+/// Truncated to 32 bits; the least integer where it is out of range or NaN.
+#[inline]
+fn truncated32(v: f64) -> i32 {
+    if v > -2_147_483_649.0 && v < 2_147_483_648.0 { v as i32 } else { i32::MIN }
+}
+
+/// Truncated to 64 bits; the least integer where it is out of range or NaN.
+#[inline]
+fn truncated64(v: f64) -> i64 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&v) { v as i64 } else { i64::MIN }
+}
+
+/// Truncated to 64 bits without a sign: negative values wrap; 2^63 where it is out of range or NaN.
+#[inline]
+fn truncated_unsigned64(v: f64) -> u64 {
+    if (9_223_372_036_854_775_808.0..18_446_744_073_709_551_616.0).contains(&v) { v as u64 } else { truncated64(v) as u64 }
 }
 
 macro_rules! convert_integer {
-    ($arrow:ty, $native:ty) => {
+    ($arrow:ty, $native:ty, $truncated:path) => {
         impl Convert for $arrow {
             const FLOAT: bool = false;
+            #[inline]
+            fn of<F: Convert>(v: F::Native) -> $native {
+                if F::FLOAT { $truncated(F::wide(v)) as $native } else { F::bits64(v) as $native }
+            }
             #[inline]
             fn bits64(v: $native) -> i64 {
                 v as i64
@@ -94,62 +108,57 @@ macro_rules! convert_integer {
                 v as $native
             }
             #[inline]
-            fn truncated(v: $native) -> i64 {
-                v as i64
+            fn narrow(v: $native) -> f32 {
+                v as f32
             }
             #[inline]
-            fn widest(v: $native) -> f64 {
+            fn wide(v: $native) -> f64 {
                 v as f64
-            }
-            #[inline]
-            fn from_float(v: f64) -> $native {
-                v as $native
             }
         }
     };
 }
 
 macro_rules! convert_float {
-    ($arrow:ty, $native:ty, $narrow:expr) => {
+    ($arrow:ty, $native:ty, $of:expr, $narrow:expr) => {
         impl Convert for $arrow {
             const FLOAT: bool = true;
             #[inline]
+            fn of<F: Convert>(v: F::Native) -> $native {
+                $of(F::narrow(v), F::wide(v))
+            }
+            #[inline]
             fn bits64(v: $native) -> i64 {
-                f64::from(v) as i64
+                truncated64(f64::from(v))
             }
             #[inline]
             fn from_bits64(v: i64) -> $native {
-                $narrow(v as f64)
+                $of(v as f32, v as f64)
             }
             #[inline]
-            fn truncated(v: $native) -> i64 {
-                let v = f64::from(v);
-                // Above int64 but within uint64: the same bits.
-                if v >= i64::MAX as f64 { v as u64 as i64 } else { v as i64 }
-            }
-            #[inline]
-            fn widest(v: $native) -> f64 {
-                f64::from(v)
-            }
-            #[inline]
-            fn from_float(v: f64) -> $native {
+            fn narrow(v: $native) -> f32 {
                 $narrow(v)
+            }
+            #[inline]
+            fn wide(v: $native) -> f64 {
+                f64::from(v)
             }
         }
     };
 }
 
-convert_integer!(arrow_array::types::Int8Type, i8);
-convert_integer!(arrow_array::types::Int16Type, i16);
-convert_integer!(arrow_array::types::Int32Type, i32);
-convert_integer!(arrow_array::types::Int64Type, i64);
-convert_integer!(arrow_array::types::UInt8Type, u8);
-convert_integer!(arrow_array::types::UInt16Type, u16);
-convert_integer!(arrow_array::types::UInt32Type, u32);
-convert_integer!(arrow_array::types::UInt64Type, u64);
-convert_float!(arrow_array::types::Float16Type, half::f16, half::f16::from_f64);
-convert_float!(arrow_array::types::Float32Type, f32, |v: f64| v as f32);
-convert_float!(arrow_array::types::Float64Type, f64, std::convert::identity::<f64>);
+convert_integer!(arrow_array::types::Int8Type, i8, truncated32);
+convert_integer!(arrow_array::types::Int16Type, i16, truncated32);
+convert_integer!(arrow_array::types::Int32Type, i32, truncated32);
+convert_integer!(arrow_array::types::Int64Type, i64, truncated64);
+convert_integer!(arrow_array::types::UInt8Type, u8, truncated32);
+convert_integer!(arrow_array::types::UInt16Type, u16, truncated32);
+convert_integer!(arrow_array::types::UInt32Type, u32, truncated64);
+convert_integer!(arrow_array::types::UInt64Type, u64, truncated_unsigned64);
+// A float64 is rounded to float32 on its way to float16.
+convert_float!(arrow_array::types::Float16Type, half::f16, |narrow, _| half::f16::from_f32(narrow), half::f16::to_f32);
+convert_float!(arrow_array::types::Float32Type, f32, |narrow, _| narrow, std::convert::identity::<f32>);
+convert_float!(arrow_array::types::Float64Type, f64, |_, wide| wide, |v| v as f32);
 
 /// The dtype of flat values.
 ///

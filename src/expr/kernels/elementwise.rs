@@ -100,7 +100,7 @@ fn of_numbers<T: Number>(op: Binary, a: Datum, b: Datum, integer: bool) -> Resul
         Binary::Multiply => zip(x, y, T::multiply),
         Binary::FloorDivide => zip(x, y, T::floor_divide),
         Binary::FloorModulo => zip(x, y, T::floor_modulo),
-        Binary::TruncateDivide => zip(x, y, T::divide),
+        Binary::TruncateDivide => zip(x, y, T::truncated_divide),
         Binary::TruncateModulo => zip(x, y, T::remainder),
         Binary::Power => zip(x, y, T::power),
         Binary::Minimum => zip(x, y, T::minimum),
@@ -276,6 +276,14 @@ pub enum Float {
     Lgamma,
 }
 
+/// Subnormal results are 0, as in TensorFlow, whose threads flush them.
+macro_rules! flushed {
+    ($t:ty, $x:expr) => {{
+        let x: $t = $x;
+        if x.abs() < <$t>::MIN_POSITIVE { 0.0 } else { x }
+    }};
+}
+
 macro_rules! float_loop {
     ($op:expr, $values:expr, $t:ty, $erf:path, $erfc:path, $lgamma:expr) => {{
         let v = $values;
@@ -283,7 +291,7 @@ macro_rules! float_loop {
             Float::Floor => v.map(<$t>::floor).collect::<Vec<$t>>(),
             Float::Ceil => v.map(<$t>::ceil).collect(),
             Float::Rint => v.map(<$t>::round_ties_even).collect(),
-            Float::Exp => v.map(<$t>::exp).collect(),
+            Float::Exp => v.map(|x| flushed!($t, x.exp())).collect(),
             Float::Expm1 => v.map(<$t>::exp_m1).collect(),
             Float::Log => v.map(<$t>::ln).collect(),
             Float::Log1p => v.map(<$t>::ln_1p).collect(),
@@ -296,15 +304,18 @@ macro_rules! float_loop {
             Float::Sinh => v.map(<$t>::sinh).collect(),
             Float::Cosh => v.map(<$t>::cosh).collect(),
             Float::Tanh => v.map(<$t>::tanh).collect(),
-            Float::Asinh => v.map(<$t>::asinh).collect(),
-            Float::Acosh => v.map(<$t>::acosh).collect(),
+            // Without an overflow of 2x.
+            Float::Asinh => {
+                v.map(|x| if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2 as $t).copysign(x) } else { x.asinh() }).collect()
+            }
+            Float::Acosh => v.map(|x| if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { x.acosh() }).collect(),
             Float::Atanh => v.map(<$t>::atanh).collect(),
             Float::Sqrt => v.map(<$t>::sqrt).collect(),
             Float::Rsqrt => v.map(|x| 1.0 / x.sqrt()).collect(),
             Float::Reciprocal => v.map(<$t>::recip).collect(),
-            Float::Sigmoid => v.map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
-            Float::LogSigmoid => v.map(|x| -((-x).max(0.0) + (-x.abs()).exp().ln_1p())).collect(),
-            Float::Softplus => v.map(|x| if x.is_nan() { x } else { x.max(0.0) + (-x.abs()).exp().ln_1p() }).collect(),
+            Float::Sigmoid => v.map(|x| flushed!($t, 1.0 / (1.0 + (-x).exp()))).collect(),
+            Float::LogSigmoid => v.map(|x| if x.is_nan() { x } else { -flushed!($t, (-x).max(0.0) + (-x.abs()).exp().ln_1p()) }).collect(),
+            Float::Softplus => v.map(|x| if x.is_nan() { x } else { flushed!($t, x.max(0.0) + (-x.abs()).exp().ln_1p()) }).collect(),
             Float::Softsign => v.map(|x| x / (1.0 + x.abs())).collect(),
             Float::Elu => v.map(|x| if x < 0.0 { x.exp_m1() } else { x }).collect(),
             Float::Erf => v.map($erf).collect(),

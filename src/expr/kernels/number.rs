@@ -25,8 +25,10 @@ pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Sen
     fn floor_divide(a: Self::Native, b: Self::Native) -> Self::Native;
     /// With the sign of `b`. Integers: `b` is not 0.
     fn floor_modulo(a: Self::Native, b: Self::Native) -> Self::Native;
-    /// Rounded towards zero. Integers: `b` is not 0.
+    /// Integers are rounded towards zero, and `b` is not 0.
     fn divide(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// Rounded towards zero. Integers: `b` is not 0.
+    fn truncated_divide(a: Self::Native, b: Self::Native) -> Self::Native;
     /// With the sign of `a`. Integers: `b` is not 0.
     fn remainder(a: Self::Native, b: Self::Native) -> Self::Native;
     /// Integers: `b` is not negative.
@@ -78,6 +80,10 @@ macro_rules! integer {
             }
             #[inline]
             fn divide(a: $native, b: $native) -> $native {
+                a.wrapping_div(b)
+            }
+            #[inline]
+            fn truncated_divide(a: $native, b: $native) -> $native {
                 a.wrapping_div(b)
             }
             #[inline]
@@ -187,6 +193,11 @@ macro_rules! float {
             #[inline]
             fn divide(a: $native, b: $native) -> $native {
                 $down($up(a) / $up(b))
+            }
+            #[inline]
+            fn truncated_divide(a: $native, b: $native) -> $native {
+                let (a, b): ($wide, $wide) = ($up(a), $up(b));
+                $down((a / b).trunc())
             }
             #[inline]
             fn remainder(a: $native, b: $native) -> $native {

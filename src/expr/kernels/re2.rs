@@ -21,7 +21,11 @@ pub struct Pattern {
 
 /// What stands in the place of a match: text, and what the groups have matched.
 #[derive(Clone, Debug)]
-pub struct Rewrite(Vec<Piece>);
+pub struct Rewrite {
+    pieces: Vec<Piece>,
+    /// It names a group that the pattern does not have.
+    missing: bool,
+}
 
 #[derive(Clone, Debug)]
 enum Piece {
@@ -55,6 +59,10 @@ impl Pattern {
 
     /// Appends the text with its matches (or the first one) rewritten.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, global: bool, out: &mut Vec<u8>) {
+        if rewrite.missing {
+            out.extend_from_slice(text);
+            return;
+        }
         let mut groups = self.regex.capture_locations();
         let (mut at, mut last) = (0, None);
         while at <= text.len() {
@@ -90,13 +98,14 @@ fn first_character(text: &[u8]) -> usize {
 }
 
 impl Rewrite {
-    /// Reads `\0` to `\9` and `\\`; the pattern must have the groups.
+    /// Reads `\0` to `\9` and `\\`. Nothing is replaced by a rewrite with a group that the pattern does not have.
     ///
     /// # Errors
-    /// Another escape, or a group that the pattern does not have.
+    /// Another escape.
     pub fn new(text: &[u8], pattern: &Pattern) -> Result<Rewrite, String> {
         let mut pieces = Vec::new();
         let mut plain = Vec::new();
+        let mut missing = false;
         let mut bytes = text.iter();
         while let Some(byte) = bytes.next() {
             if *byte != b'\\' {
@@ -107,30 +116,27 @@ impl Rewrite {
                 Some(b'\\') => plain.push(b'\\'),
                 Some(digit @ b'0'..=b'9') => {
                     let group = usize::from(digit - b'0');
-                    let most = pattern.regex.captures_len() - 1;
-                    if group > most {
-                        return Err(format!("it names \\{group}, but the pattern has {most} group{}", if most == 1 { "" } else { "s" }));
-                    }
+                    missing |= group >= pattern.regex.captures_len();
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     }
                     pieces.push(Piece::Group(group));
                 }
-                _ => return Err(r"\0 to \9 and \\ are known behind a backslash".to_owned()),
+                _ => return Err(r"\0 to \9 and \\ are known after a backslash".to_owned()),
             }
         }
         if !plain.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        Ok(Rewrite(pieces))
+        Ok(Rewrite { pieces, missing })
     }
 
     fn has_groups(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Group(1..)))
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)))
     }
 
     fn append(&self, text: &[u8], whole: (usize, usize), groups: &CaptureLocations, out: &mut Vec<u8>) {
-        for piece in &self.0 {
+        for piece in &self.pieces {
             let (start, end) = match piece {
                 Piece::Text(text) => {
                     out.extend_from_slice(text);

@@ -80,12 +80,22 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
         Reduce::Minimum { .. } if T::WRAPS => short_folds(values, &splits, start, T::minimum),
         Reduce::Maximum { .. } if T::WRAPS => short_folds(values, &splits, start, T::maximum),
         Reduce::Minimum { infinite: true } => folds(values, &splits, start, T::minimum),
-        // Segments pass over NaN, as TensorFlow's comparisons do.
-        Reduce::Minimum { infinite: false } => folds(values, &splits, start, |a, b| if b < a { b } else { a }),
-        Reduce::Maximum { infinite: false } => folds(values, &splits, start, |a, b| if b > a { b } else { a }),
+        Reduce::Minimum { infinite: false } => folds(values, &splits, start, lesser::<T>),
+        Reduce::Maximum { infinite: false } => folds(values, &splits, start, greater::<T>),
         _ => folds(values, &splits, start, T::maximum),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+/// The lesser of the result so far and the next value as TensorFlow's segments take it: a NaN is taken,
+/// and replaced by whatever follows.
+fn lesser<T: Number>(all: T::Native, v: T::Native) -> T::Native {
+    if all < v { all } else { v }
+}
+
+/// The greater of the result so far and the next value; see [`lesser`].
+fn greater<T: Number>(all: T::Native, v: T::Native) -> T::Native {
+    if v < all { all } else { v }
 }
 
 /// Folds each row from the left.
@@ -203,8 +213,8 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
             Reduce::Sum => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::add(out[*id], *v)),
             Reduce::Product => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::multiply(out[*id], *v)),
             Reduce::Minimum { infinite: true } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
-            Reduce::Minimum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = if *v < out[*id] { *v } else { out[*id] }),
-            Reduce::Maximum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = if *v > out[*id] { *v } else { out[*id] }),
+            Reduce::Minimum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = lesser::<T>(out[*id], *v)),
+            Reduce::Maximum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = greater::<T>(out[*id], *v)),
             _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
@@ -285,8 +295,8 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
             Reduce::Sum => onto::<T>(array, rows, start, <T as Number>::add)?,
             Reduce::Product => onto::<T>(array, rows, start, <T as Number>::multiply)?,
             Reduce::Minimum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::minimum)?,
-            Reduce::Minimum { infinite: false } => onto::<T>(array, rows, start, |a, b| if b < a { b } else { a })?,
-            Reduce::Maximum { infinite: false } => onto::<T>(array, rows, start, |a, b| if b > a { b } else { a })?,
+            Reduce::Minimum { infinite: false } => onto::<T>(array, rows, start, lesser::<T>)?,
+            Reduce::Maximum { infinite: false } => onto::<T>(array, rows, start, greater::<T>)?,
             Reduce::Maximum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::maximum)?,
             Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => return Ok(None),
         }))

@@ -68,6 +68,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let inner: Vec<Dim> = x.ty.dims[1..].to_vec();
     let mut dims = vec![count.as_ref().map_or(Dim::UNIFORM, |n| n.dim())];
     dims.extend(inner.iter().cloned());
+    let dtype = x.dtype()?.clone();
     call.one(Type { dims, ..x.ty.clone() }, move |args| {
         let (data, at, ids) = (x.of(args)?, indices.of(args)?, ids.of(args)?);
         check_same(&at, &ids, 1, "indices and segment_ids")?;
@@ -100,7 +101,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             counts.push(n);
         }
         let taken = Tensor::list(list.partition().clone(), rows.values().gather(&chosen)?, None)?;
-        let out = reduced(op, &taken, &ids, 1, &inner, counts)?;
+        let out = reduced(op, (&taken, &dtype), &ids, 1, &inner, counts)?;
         match count.as_ref().and_then(|n| n.known()).and_then(|n| usize::try_from(n).ok()) {
             Some(n) => out.with_row_length(n),
             None => Ok(out),

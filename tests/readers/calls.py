@@ -1,0 +1,623 @@
+"""The calls of the differential runner: for each function, how a call of it is drawn. A call is one expression, as
+TensorFlow and tatter both read it."""
+from draw import ALL, COMMON, FLOATS, INTEGERS, NUMBERS, written
+
+CALLS = {}
+
+
+def call(name, weight=1):
+    def register(draw):
+        CALLS[name] = (draw, weight)
+        return draw
+    return register
+
+
+def each(names, make, weight=1):
+    for name in names.split():
+        CALLS[name] = (make(name), weight)
+
+
+def options(d, **values):
+    """Keyword arguments, each given in half of the calls."""
+    given = {k: v() if callable(v) else v for k, v in values.items() if d.chance(0.5)}
+    return "".join(f", {k}={v if isinstance(v, str) else written(v)}" for k, v in given.items())
+
+
+# ---- value by value
+
+def unary(dtypes):
+    return lambda name: lambda d: f"tf.{name}({d.tensor(dtypes)})"
+
+
+def operands(d, dtypes):
+    """Two operands: alike, one that is broadcast, a literal."""
+    x = d.tensor(dtypes)
+    dtype, dims = d.inputs[x][0].dtype, d.inputs[x][0].dims
+    kind = d.int(0, 9)
+    if kind < 4:
+        y = d.like(x)
+    elif kind < 6:
+        y = d.of(dtype, [1 if i and d.chance(0.5) and None not in dims[i + 1:] else k for i, k in enumerate(dims)][d.int(0, len(dims)):])
+    elif kind < 8:
+        y = d.of(dtype, [])
+    elif kind < 9:
+        y = d.literal(dtype if dtype not in INTEGERS else "uint8", low=0, high=9) if dtype not in ("string", "bool") else d.literal(dtype)
+        if dtype not in INTEGERS + ["string", "bool"] and "." not in y:
+            y += ".0"
+    else:
+        y = d.tensor([dtype])
+    return (x, y) if d.chance(0.7) else (y, x)
+
+
+def binary(dtypes):
+    return lambda name: lambda d: "tf.{}({}, {})".format(name, *operands(d, dtypes))
+
+
+def operator(symbol, dtypes):
+    CALLS[f"x {symbol} y"] = (lambda d: f" {symbol} ".join(typed(d, operands(d, dtypes))), 1)
+
+
+def typed(d, names):
+    """Operands of which one at least is a tensor of TensorFlow, so that Python does not compute itself."""
+    return [f"tf.convert_to_tensor({n})" if n not in d.inputs and not any(m in d.inputs for m in names) else n for n in names]
+
+
+each("math.abs math.square math.sign math.round math.negative nn.relu nn.relu6 identity", unary(NUMBERS))
+each("math.exp math.expm1 math.log math.log1p math.sqrt math.rsqrt math.reciprocal math.sin math.cos math.tan math.asin math.acos math.atan "
+     "math.sinh math.cosh math.tanh math.asinh math.acosh math.atanh math.sigmoid math.log_sigmoid math.softplus nn.softsign nn.elu math.erf "
+     "math.erfc math.lgamma math.floor math.ceil math.rint math.is_finite math.is_inf math.is_nan", unary(FLOATS))
+each("bitwise.invert", unary(INTEGERS))
+each("math.logical_not", unary(["bool"]))
+each("math.add math.subtract math.multiply math.floordiv math.floormod math.truediv truncatediv truncatemod math.minimum math.maximum "
+     "math.squared_difference math.pow math.less math.less_equal math.greater math.greater_equal realdiv", binary(NUMBERS))
+each("math.equal math.not_equal", binary(ALL))
+each("math.divide_no_nan math.atan2", binary(FLOATS))
+each("bitwise.left_shift bitwise.right_shift", lambda name: lambda d: "tf.{}({}, {})".format(name, x := d.tensor(INTEGERS), d.like(x, low=0, high=7)))
+each("bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor", binary(INTEGERS))
+each("math.logical_and math.logical_or math.logical_xor", binary(["bool"]))
+for symbol in "+ - * / // % ** < <= > >=".split():
+    operator(symbol, COMMON)
+for symbol in "== !=".split():
+    operator(symbol, ALL)
+for symbol in "& | ^".split():
+    operator(symbol, ["bool", "bool", "int32", "int64", "uint8"])
+
+
+@call("-x")
+def _(d):
+    return f"-{d.tensor(NUMBERS)}"
+
+
+@call("~x")
+def _(d):
+    return f"~{d.tensor(['bool', 'int32', 'uint8'])}"
+
+
+@call("cast", 4)
+def _(d):
+    low, high = {0: (None, None), 1: (-300, 300), 2: (-70000, 70000)}[d.int(0, 2)]
+    return f"tf.cast({d.tensor(NUMBERS + ['bool'] * 3, low=low, high=high)}, tf.{d.some(NUMBERS + ['bool'] * 2)})"
+
+
+@call("cast far", 3)
+def _(d):
+    n = d.int(1, 12)
+    powers = [d.one(1, -1) * d.one(1.0, 1.5, 1.99) * 2.0 ** d.int(0, 70) for _ in range(n)]
+    dtype = d.one("float32", "float64")
+    return f"tf.cast({d.put(dtype, [n], [powers] * d.nrecords)}, tf.{d.some(INTEGERS)})"
+
+
+@call("clip_by_value")
+def _(d):
+    x = d.tensor(NUMBERS)
+    dtype = d.inputs[x][0].dtype
+    low, high = (d.of(dtype, []), d.of(dtype, [])) if d.chance(0.7) else (d.like(x), d.like(x))
+    return f"tf.clip_by_value({x}, {low}, {high})"
+
+
+# ---- reductions
+
+def reduction(dtypes):
+    def make(name):
+        def draw(d):
+            x = d.tensor(dtypes, 0, 4)
+            axis = d.axes(d.rank(x))
+            keep = d.one("", "", ", keepdims=True")
+            return f"tf.{name}({x}{'' if axis is None and d.chance(0.5) else f', axis={axis}'}{keep})"
+        return draw
+    return make
+
+
+each("reduce_sum reduce_prod reduce_max reduce_min reduce_mean", reduction(NUMBERS), 3)
+each("math.reduce_variance math.reduce_std", reduction(COMMON + FLOATS), 2)
+each("reduce_any reduce_all", reduction(["bool"]), 2)
+each("argmax argmin", lambda name: lambda d: "tf.{}({}{})".format(name, x := d.tensor(NUMBERS, 0, 3, d.chance(0.1)), options(
+    d, axis=lambda: d.axis(d.rank(x)), output_type=lambda: d.one("tf.int32", "tf.int64"))), 2)
+
+
+# ---- construction
+
+@call("ragged.constant")
+def _(d):
+    x = d.literal(d.one("int32", "float32", "string", "bool"), d.dims(0, 3, True))
+    return f"tf.ragged.constant({x}{options(d, ragged_rank=lambda: d.int(0, 2), dtype=lambda: 'tf.' + d.some(COMMON))})"
+
+
+@call("ragged.range")
+def _(d):
+    dtype = d.one("int32", "int64", "float32")
+    n = d.one("a", 2, 3)
+    args = [d.of(dtype, d.one([n], []), low=-4, high=9) for _ in range(d.int(1, 3))]
+    return f"tf.ragged.range({', '.join(args)})"
+
+
+@call("range")
+def _(d):
+    dtype = d.one("int32", "int64", "float32", "float64")
+    args = [d.of(dtype, [], low=-4, high=9) for _ in range(d.int(1, 3))]
+    return f"tf.range({', '.join(args)})"
+
+
+@call("fill")
+def _(d):
+    return f"tf.fill({[d.int(0, 3) for _ in range(d.int(0, 3))]}, {d.of(d.some(ALL), [])})"
+
+
+each("zeros ones", lambda name: lambda d: f"tf.{name}({[d.int(0, 3) for _ in range(d.int(0, 3))]}{options(d, dtype=lambda: 'tf.' + d.some(NUMBERS))})")
+each("zeros_like ones_like", lambda name: lambda d: f"tf.{name}({d.tensor(ALL)}{options(d, dtype=lambda: 'tf.' + d.some(NUMBERS))})")
+
+
+@call("one_hot")
+def _(d):
+    x = d.tensor(["int32", "int64", "uint8"], 0, 2, low=-1, high=4)
+    return f"tf.one_hot({x}, {d.int(0, 4)}{options(d, axis=lambda: d.axis(d.rank(x) + 1), dtype=lambda: 'tf.' + d.some(NUMBERS))})"
+
+
+def rows(d):
+    """Values and row lengths that fit them, mostly."""
+    dtype = d.some(ALL)
+    values, lengths = [], []
+    inner = d.one([], [], [2], [None])
+    for r in range(d.nrecords):
+        lens = [d.int(0, 3) for _ in range(d.int(0, 4))]
+        lengths.append(lens)
+        values.append([d.nested(r, dtype, inner) for _ in range(sum(lens) + (d.one(1, -1) if d.chance(0.08) else 0))])
+    return d.put(dtype, ["n"] + inner, values), lengths
+
+
+def splits(lens):
+    out = [0]
+    for n in lens:
+        out.append(out[-1] + n)
+    return out
+
+
+def partition(kind, numbers):
+    @call(f"RaggedTensor.from_{kind}")
+    def _(d):
+        values, lengths = rows(d)
+        p = d.put(d.one("int64", "int32"), ["m"], [numbers(lens) for lens in lengths])
+        if d.chance(0.1):
+            p = d.of("int64", ["m"], low=-1, high=4)
+        return f"tf.RaggedTensor.from_{kind}({values}, {p})"
+
+
+partition("row_splits", splits)
+partition("row_lengths", list)
+partition("row_starts", lambda lens: splits(lens)[:-1])
+partition("row_limits", lambda lens: splits(lens)[1:])
+partition("value_rowids", lambda lens: [i for i, n in enumerate(lens) for _ in range(n)])
+
+
+@call("RaggedTensor.from_uniform_row_length")
+def _(d):
+    n, k = d.int(0, 4), d.int(0, 3)
+    x = d.of(d.some(ALL), [n * k + (1 if d.chance(0.1) else 0)] + d.one([], [None], [2]))
+    return f"tf.RaggedTensor.from_uniform_row_length({x}, {k}{options(d, nrows=n)})"
+
+
+# ---- parts
+
+def part(name, ragged=True):
+    return lambda d: f"{d.tensor(ALL, 2, 4, True)}{name}"
+
+
+for name in [".row_splits", ".values", ".flat_values", ".row_lengths()", ".row_starts()", ".row_limits()", ".value_rowids()", ".nrows()",
+             ".ragged_rank", ".bounding_shape()", ".nested_row_splits", ".nested_row_lengths()", ".nested_value_rowids()"]:
+    CALLS["x" + name] = (part(name), 1)
+CALLS["x.row_lengths(axis)"] = (lambda d: f"{(x := d.tensor(ALL, 2, 4, True))}.row_lengths(axis={d.axis(d.rank(x))})", 2)
+CALLS["x.bounding_shape(axis)"] = (lambda d: f"{(x := d.tensor(ALL, 2, 4, True))}.bounding_shape(axis={d.int(-1, d.rank(x))})", 1)
+each("size rank", lambda name: lambda d: f"tf.{name}({d.tensor(ALL)})")
+CALLS["shape"] = (lambda d: f"tf.shape({d.tensor(ALL, 0, 3, False)})", 1)
+
+
+@call("x.to_tensor", 3)
+def _(d):
+    x = d.tensor(ALL, 2, 4, True)
+    dtype, rank = d.inputs[x][0].dtype, d.rank(x)
+    return f"{x}.to_tensor({options(d, default_value=lambda: d.of(dtype, []), shape=lambda: [d.one(None, None, d.int(0, 4)) for _ in range(rank)])[2:]})"
+
+
+@call("RaggedTensor.from_tensor", 2)
+def _(d):
+    x = d.tensor(ALL, 2, 3, False)
+    dtype = d.inputs[x][0].dtype
+    kind = d.int(0, 3)
+    if kind == 0:
+        more = f", padding={d.of(dtype, [])}"
+    elif kind == 1:
+        more = f", lengths={d.put('int64', ['l'], [[d.int(0, 3) for _ in t.value] for t in d.inputs[x]])}"
+    else:
+        more = options(d, ragged_rank=lambda: d.int(0, 3))
+    return f"tf.RaggedTensor.from_tensor({x}{more})"
+
+
+CALLS["x.to_sparse"] = (lambda d: f"{d.tensor(ALL, 2, 4, True)}.to_sparse()", 1)
+CALLS["RaggedTensor.from_sparse"] = (lambda d: f"tf.RaggedTensor.from_sparse({d.sparse(ALL, 2)})", 1)
+
+
+# ---- subscripts
+
+@call("x[...]", 8)
+def _(d):
+    x = d.tensor(ALL, 1, 4)
+    rank = d.rank(x)
+
+    def key():
+        kind = d.int(0, 9)
+        if kind < 3:
+            return str(d.int(-3, 3))
+        if kind < 4:
+            return "tf.newaxis"
+        if kind < 5:
+            return "..."
+        part = [d.one("", str(d.int(-4, 4))) for _ in range(2)]
+        return ":".join(part + ([str(d.one(1, 2, -1, -2, 3, 0))] if d.chance(0.4) else []))
+    return f"{x}[{', '.join(key() for _ in range(d.int(1, rank + (1 if d.chance(0.1) else 0))))}]"
+
+
+# ---- joining, cutting, axes
+
+def alike(d, dims, n, dtype):
+    """Tensors of these axes; open sizes and ragged rows drawn for each, or the same."""
+    first = d.of(dtype, dims)
+    return [first] + [d.like(first) if d.chance(0.6) else d.of(dtype, dims) for _ in range(n - 1)]
+
+
+@call("concat", 3)
+def _(d):
+    dims = d.dims(1, 4)
+    xs = alike(d, dims, d.int(1, 3), d.some(ALL))
+    return f"tf.concat([{', '.join(xs)}], axis={d.axis(len(dims))})"
+
+
+@call("stack", 3)
+def _(d):
+    dims = d.dims(0, 3)
+    xs = alike(d, dims, d.int(1, 3), d.some(ALL))
+    return f"tf.{d.one('stack', 'ragged.stack')}([{', '.join(xs)}], axis={d.axis(len(dims) + 1)})"
+
+
+@call("unstack")
+def _(d):
+    return f"tf.unstack({(x := d.of(d.some(ALL), [d.int(1, 3) for _ in range(d.int(1, 3))]))}, axis={d.axis(d.rank(x))})"
+
+
+@call("split", 2)
+def _(d):
+    x = d.of(d.some(ALL), [d.int(0, 4) for _ in range(d.int(1, 3))]) if d.chance(0.6) else d.tensor(ALL, 1, 3)
+    sizes = d.int(1, 3) if d.chance(0.5) else [d.one(-1, 0, 1, 2) for _ in range(d.int(1, 3))]
+    return f"tf.split({x}, {sizes}, axis={d.axis(d.rank(x)) if d.chance(0.6) else 0})"
+
+
+each("expand_dims", lambda name: lambda d: f"tf.expand_dims({(x := d.tensor(ALL))}, {d.axis(d.rank(x) + 1)})", 2)
+
+
+@call("squeeze", 2)
+def _(d):
+    dims = d.dims(0, 4)
+    dims = [1 if k is not None and d.chance(0.5) else k for k in dims]
+    x = d.of(d.some(ALL), dims)
+    axes = d.one(None, d.axis(len(dims)), [d.axis(len(dims)) for _ in range(d.int(1, 2))])
+    return f"tf.squeeze({x}{'' if axes is None else f', axis={axes}'})"
+
+
+CALLS["x.merge_dims"] = (lambda d: f"{(x := d.tensor(ALL, 2, 4, True))}.merge_dims({d.axis(d.rank(x))}, {d.axis(d.rank(x))})", 2)
+
+
+@call("reshape", 2)
+def _(d):
+    x = d.tensor(ALL, 0, 3, False)
+    n = 1
+    for k in range(d.rank(x)):
+        n *= d.known(x, k) if n else 0
+    shapes = [[-1], [n], [1, -1], [-1, 1], [n, 1], [2, -1], [-1, 2], [0, -1], [d.int(0, 4), d.int(0, 4)], [-1, -1], []]
+    return f"tf.reshape({x}, {d.some(shapes)})"
+
+
+@call("transpose", 2)
+def _(d):
+    x = d.tensor(ALL, 0, 3, False)
+    perm = list(range(d.rank(x)))
+    d.rng.shuffle(perm)
+    if d.chance(0.1):
+        perm = [d.axis(3) for _ in perm]
+    return f"tf.transpose({x}{'' if d.chance(0.4) else f', {perm}'})"
+
+
+@call("tile", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    rank = d.rank(x)
+    n = rank + (d.one(1, -1) if d.chance(0.05) else 0)
+    times = [d.int(0 if d.chance(0.9) else -1, 3) for _ in range(n)]
+    return f"tf.tile({x}, {times if d.chance(0.6) else d.put('int64', [n], [times] * d.nrecords)})"
+
+
+@call("repeat", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    rank = d.rank(x)
+    repeats = d.int(0, 3) if d.chance(0.6) else [d.int(0, 3) for _ in range(d.known(x, 0))] or 1
+    return f"tf.repeat({x}, {repeats}{'' if d.chance(0.2) else f', axis={d.axis(rank)}'})"
+
+
+@call("broadcast_to")
+def _(d):
+    x = d.of(d.some(ALL), [d.one(1, 1, 2, 3) for _ in range(d.int(0, 2))])
+    shape = [d.int(0, 3) if k == 1 else k if d.chance(0.9) else 2 for k in d.inputs[x][0].dims]
+    shape = [d.int(0, 3) for _ in range(d.int(0, 1))] + shape
+    return f"tf.broadcast_to({x}, {shape if d.chance(0.5) else d.put(d.one('int32', 'int64'), [len(shape)], [shape] * d.nrecords)})"
+
+
+@call("reverse", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 4)
+    return f"tf.reverse({x}, {[d.axis(d.rank(x)) for _ in range(d.int(0, 2))]})"
+
+
+@call("linalg.matmul", 2)
+def _(d):
+    dtype = d.some(COMMON)
+    ragged = d.chance(0.4)
+    lead = d.one([], [2], [d.int(0, 2)]) if not ragged else ["g"]
+    m, k, n = (d.int(0, 3) for _ in range(3))
+    a, b = ([k, m], [m, n]) if not ragged else d.one(([None, m], [m, n]), ([k, None], [None, n]), ([None, m], [None, n]), ([None, m], [m, None]))
+    ta, tb = d.chance(0.3), d.chance(0.3)
+    x = d.of(dtype, lead + (a[::-1] if ta else a))
+    y = d.of(dtype, lead + (b[::-1] if tb else b))
+    return f"tf.matmul({x}, {y}{', transpose_a=True' if ta else ''}{', transpose_b=True' if tb else ''})"
+
+
+# ---- selection
+
+@call("gather", 5)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    rank = d.rank(x)
+    if d.chance(0.3):
+        # One row of indices for each row.
+        n = d.one("a", 2)
+        x = d.of(d.some(ALL), [n] + d.one([None], [3], ["b"], [3, 2]))
+        i = d.of(d.one("int32", "int64"), [n] + d.one([None], [2], []), low=0, high=2)
+        return f"tf.gather({x}, {i}, batch_dims={d.one(1, 1, -1)}{options(d, axis=lambda: d.axis(d.rank(x)))})"
+    i = d.tensor(["int32", "int64"], 0, 3, low=0 if d.chance(0.9) else -1, high=d.one(0, 1, 2, 3))
+    return f"tf.gather({x}, {i}{options(d, axis=lambda: d.axis(rank))})"
+
+
+@call("gather_nd", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    i = d.of(d.one("int32", "int64"), d.one([], ["i"], ["i", None]) + [d.int(0, d.rank(x) + (1 if d.chance(0.1) else 0))], low=0, high=d.one(0, 1, 2))
+    return f"tf.gather_nd({x}, {i})"
+
+
+@call("nn.embedding_lookup")
+def _(d):
+    x = d.of(d.some(FLOATS), [d.int(1, 4), 2])
+    return f"tf.nn.embedding_lookup({x}, {d.tensor(['int32', 'int64'], 0, 3, low=0, high=2)})"
+
+
+@call("boolean_mask", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    dims = d.inputs[x][0].dims
+    cut = d.int(1, len(dims))
+
+    def masks(v, depth):
+        return [masks(i, depth - 1) for i in v] if depth else d.chance(0.5)
+    if d.chance(0.85):
+        m = d.put("bool", dims[:cut], [masks(t.value, cut) for t in d.inputs[x]])
+    else:
+        m = d.tensor(["bool"], 1, 3)
+    ragged = None in dims or d.chance(0.3)
+    return f"tf.{'ragged.' if ragged else ''}boolean_mask({x}, {m})"
+
+
+@call("where", 3)
+def _(d):
+    c = d.tensor(["bool"])
+    if d.chance(0.3):
+        return f"tf.where({c})"
+    dtype = d.some(ALL)
+    pick = [lambda: d.like(c, dtype), lambda: d.of(dtype, []), lambda: d.like(c, dtype), lambda: d.tensor([dtype])]
+    return f"tf.where({c}, {d.some(pick)()}, {d.some(pick)()})"
+
+
+@call("dynamic_partition", 2)
+def _(d):
+    x = d.tensor(ALL, 1, 3)
+    dims = d.inputs[x][0].dims
+    p = d.put("int32", dims[:1], [[d.int(0, 2) for _ in t.value] for t in d.inputs[x]])
+    return f"tf.{d.one('dynamic_partition', 'ragged.stack_dynamic_partitions')}({x}, {p}, {d.int(2, 4)})"
+
+
+# ---- order and counts
+
+CALLS["sort"] = (lambda d: f"tf.sort({(x := d.tensor(NUMBERS, 1, 3, d.chance(0.1)))}{options(d, axis=lambda: d.axis(d.rank(x)), direction=lambda: d.one('ASCENDING', 'DESCENDING'))})", 1)
+CALLS["argsort"] = (lambda d: f"tf.argsort({(x := d.tensor(NUMBERS, 1, 3, d.chance(0.1)))}{options(d, axis=lambda: d.axis(d.rank(x)), direction=lambda: d.one('ASCENDING', 'DESCENDING'))}, stable=True)", 1)
+CALLS["math.top_k"] = (lambda d: f"tf.math.top_k({d.tensor(COMMON, 1, 3, False)}, k={d.int(0, 3)})", 2)
+
+
+@call("math.bincount", 2)
+def _(d):
+    x = d.tensor(["int32", "int64"], 1, 2, low=0 if d.chance(0.9) else -1, high=5)
+    weights = d.chance(0.3)
+    more = f", weights={d.like(x, d.some(COMMON))}" if weights else ""
+    more += options(d, minlength=lambda: d.int(0, 6), maxlength=lambda: d.int(0, 6), axis=lambda: d.one(0, -1))
+    return f"tf.math.bincount({x}{more}{options(d, binary_output=True) if not weights else ''})"
+
+
+# ---- along an axis
+
+each("nn.softmax nn.log_softmax", lambda name: lambda d: f"tf.{name}({(x := d.tensor(FLOATS, 1, 3))}{options(d, axis=lambda: d.axis(d.rank(x)))})", 2)
+each("math.cumsum math.cumprod", lambda name: lambda d: f"tf.{name}({(x := d.tensor(NUMBERS, 1, 3))}{options(d, axis=lambda: d.axis(d.rank(x)), exclusive=True, reverse=True)})", 2)
+
+
+# ---- segments
+
+def unsorted(name):
+    def draw(d):
+        x = d.tensor(COMMON + (FLOATS if "mean" in name or "sqrt" in name else NUMBERS), 1, 3)
+        dims = d.inputs[x][0].dims
+        cut = d.int(1, len(dims)) if None not in dims or d.chance(0.3) else max(i for i, k in enumerate(dims) if k is None) + 1
+        cut = 1 if None in dims and d.chance(0.3) else cut
+
+        def ids(v, depth):
+            return [ids(i, depth - 1) for i in v] if depth else d.int(-1 if d.chance(0.1) else 0, 3 if d.chance(0.97) else 7)
+        s = d.put(d.one("int32", "int64"), dims[:cut], [ids(t.value, cut) for t in d.inputs[x]])
+        return f"tf.math.{name}({x}, {s}, {d.int(3, 5)})"
+    return draw
+
+
+def sorted_segments(name):
+    def draw(d):
+        x = d.tensor(COMMON + (FLOATS if "mean" in name else NUMBERS), 1, 3, False)
+        ids = [sorted(d.int(0, 4) for _ in t.value) for t in d.inputs[x]]
+        if d.chance(0.05):
+            ids = [list(reversed(i)) for i in ids]
+        return f"tf.math.{name}({x}, {d.put(d.one('int32', 'int64'), d.inputs[x][0].dims[:1], ids)})"
+    return draw
+
+
+for name in "unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min unsorted_segment_mean unsorted_segment_sqrt_n".split():
+    CALLS["math." + name] = (unsorted(name), 2)
+for name in "segment_sum segment_prod segment_max segment_min segment_mean".split():
+    CALLS["math." + name] = (sorted_segments(name), 2)
+
+
+@call("ragged.row_splits_to_segment_ids")
+def _(d):
+    s = d.put("int64", ["s"], [splits([d.int(0, 3) for _ in range(d.int(0, 4))]) for _ in range(d.nrecords)])
+    return f"tf.ragged.row_splits_to_segment_ids({s})"
+
+
+@call("ragged.segment_ids_to_row_splits")
+def _(d):
+    s = d.put(d.one("int32", "int64"), ["s"], [sorted(d.int(0, 4) for _ in range(d.int(0, 4))) for _ in range(d.nrecords)])
+    return f"tf.ragged.segment_ids_to_row_splits({s}{options(d, num_segments=lambda: d.int(0, 6))})"
+
+
+@call("ragged.cross", 2)
+def _(d):
+    n = d.one("a", 2)
+    xs = [d.of(d.one("int64", "string"), [n] + d.one([None], [None], [2])) for _ in range(d.int(1, 3))]
+    return f"tf.ragged.{d.one('cross', 'cross_hashed')}([{', '.join(xs)}])"
+
+
+@call("sequence_mask")
+def _(d):
+    x = d.tensor(["int32", "int64"], 0, 2, False, low=0, high=4)
+    return f"tf.sequence_mask({x}{options(d, maxlen=lambda: d.int(0, 5), dtype=lambda: 'tf.' + d.some(NUMBERS + ['bool']))})"
+
+
+# ---- strings
+
+STRING = ["string"]
+each("strings.lower strings.upper", lambda name: lambda d: f"tf.{name}({d.tensor(STRING)}{options(d, encoding=lambda: d.one('utf-8', ''))})")
+each("strings.strip strings.bytes_split strings.unicode_script", unary(STRING))
+CALLS["strings.unicode_script"] = (lambda d: f"tf.strings.unicode_script({d.tensor(['int32'], 0, 3, low=0, high=70000)})", 1)
+CALLS["strings.length"] = (lambda d: f"tf.strings.length({d.tensor(STRING)}{options(d, unit=lambda: d.one('BYTE', 'UTF8_CHAR'))})", 1)
+
+
+@call("strings.substr", 2)
+def _(d):
+    x = d.tensor(STRING)
+    pos, n = (d.like(x, "int32", low=-1, high=1), d.like(x, "int32", low=0, high=3)) if d.chance(0.4) else (str(d.int(-2, 2)), str(d.int(-1, 3)))
+    return f"tf.strings.substr({x}, {pos}, {n}{options(d, unit=lambda: d.one('BYTE', 'UTF8_CHAR'))})"
+
+
+@call("strings.join")
+def _(d):
+    x = d.tensor(STRING)
+    xs = [x] + [d.like(x) if d.chance(0.6) else d.of("string", []) for _ in range(d.int(0, 2))]
+    return f"tf.strings.join([{', '.join(xs)}]{options(d, separator=lambda: d.one('', '-', 'ab'))})"
+
+
+@call("strings.reduce_join", 2)
+def _(d):
+    x = d.tensor(STRING)
+    return f"tf.strings.reduce_join({x}{options(d, axis=lambda: d.axes(d.rank(x)), keepdims=True, separator=lambda: d.one('', '-'))})"
+
+
+CALLS["strings.split"] = (lambda d: f"tf.strings.split({d.tensor(STRING, 0, 3)}{options(d, sep=lambda: d.one(' ', ',', 'ab', ''), maxsplit=lambda: d.int(-1, 2))})", 2)
+
+
+@call("strings.ngrams", 2)
+def _(d):
+    x = d.tensor(STRING, 1, 3)
+    return (f"tf.strings.ngrams({x}, {d.one(1, 2, 3, [1, 2])}{options(d, separator='|', padding_width=lambda: d.int(0, 2), preserve_short_sequences=True)}"
+            f"{d.one('', ', pad_values=(' + chr(34) + 'S' + chr(34) + ', ' + chr(34) + 'E' + chr(34) + ')')})")
+
+
+PATTERNS = ["a", "[a-z]+", "^.", "(\\\\w)(\\\\w)", "", "x|y", "\\\\d", "(a)(b)?", "[", "a*", "(?i)hello"]
+CALLS["strings.regex_replace"] = (lambda d: f'tf.strings.regex_replace({d.tensor(STRING)}, "{d.some(PATTERNS)}", "{d.one("", "-", "<>", chr(92) * 2 + "0!", chr(92) * 2 + "1", chr(92) * 2 + "3")}"{options(d, replace_global=lambda: d.chance(0.5))})', 2)
+CALLS["strings.regex_full_match"] = (lambda d: f'tf.strings.regex_full_match({d.tensor(STRING)}, "{d.some(PATTERNS)}")', 1)
+CALLS["strings.as_string"] = (lambda d: f"tf.strings.as_string({d.tensor(NUMBERS + ['bool'])}{options(d, precision=lambda: d.int(-1, 4), width=lambda: d.int(-1, 8), scientific=True, fill=lambda: d.one('', '0', ' '))})", 2)
+
+
+@call("strings.to_number", 2)
+def _(d):
+    n = d.int(1, 6)
+    texts = ["1", "-3", "2.5", "1e3", "nan", "inf", " 7", "7 ", "+4", "0x10", ".5", "5.", "1e400", "-0", "9999999999", "x", ""]
+    ok = texts[:4] + ["+4", "-0", ".5", "5."]
+    x = d.put("string", [n], [[d.some(ok if d.chance(0.8) else texts) for _ in range(n)] for _ in range(d.nrecords)])
+    return f"tf.strings.to_number({x}{options(d, out_type=lambda: 'tf.' + d.some(COMMON))})"
+
+
+each("strings.unicode_decode strings.unicode_split strings.unicode_decode_with_offsets strings.unicode_split_with_offsets", lambda name: lambda d: f'tf.{name}({d.tensor(STRING)}, "UTF-8"{options(d, errors=lambda: d.one("replace", "ignore", "strict"))})')
+CALLS["strings.unicode_encode"] = (lambda d: f'tf.strings.unicode_encode({d.tensor(["int32"], 1, 3, low=32, high=d.one(126, 70000))}, "{d.one("UTF-8", "UTF-16-BE", "UTF-32-BE")}")', 1)
+CALLS["strings.unicode_transcode"] = (lambda d: f'tf.strings.unicode_transcode({d.tensor(STRING)}, "UTF-8", "{d.one("UTF-8", "UTF-16-BE", "UTF-32-BE")}"{options(d, errors=lambda: d.one("replace", "ignore"))})', 1)
+each("strings.to_hash_bucket_fast strings.to_hash_bucket", lambda name: lambda d: f"tf.{name}({d.tensor(STRING)}, {d.int(1, 1000)})")
+CALLS["strings.to_hash_bucket_strong"] = (lambda d: f"tf.strings.to_hash_bucket_strong({d.tensor(STRING)}, {d.int(1, 1000)}, [{d.int(0, 99)}, {d.int(0, 99)}])", 1)
+
+
+# ---- sparse tensors
+
+CALLS["sparse.from_dense"] = (lambda d: f"tf.sparse.from_dense({d.tensor(ALL, 1, 3, False)})", 1)
+CALLS["sparse.to_dense"] = (lambda d: f"tf.sparse.to_dense({d.sparse(ALL)})", 1)
+CALLS["sparse.eye"] = (lambda d: f"tf.sparse.eye({d.int(0, 3)}{options(d, num_columns=lambda: d.int(0, 3), dtype=lambda: 'tf.' + d.some(NUMBERS))})", 1)
+CALLS["sparse.reorder"] = (lambda d: f"tf.sparse.reorder({d.sparse(ALL)})", 1)
+CALLS["sparse.transpose"] = (lambda d: f"tf.sparse.transpose({d.sparse(ALL)})", 1)
+CALLS["sparse.expand_dims"] = (lambda d: f"tf.sparse.expand_dims({d.sparse(ALL, 2)}, {d.axis(3)})", 1)
+CALLS["sparse.reshape"] = (lambda d: f"tf.sparse.reshape({d.sparse(ALL, shape=[2, 3])}, {d.one([6], [3, 2], [-1], [1, -1], [2, 2], [-1, 2])})", 1)
+CALLS["sparse.slice"] = (lambda d: f"tf.sparse.slice({d.sparse(ALL, 2)}, {[d.int(0, 2), d.int(0, 2)]}, {[d.int(0, 3), d.int(0, 3)]})", 1)
+CALLS["sparse.softmax"] = (lambda d: f"tf.sparse.softmax({d.sparse(FLOATS, d.one(2, 3))})", 1)
+CALLS["sparse.fill_empty_rows"] = (lambda d: f"tf.sparse.fill_empty_rows({(x := d.sparse(ALL, 2))}, {d.of(d.inputs[x][0].dtype, [])})", 1)
+CALLS["sparse.retain"] = (lambda d: f"tf.sparse.retain({(x := d.sparse(ALL))}, {d.put('bool', ['k'], [[d.chance(0.5) for _ in s.values] for s in d.inputs[x]])})", 1)
+CALLS["sparse.reset_shape"] = (lambda d: f"tf.sparse.reset_shape({d.sparse(ALL, 2)}{options(d, new_shape=lambda: [d.int(2, 5), d.int(2, 5)])})", 1)
+each("sparse.reduce_sum sparse.reduce_max", lambda name: lambda d: f"tf.{name}({(x := d.sparse(COMMON))}{options(d, axis=lambda: d.axis(len(d.inputs[x][0].shape)), keepdims=True)})", 2)
+each("sparse.maximum sparse.minimum sparse.add", lambda name: lambda d: f"tf.{name}({(x := d.sparse(COMMON))}, {d.sparse([d.inputs[x][0].dtype], shape=d.inputs[x][0].shape)})", 1)
+CALLS["sparse.concat"] = (lambda d: f"tf.sparse.concat({d.axis(2)}, [{(x := d.sparse(ALL, shape=[2, 3]))}, {d.sparse([d.inputs[x][0].dtype], shape=d.one([2, 3], [2, 1], [3, 3]))}])", 1)
+CALLS["sparse.split"] = (lambda d: f"tf.sparse.split({d.sparse(ALL, 2)}, {d.int(1, 3)}, axis={d.axis(2)})", 1)
+CALLS["sparse.sparse_dense_matmul"] = (lambda d: f"tf.sparse.sparse_dense_matmul({(x := d.sparse(['float32', 'float64', 'int32'], shape=[2, d.int(1, 3)]))}, {d.of(d.inputs[x][0].dtype, [d.inputs[x][0].shape[1] if d.chance(0.9) else 2, d.int(0, 3)])})", 1)
+CALLS["sparse.bincount"] = (lambda d: f"tf.sparse.bincount({d.tensor(['int32', 'int64'], 1, 2, low=0, high=5)}{options(d, axis=lambda: d.one(0, -1), minlength=lambda: d.int(0, 6), maxlength=lambda: d.int(1, 6), binary_output=True)})", 2)
+
+
+@call("sparse.segment")
+def _(d):
+    x = d.of(d.one("float32", "float64"), [d.int(1, 4)] + d.one([], [2]))
+    n = d.int(0, 5)
+    rows_ = d.of("int32", [n], low=0, high=d.known(x, 0) - 1)
+    ids = d.put("int32", [n], [sorted(d.int(0, 4) for _ in range(n)) for _ in range(d.nrecords)])
+    return f"tf.sparse.{d.one('segment_sum', 'segment_mean', 'segment_sqrt_n')}({x}, {rows_}, {ids}{options(d, num_segments=lambda: d.int(3, 6))})"

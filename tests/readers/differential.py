@@ -1,0 +1,257 @@
+"""Random calls of functions, of TensorFlow and of tatter: differential.py TATTER [--calls N] [--seed S] [--only NAME] [--vectors FILE].
+
+A call is one expression over fields of a record; both read the same text. It disagrees where
+  value      both give a result, and not the same one (or not of the same type)
+  refused    TensorFlow gives a result, tatter an error
+  accepted   TensorFlow gives an error, tatter a result
+  broken     tatter crashes, or reports a bug of its own
+The lines of deviations.txt beside this file say which disagreements are meant; the others are printed, and fail the run.
+--vectors appends the calls that disagree to FILE, in the form of fixtures/oracle."""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+import oracle
+from calls import CALLS
+from draw import Draw
+
+BATCH = 40
+NAMES = {"tf": oracle.tf, "math": math}
+
+
+class Call:
+    """A drawn call and what TensorFlow says to it."""
+
+    def __init__(self, number, seed, name, text=None):
+        self.number, self.name, self.why, self.kind = number, name, None, None
+        self.prefix = f"c{number}"
+        rng = random.Random(f"{seed}.{number}")
+        draw = Draw(rng, self.prefix, rng.choice([1, 1, 2, 3]))
+        self.text = CALLS[name][0](draw)
+        self.types, self.inputs = draw.types, draw.inputs
+        self.records, self.error = [], None
+        for r in range(draw.nrecords):
+            try:
+                tensors = {n: oracle.to_tensorflow(v[r]) for n, v in draw.inputs.items()}
+                result = oracle.outputs(eval(self.text, dict(NAMES), tensors))
+            except Exception as e:  # whatever TensorFlow and Python raise
+                result = None
+                self.error = " ".join(str(e).split())[:300] or type(e).__name__
+            self.records.append((r, result))
+        good = [(r, out) for r, out in self.records if out is not None]
+        if good and self.error:
+            # Records that are legal are compared; the others would stop the run.
+            self.records, self.error = good, None
+        self.noutputs = len(self.records[0][1]) if not self.error and self.records[0][1] is not None else 0
+
+    def usable(self):
+        return self.error is not None or self.noutputs > 0
+
+    def fields(self, r):
+        return {n: oracle.input_json(v[r]) for n, v in self.inputs.items()}
+
+    def schema(self):
+        return "; ".join(f"{n}: {t}" for n, t in self.types.items())
+
+    def names(self):
+        return [f"{self.prefix}o{i}" for i in range(max(self.noutputs, 1))]
+
+    def assignment(self):
+        """Names for the results; a list of one is subscripted."""
+        several = self.noutputs > 1
+        return f"{', '.join(self.names())} = {self.text}" if several or not self.is_list() else f"{self.names()[0]} = ({self.text})[0]"
+
+    def is_list(self):
+        return self.noutputs == 1 and re.match(r"tf\.(unstack|split|sparse\.split|dynamic_partition|strings\.unicode_\w+_with_offsets)\(|.*\.nested_", self.text)
+
+    def disagrees(self, kind, why):
+        self.kind, self.why = kind, why
+
+
+def tatter(program, arguments, stdin):
+    done = subprocess.run([program, *arguments], input=stdin, capture_output=True, timeout=60)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def arguments(calls, dummy="unused: int64"):
+    schema = "; ".join(filter(None, [c.schema() for c in calls])) or dummy
+    outputs = ",".join(n for c in calls for n in c.names())
+    verbs = ["map", "; ".join(c.assignment() for c in calls), "then", "select", outputs]
+    return verbs, ["--from", "jsonl", "--schema", schema]
+
+
+def stdin(calls, rounds):
+    """The records: call by call the round's record, or its last one."""
+    lines = []
+    for i in range(rounds):
+        record = {}
+        for c in calls:
+            record.update(c.fields(c.records[min(i, len(c.records) - 1)][0]))
+        lines.append(json.dumps(record or {"unused": 0}, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
+
+
+def run_together(program, calls):
+    """Compares calls that TensorFlow computes. One bad call spoils the run of all: then the halves are run."""
+    rounds = max(len(c.records) for c in calls)
+    verbs, options = arguments(calls)
+    data = stdin(calls, rounds)
+    try:
+        status, out, err = tatter(program, verbs + options, data)
+        typed, types, _ = tatter(program, verbs + ["then", "schema", "--as", "json"] + options, data) if status == 0 else (1, "", "")
+    except subprocess.TimeoutExpired:
+        status, err = -1, "it runs for more than 60 s"
+    if status != 0:
+        if len(calls) > 1:
+            middle = len(calls) // 2
+            run_together(program, calls[:middle])
+            run_together(program, calls[middle:])
+        elif status in (1, 2, 3):
+            calls[0].disagrees("refused", first_line(err))
+        else:
+            calls[0].disagrees("broken", f"status {status}: {first_line(err)}")
+        return
+    records = [json.loads(line) for line in out.splitlines()]
+    fields = {f["name"]: f for f in json.loads(types)["fields"]} if typed == 0 else {}
+    for c in calls:
+        for i in range(rounds):
+            wanted = c.records[min(i, len(c.records) - 1)][1]
+            for name, want in zip(c.names(), wanted):
+                why = oracle.output_differs(want, records[i].get(name))
+                why = why or (oracle.type_differs(want, fields.get(name, {})) if i == 0 and len(c.records) == 1 else None)
+                if why and not c.why:
+                    c.disagrees("value", f"{why} (record {i + 1}{', output ' + name[-1] if c.noutputs > 1 else ''})")
+
+
+def run_refused(program, c):
+    """Compares a call that TensorFlow refuses."""
+    verbs, options = arguments([c])
+    try:
+        status, out, err = tatter(program, verbs + options, stdin([c], len(c.records)))
+    except subprocess.TimeoutExpired:
+        status, err = -1, "it runs for more than 60 s"
+    if status == 0:
+        c.disagrees("accepted", c.error)
+    elif status not in (1, 2, 3):
+        c.disagrees("broken", f"status {status}: {first_line(err)}")
+
+
+def first_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return " / ".join(line.strip() for line in lines[:3])[:300]
+
+
+class Deviations:
+    """Lines `KIND NAME: PATTERN: REASON`: KIND and NAME as printed (NAME may be *), PATTERN a regular expression that
+    is searched in the text of the call, its types and what differs."""
+
+    def __init__(self, path):
+        self.rows, self.used = [], collections.Counter()
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                if line.strip() and not line.startswith("#"):
+                    head, pattern, reason = line.rstrip("\n").split(" :: ")
+                    kind, name = head.split(" ", 1)
+                    self.rows.append((kind, name, re.compile(pattern), reason))
+
+    def reason(self, c):
+        for kind, name, pattern, reason in self.rows:
+            if kind in (c.kind, "*") and name in (c.name, "*") and pattern.search(f"{c.text} | {c.schema()} | {c.why}"):
+                self.used[reason] += 1
+                return reason
+        return None
+
+
+def vector(c):
+    """The call as a row of fixtures/oracle."""
+    verbs, options = arguments([c])
+    row = {"id": f"differential.{re.sub(r'[^a-z_]', '_', c.name.lower()).strip('_') or 'operator'}.{c.number}", "topic": "differential",
+           "args": verbs + options, "stdin": stdin([c], len(c.records)).decode(), "kind": "error" if c.error else "value"}
+    if not c.error:
+        row["want"] = [dict(zip(c.names(), out)) for _, out in c.records]
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tatter")
+    parser.add_argument("--calls", type=int, default=20000)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--only", help="a regular expression of function names")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--vectors", help="append the calls that disagree to this file")
+    parser.add_argument("--show", type=int, default=4, help="how many disagreements of one function and kind to print")
+    a = parser.parse_args()
+    names = [n for n in CALLS if not a.only or re.search(a.only, n)]
+    weights = [CALLS[n][1] for n in names]
+    deviations = Deviations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "deviations.txt"))
+    rng, started = random.Random(a.seed), time.monotonic()
+    pending, waiting, bad, counts = [], [], [], collections.Counter()
+    computed = collections.Counter()
+    # Each function at least once in a long run, in random order.
+    order = rng.sample(names, len(names)) if a.calls >= len(names) else []
+
+    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+        def settle(done):
+            for c in done:
+                if c.why:
+                    reason = deviations.reason(c)
+                    counts["deviations" if reason else c.kind] += 1
+                    if not reason:
+                        bad.append(c)
+                else:
+                    counts["agree"] += 1
+
+        def start(work, calls):
+            waiting.append((pool.submit(work, a.tatter, calls if work is run_together else calls[0]), calls))
+            while len(waiting) > 8:
+                future, done = waiting.pop(0)
+                future.result()
+                settle(done)
+
+        for number in range(a.calls):
+            name = order[number] if number < len(order) else rng.choices(names, weights)[0]
+            c = Call(number, a.seed, name)
+            if not c.usable():
+                counts["no tensor"] += 1
+                continue
+            computed[name, "error" if c.error else "value"] += 1
+            if c.error:
+                start(run_refused, [c])
+                continue
+            pending.append(c)
+            if len(pending) == BATCH:
+                start(run_together, pending)
+                pending = []
+        if pending:
+            start(run_together, pending)
+        for future, done in waiting:
+            future.result()
+            settle(done)
+
+    groups = collections.defaultdict(list)
+    for c in bad:
+        groups[c.name, c.kind].append(c)
+    for (name, kind), calls in sorted(groups.items()):
+        print(f"{kind} {name}: {len(calls)}")
+        for c in calls[:a.show]:
+            print(f"  {c.text}\n    {c.why}\n    {c.schema()}\n    {stdin([c], len(c.records)).decode().strip()[:500]}")
+    if a.vectors:
+        with open(a.vectors, "a", encoding="utf-8") as out:
+            for c in bad:
+                out.write(json.dumps(vector(c), ensure_ascii=False, separators=(",", ":")) + "\n")
+    functions = {n for n, _ in computed}
+    print(f"{sum(computed.values())} calls of {len(functions)} functions ({sum(v for (_, k), v in computed.items() if k == 'error')} refused by "
+          f"TensorFlow) in {time.monotonic() - started:.0f} s: " + ", ".join(f"{k} {v}" for k, v in sorted(counts.items())))
+    sys.exit(1 if bad else 0)
+
+
+main()

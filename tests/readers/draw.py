@@ -1,0 +1,182 @@
+"""Random tensors for calls: a type, and values of it for each record.
+
+Sizes are numbers (known), names (open sizes: the same wherever the same name is used, drawn anew for each record)
+or None (ragged)."""
+import math
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+COMMON = ["int32", "int64", "float32", "float64"]
+FLOATS = ["float32", "float64", "float32", "float64", "float16"]
+NUMBERS = COMMON * 3 + INTEGERS + FLOATS
+ALL = NUMBERS + ["string", "bool", "string"]
+WORDS = ["", "a", "b", "ab", "Hello", "x y", " lead", "tail ", "a,b,,c", "日本", "naïve", "😀x", "1", "-3.5", "1e3", "nan", "a_b_c", "UPPER",
+         "\n", "aaa", "the quick brown fox", "x1y22"]
+EDGES = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+
+
+def integer_range(dtype):
+    bits = int(dtype.lstrip("uint"))
+    return (0, 2 ** bits - 1) if dtype.startswith("u") else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
+
+
+class Tensor:
+    """One value: nested lists under a type."""
+
+    def __init__(self, dtype, dims, value):
+        self.dtype, self.dims, self.value = dtype, dims, value
+
+
+class Sparse:
+    def __init__(self, dtype, shape, indices, values):
+        self.dtype, self.shape, self.indices, self.values = dtype, shape, indices, values
+
+
+class Draw:
+    """The inputs of one call: each a name, a type, and a value for each record."""
+
+    def __init__(self, rng, prefix, records=1):
+        self.rng, self.prefix, self.nrecords = rng, prefix, records
+        self.inputs, self.types = {}, {}
+        self.sizes = [{} for _ in range(records)]
+        self.profile = rng.choice(["plain", "plain", "edges", "nan"])
+        self.most = rng.choice([1, 2, 3, 3, 4, 5])
+
+    # ---- plain choices
+    def one(self, *options):
+        return self.rng.choice(options)
+
+    def some(self, options):
+        return self.rng.choice(options)
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def int(self, low, high):
+        return self.rng.randint(low, high)
+
+    def axis(self, rank):
+        """Mostly an axis of that rank, sometimes out of range."""
+        if rank == 0 or self.chance(0.06):
+            return self.one(rank, -rank - 1, rank + 1)
+        return self.int(-rank, rank - 1)
+
+    def axes(self, rank):
+        """What reductions take: None, one axis, several."""
+        if self.chance(0.2):
+            return None
+        if self.chance(0.7):
+            return self.axis(rank)
+        return [self.axis(rank) for _ in range(self.int(0, rank + (1 if self.chance(0.2) else 0)))]
+
+    # ---- values
+    def size(self, record, dim):
+        if isinstance(dim, int):
+            return dim
+        if dim is None:
+            return self.int(0, self.most)
+        return self.sizes[record].setdefault(dim, self.int(0, self.most))
+
+    def value(self, dtype, low=None, high=None):
+        rng = self.rng
+        if dtype == "bool":
+            return rng.random() < 0.5
+        if dtype == "string":
+            return rng.choice(WORDS)
+        if dtype in INTEGERS:
+            least, most = integer_range(dtype)
+            if low is not None:
+                return rng.randint(max(low, least), min(high, most))
+            if self.profile == "edges" and rng.random() < 0.3:
+                return rng.choice([least, most, most - 1, least + 1, most // 2 + 1])
+            return rng.randint(max(least, -4), 9)
+        if low is not None:
+            return rng.randint(low * 4, high * 4) / 4
+        if self.profile == "nan" and rng.random() < 0.45:
+            return rng.choice([math.nan, math.nan, math.inf, -math.inf, -0.0])
+        if self.profile == "edges" and rng.random() < 0.35:
+            top = EDGES[dtype]
+            return rng.choice([top, -top, 0.0, -0.0, 1e4, -1e4, 0.5, 1.5, 2.5, -0.5, 300.7, 100.0, -100.0, 20.25])
+        return rng.randint(-20, 40) / 4
+
+    def nested(self, record, dtype, dims, **kw):
+        if not dims:
+            return self.value(dtype, **kw)
+        return [self.nested(record, dtype, dims[1:], **kw) for _ in range(self.size(record, dims[0]))]
+
+    # ---- inputs
+    def add(self, type_text, values):
+        name = f"{self.prefix}{'xyzuvwpqrst'[len(self.inputs)]}"
+        self.inputs[name], self.types[name] = values, type_text
+        return name
+
+    def of(self, dtype, dims, **kw):
+        """A tensor of that type."""
+        return self.put(dtype, dims, [self.nested(r, dtype, dims, **kw) for r in range(self.nrecords)])
+
+    def put(self, dtype, dims, values):
+        sizes = ["(?)" if d is None else str(d) if isinstance(d, int) else "?" for d in dims]
+        text = dtype + (f"[{', '.join(sizes)}]" if dims else "")
+        return self.add(text, [Tensor(dtype, dims, v) for v in values])
+
+    def like(self, name, dtype=None, **kw):
+        """A tensor with the rows of another."""
+        old = self.inputs[name]
+        dtype = dtype or old[0].dtype
+
+        def walk(v, depth):
+            return [walk(i, depth - 1) for i in v] if depth else self.value(dtype, **kw)
+        return self.put(dtype, old[0].dims, [walk(t.value, len(t.dims)) for t in old])
+
+    def dims(self, least=0, most=3, ragged=None):
+        """The axes of a tensor; a ragged one has two at least."""
+        rank = self.int(least, most)
+        ragged = self.chance(0.5) if ragged is None else ragged
+        outer = [self.one(self.int(0, 4), "a", "a")]
+        if not ragged or rank < 2:
+            letters = iter("abcdefg")
+            open_sizes = self.chance(0.3)
+            return [next(letters) if open_sizes else self.int(0 if self.chance(0.2) else 1, self.most) for _ in range(rank)]
+        inner = self.int(0, rank - 2) if self.chance(0.4) else 0
+        return outer + [None] * (rank - 1 - inner) + [self.int(0 if self.chance(0.1) else 1, 3) for _ in range(inner)]
+
+    def tensor(self, dtypes, least=0, most=3, ragged=None, **kw):
+        """A tensor of at least and at most so many axes; `low` and `high` bound its values."""
+        return self.of(self.some(dtypes), self.dims(least, most, ragged), **kw)
+
+    def rank(self, name):
+        return len(self.inputs[name][0].dims)
+
+    def known(self, name, axis):
+        """A size of the first record."""
+        value = self.inputs[name][0].value
+        for _ in range(axis):
+            value = value[0] if value else []
+        return len(value)
+
+    def sparse(self, dtypes, rank=None, shape=None):
+        dtype = self.some(dtypes)
+        rank = rank or self.one(1, 2, 2, 2, 3)
+        shape = shape or [self.int(0 if self.chance(0.1) else 1, 4) for _ in range(rank)]
+        values = []
+        for _ in range(self.nrecords):
+            cells = [[]]
+            for n in shape:
+                cells = [c + [i] for c in cells for i in range(n)]
+            held = [c for c in cells if self.chance(0.45)]
+            values.append(Sparse(dtype, shape, held, [self.value(dtype) for _ in held]))
+        return self.add(f"sparse<{dtype}>[{', '.join(map(str, shape))}]", values)
+
+    # ---- literals
+    def literal(self, dtype, dims=(), **kw):
+        return written(self.nested(0, dtype, list(dims), **kw))
+
+
+def written(v):
+    """A value as Python and the expressions write it."""
+    if isinstance(v, list):
+        return "[" + ", ".join(map(written, v)) + "]"
+    if isinstance(v, float) and not math.isfinite(v):
+        return "math.nan" if math.isnan(v) else "math.inf" if v > 0 else "-math.inf"
+    if isinstance(v, str):
+        return '"' + v.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return repr(v)
