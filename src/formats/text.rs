@@ -1,7 +1,7 @@
 //! Text: each line is a record of one field, `text`.
 //!
-//! The end of a line is LF or CR LF and no part of it; a byte order mark is passed over. Lines are UTF-8,
-//! or anything at all under `--schema 'text: bytes'`.
+//! The end of a line is LF or CR LF and not part of it; a byte order mark is skipped. Lines are UTF-8,
+//! or any bytes under `--schema 'text: bytes'`.
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ impl Reader for LineReader {
             let is_scalar = matches!(field.ty.element, Element::Value(DType::String | DType::Bytes)) && field.ty.dims.is_empty();
             if source != FIELD || !is_scalar || fields.len() > 1 {
                 return Err(Error::usage(format!("--schema says {}: {}, but text has one field, text: string", field.name, field.ty))
-                    .help("text: bytes reads lines that are no UTF-8; map and cast make other fields of it"));
+                    .help("text: bytes reads lines that are not valid UTF-8; map and cast make other fields of it"));
             }
         }
         Ok(Inference::Known(Schema::new(vec![fields.first().cloned().unwrap_or_else(default)])))
@@ -161,7 +161,7 @@ impl Decoder {
         }
         let invalid = std::str::from_utf8(line).err()?;
         let column = invalid.valid_up_to() as u64 + 1;
-        let error = Error::data("these bytes are no UTF-8").help("--schema 'text: bytes' reads them as they are").help(SKIP);
+        let error = Error::data("these bytes are not valid UTF-8").help("--schema 'text: bytes' reads them unchanged").help(SKIP);
         Some(error.locate(|at| at.column = Some(column)))
     }
 
@@ -265,7 +265,7 @@ impl Encode for LineEncoder {
                     let array = array.as_binary::<i64>();
                     encode_lines(array.len(), |i| array.is_valid(i).then(|| array.value(i)), &mut lines)
                 }
-                other => Err(Error::internal(format!("{other} is no text"))),
+                other => Err(Error::internal(format!("{other} is not text"))),
             }
             .map_err(|e| e.in_field(&self.field))?;
         }
@@ -276,12 +276,10 @@ impl Encode for LineEncoder {
 fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
     for row in 0..nrows {
         let Some(text) = value(row) else {
-            return Err(Error::data("text has no line for null")
-                .at_row(row)
-                .help("fill it: fill-null, or leave such records out with filter"));
+            return Err(Error::data("text cannot hold null").at_row(row).help("fill it: fill-null, or leave such records out with filter"));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
-            return Err(Error::data("a value with an end of line in it would be two lines").at_row(row).help("write --to jsonl"));
+            return Err(Error::data("a value that contains an end of line would become two lines").at_row(row).help("write --to jsonl"));
         }
         lines.extend_from_slice(text);
         lines.push(b'\n');
@@ -330,7 +328,7 @@ mod tests {
             (b"\xef\xbb\xbfa\r\n\nc\r\r\n", None, "", &[("a", 1), ("", 2), ("c\r", 3)], &[]),
             (b"a\nb\nc\nd\n", Some(3), "", &[("a", 1), ("b", 2), ("c", 3)], &[]),
             (b"a\nb\nc\nd\n", Some(0), "", &[], &[]),
-            (b"a\nb\xff\nc\n", None, "", &[("a", 1), ("c", 3)], &["x: record 2 (line 2, column 2): text: these bytes are no UTF-8"]),
+            (b"a\nb\xff\nc\n", None, "", &[("a", 1), ("c", 3)], &["x: record 2 (line 2, column 2): text: these bytes are not valid UTF-8"]),
             (b"b\xff\n", None, "line: bytes from text", &[("[98, 255]", 1)], &[]),
             (
                 b"a\n0123456789012345678901234567890\nc\n",
@@ -369,9 +367,9 @@ mod tests {
         };
         assert_eq!(encode(vec![Some("a"), Some(""), Some("c\rd")]).unwrap(), "a\n\nc\rd\n");
         for (values, message) in [
-            (vec![Some("a\nb")], "a: a value with an end of line in it would be two lines"),
-            (vec![Some("a\r")], "a: a value with an end of line in it would be two lines"),
-            (vec![None], "a: text has no line for null"),
+            (vec![Some("a\nb")], "a: a value that contains an end of line would become two lines"),
+            (vec![Some("a\r")], "a: a value that contains an end of line would become two lines"),
+            (vec![None], "a: text cannot hold null"),
         ] {
             assert!(encode(values).unwrap_err().to_string().starts_with(message));
         }

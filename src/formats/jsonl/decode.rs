@@ -1,19 +1,20 @@
-//! A block into a chunk, and a block into what is seen of its types.
+//! A block into a chunk, or into what is seen of its types.
 
-use super::block::{Block, LEAVE_OUT, Layout, Piece};
-use super::column::Manner;
+use super::block::{Block, Framing, LEAVE_OUT, Piece};
+use super::builder::{BuildOptions, LateErrors};
+use super::column::Column;
 use super::cursor::Cursor;
+use super::error::{Cause, Fix, Parse, ParseError};
 use super::limits::{LONGER, too_long};
 use super::object::Object;
 use super::observe::Observation;
-use super::trouble::{Class, Fix, Parse, Trouble};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::format::Request;
 use crate::schema::Schema;
 
-/// Decodes what a cutter has cut off.
+/// Decodes what a cutter has cut.
 ///
 /// # Errors
 /// A wider schema is needed; or, in an array, a bad record.
@@ -22,7 +23,8 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
     let block = match piece {
         Piece::Block(block) => block,
         Piece::TooLong { error, nbytes } => {
-            let columns = Object::record(&schema.fields, &request.wanted, manner(request))?.finish_fields(&mut Vec::new())?;
+            let columns =
+                Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?.finish_fields(&mut Vec::new())?;
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
             return Ok(Decoded {
                 chunk,
@@ -32,63 +34,63 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         }
     };
     let nbytes = block.bytes.len() as u64;
-    // Where a field may be wanted, records are looked at even under a schema without fields: it may be new.
+    // If any field may be wanted, records are parsed even under a schema without fields: one may be new.
     if matches!(&request.wanted, Wanted::Matching(patterns) if patterns.is_empty()) {
         let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
         return Ok(Decoded { chunk, faults: Vec::new(), nbytes });
     }
-    let mut left_out: Vec<(usize, String)> = Vec::new();
+    let mut left_out: LateErrors = Vec::new();
     loop {
         let (chunk, faults, late) = decode_once(&block, schema, request, skip, &left_out)?;
         if late.is_empty() || (!skip && !left_out.is_empty()) {
             return Ok(Decoded { chunk, faults, nbytes });
         }
-        // Values that only the array as a whole could judge: the block once more, without their records.
+        // Values that could only be judged as a whole array: the block is decoded again, without their records.
         left_out.extend(late);
         left_out.sort_unstable_by_key(|(index, _)| *index);
     }
 }
 
-fn manner(request: &Request) -> Manner<'_> {
-    Manner { declared: &request.declared.fields, first_wins: request.options.on_error != "fail" }
+fn build_options(request: &Request) -> BuildOptions<'_> {
+    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error != "fail" }
 }
 
-type Once = (Chunk, Vec<Fault>, Vec<(usize, String)>);
+type Once = (Chunk, Vec<Fault>, LateErrors);
 
 fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, left_out: &[(usize, String)]) -> Result<Once> {
-    let mut record = Object::record(&schema.fields, &request.wanted, manner(request))?;
+    let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
     let mut faults: Vec<Fault> = Vec::new();
     let mut left_out = left_out.iter().peekable();
-    // Of each row its record, once a record has been left out.
+    // The record of each row, once a record has been left out.
     let mut rows: Option<Vec<usize>> = None;
     let mut records = Records::new(block);
     while let Some((index, start)) = records.next_start() {
         let before = record.nrows();
         let read = match left_out.next_if(|(out, _)| *out == index) {
-            Some((_, message)) => Err(Trouble::new(start, Class::Bad, message.clone(), Fix::None)),
+            Some((_, message)) => Err(ParseError::new(start, Cause::Invalid, message.clone(), Fix::None)),
             None => records.read(start, index, |cursor| record.read(cursor)),
         };
         match read {
             Ok(end) => {
-                records.go_on(end);
+                records.advance(end);
                 if let Some(rows) = &mut rows {
                     rows.push(index);
                 }
             }
-            Err(trouble) => {
+            Err(error) => {
                 record.truncate(before);
-                if trouble.class != Class::Bad {
-                    return Err(block.error(&trouble, start, index, Some(schema)));
+                if error.cause != Cause::Invalid {
+                    return Err(block.error(&error, start, index, Some(schema)));
                 }
-                if let Layout::Values { array: true, .. } = block.layout {
-                    return Err(block.fault(&trouble, start, index, Some(schema), false).error);
+                if let Framing::Values { array: true, .. } = block.framing {
+                    return Err(block.fault(&error, start, index, Some(schema), false).error);
                 }
-                faults.push(block.fault(&trouble, start, index, Some(schema), skip));
+                faults.push(block.fault(&error, start, index, Some(schema), skip));
                 rows.get_or_insert_with(|| (0..before).collect());
                 if !skip {
                     break;
                 }
-                records.go_on(block.record_end(start, index));
+                records.advance(block.record_end(start, index));
             }
         }
     }
@@ -110,7 +112,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, le
     Ok((Chunk::try_new(nrows, columns, origin)?, faults, late))
 }
 
-/// Sees what a cutter has cut off.
+/// Observes what a cutter has cut.
 ///
 /// # Errors
 /// A bad record, unless they are to be skipped.
@@ -129,25 +131,25 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
         let mut line = LineCount { block: &block, pos: 0, line: block.first_line };
         while let Some((index, start)) = records.next_start() {
             if left_out.binary_search(&index).is_ok() {
-                records.go_on(block.record_end(start, index));
+                records.advance(block.record_end(start, index));
                 continue;
             }
             let here = line.at(start);
             match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, here)) {
-                Ok(end) => records.go_on(end),
-                Err(trouble) if fail || matches!(block.layout, Layout::Values { array: true, .. }) => {
-                    return Err(block.fault(&trouble, start, index, None, false).error);
+                Ok(end) => records.advance(end),
+                Err(error) if fail || matches!(block.framing, Framing::Values { array: true, .. }) => {
+                    return Err(block.fault(&error, start, index, None, false).error);
                 }
                 Err(_) => {
                     bad.push(index);
-                    records.go_on(block.record_end(start, index));
+                    records.advance(block.record_end(start, index));
                 }
             }
         }
         if bad.is_empty() {
             return Ok(seen);
         }
-        // Half of a bad record has been seen: once more, without it.
+        // Part of a bad record has been seen: again, without it.
         left_out.extend(bad);
         left_out.sort_unstable();
     }
@@ -174,7 +176,7 @@ impl LineCount<'_> {
 struct Records<'a> {
     block: &'a Block,
     lines: bool,
-    /// The block is UTF-8 as a whole; otherwise each record is looked at by itself.
+    /// The block is UTF-8 as a whole; otherwise each record is checked by itself.
     utf8: bool,
     pos: usize,
     index: usize,
@@ -185,7 +187,7 @@ impl<'a> Records<'a> {
         Records { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
     }
 
-    /// Number in the block, and place, of the next record.
+    /// Number in the block and offset of the next record.
     #[inline]
     fn next_start(&mut self) -> Option<(usize, usize)> {
         let start = self.block.next_record(self.pos, self.index)?;
@@ -193,17 +195,17 @@ impl<'a> Records<'a> {
         Some((self.index - 1, start))
     }
 
-    fn go_on(&mut self, pos: usize) {
+    fn advance(&mut self, pos: usize) {
         self.pos = pos;
     }
 
-    /// Reads the record, and checks that nothing stands behind it; gives its end.
+    /// Reads the record, and checks that nothing follows it; returns its end.
     #[inline]
     fn read(&self, start: usize, index: usize, one: impl FnOnce(&mut Cursor) -> Parse<()>) -> Parse<usize> {
         if !self.utf8 {
             self.check_utf8(start, index)?;
         }
-        if let Layout::Lines { longest: Some(limit) } = self.block.layout {
+        if let Framing::Lines { longest: Some(limit) } = self.block.framing {
             self.check_length(start, index, limit)?;
         }
         let mut cursor = Cursor::new(&self.block.bytes, start, self.lines);
@@ -211,7 +213,7 @@ impl<'a> Records<'a> {
         if self.lines {
             cursor.space();
             if !cursor.at_end() {
-                return Err(cursor.unexpected("the end of the line behind the record"));
+                return Err(cursor.unexpected("the end of the line after the record"));
             }
         } else if cursor.pos() != self.block.record_end(start, index) {
             return Err(cursor.unexpected("the end of the record"));
@@ -226,7 +228,7 @@ impl<'a> Records<'a> {
             return Ok(());
         }
         let error = too_long("the line", limit);
-        Err(Trouble::syntax(line_start, error.message()).help(LONGER))
+        Err(ParseError::syntax(line_start, error.message()).help(LONGER))
     }
 
     #[cold]
@@ -234,8 +236,8 @@ impl<'a> Records<'a> {
         let end = self.block.record_end(start, index);
         match simdutf8::compat::from_utf8(&self.block.bytes[start..end]) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Trouble::syntax(start + error.valid_up_to(), "the text is not UTF-8")
-                .help("bytes that are no text are written as {\"b64\": \"...\"}; text in another encoding goes through iconv first")),
+            Err(error) => Err(ParseError::syntax(start + error.valid_up_to(), "the text is not valid UTF-8")
+                .help("bytes that are not text are written as {\"b64\": \"...\"}; text in another encoding goes through iconv first")),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The keys of one structure: known ones by number, predicted by the order in which the object
-//! before had them. Most objects look like the one before, so that a key costs one comparison.
+//! The keys of one structure by number, predicted from the order of the previous object. Most objects
+//! have the keys of the one before, so that a key costs one comparison.
 
 use super::cursor::Cursor;
-use super::trouble::{Parse, Trouble};
+use super::error::{Parse, ParseError};
 use std::collections::HashMap;
 
 /// Keys by number, in the order they were added.
@@ -12,7 +12,7 @@ pub struct Keys {
     /// The usual spelling of each: in quotes, without escapes.
     quoted: Vec<Box<[u8]>>,
     ids: HashMap<Box<str>, usize>,
-    /// The key that came behind each key; position 0 is the start of the object.
+    /// The key that followed each key; position 0 is the start of the object.
     next: Vec<usize>,
     /// The last object that had the key.
     seen: Vec<u64>,
@@ -23,7 +23,9 @@ pub struct Keys {
 
 /// A key of an object.
 pub enum Key {
+    /// By its number.
     Known(usize),
+    /// By its name.
     New(String),
 }
 
@@ -43,7 +45,7 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// Adds a key that is not there yet; gives its number.
+    /// Adds a new key; returns its number.
     pub fn add(&mut self, name: &str) -> usize {
         let id = self.names.len();
         self.names.push(name.into());
@@ -55,14 +57,17 @@ impl Keys {
         id
     }
 
+    /// The number of a key.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.ids.get(name).copied()
     }
 
+    /// How many keys there are.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
+    /// The name of a key.
     pub fn name(&self, id: usize) -> &str {
         self.names.get(id).map_or("", |name| name)
     }
@@ -74,14 +79,14 @@ impl Keys {
         self.last = 0;
     }
 
-    /// Whether the object at hand has had the key.
+    /// Whether the current object has had the key.
     #[inline(always)]
     pub fn has(&self, id: usize) -> bool {
         self.seen[id] == self.object
     }
 
-    /// The key behind which the cursor will stand, behind its colon, too. A new one is to be added
-    /// with [`Keys::add`] and [`Keys::mark`], or is left alone.
+    /// Reads a key and its colon. A new key is added by the caller with [`Keys::add`] and [`Keys::mark`],
+    /// or ignored.
     ///
     /// # Errors
     /// No key, or one that the object has had already.
@@ -102,7 +107,7 @@ impl Keys {
     #[inline(never)]
     fn read_unexpected(&mut self, cursor: &mut Cursor, guess: usize) -> Parse<Key> {
         let start = cursor.pos();
-        // Where a few optional keys are absent, the one behind them is next.
+        // Where a few optional keys are absent, the one after them is next.
         let mut candidate = guess;
         for _ in 0..3 {
             candidate = self.next.get(candidate + 1).copied().unwrap_or(usize::MAX - 1);
@@ -126,7 +131,7 @@ impl Keys {
         self.spelled = spelled;
         read?;
         cursor.colon()?;
-        let name = std::str::from_utf8(&self.spelled).map_err(|_| Trouble::syntax(start, "the key is not UTF-8"))?;
+        let name = std::str::from_utf8(&self.spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))?;
         match self.ids.get(name).copied() {
             Some(id) => {
                 self.mark(id, start)?;
@@ -136,7 +141,7 @@ impl Keys {
         }
     }
 
-    /// The object at hand has the key; `start` is where it stands.
+    /// The current object has the key, at `start`.
     ///
     /// # Errors
     /// It has had it already.
@@ -155,8 +160,8 @@ impl Keys {
     }
 
     #[cold]
-    fn twice(&self, id: usize, start: usize) -> Box<Trouble> {
-        Trouble::syntax(start, format!("the key \"{}\" stands twice in one object", self.names[id]))
-            .help("which of the two values is meant, nobody can say; leave such records out with --on-error skip")
+    fn twice(&self, id: usize, start: usize) -> Box<ParseError> {
+        ParseError::syntax(start, format!("the key \"{}\" occurs twice in one object", self.names[id]))
+            .help("the intended value is ambiguous; leave such records out with --on-error skip")
     }
 }

@@ -1,9 +1,15 @@
-//! How much of an input is read, and how it is cut.
+//! The limits of JSON records, and of how much of an input is read.
 
 use crate::error::Error;
 use crate::formats::format::Request;
 
-/// Bounds for a cutter.
+/// Deepest nesting of lists and objects.
+pub const MAX_DEPTH: usize = 128;
+
+/// Most fields of one structure.
+pub const MAX_FIELDS: usize = 10_000;
+
+/// Limits of a cutter.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Records that are still to come, at most.
@@ -12,11 +18,12 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of a record, at most.
     pub record_bytes: u64,
-    /// Only a look at the first records: one that is too long ends it.
+    /// Only the first records are read: one that is too long ends the sample.
     pub sampling: bool,
 }
 
 impl Limits {
+    /// What the request allows.
     pub fn of(request: &Request) -> Limits {
         Limits {
             records: request.records,
@@ -31,7 +38,7 @@ impl Limits {
         self.records.map_or(self.rows, |left| self.rows.min(usize::try_from(left).unwrap_or(usize::MAX)))
     }
 
-    /// So many records have been cut off.
+    /// `nrecords` records have been cut.
     pub fn took(&mut self, nrecords: usize) {
         if let Some(left) = &mut self.records {
             *left = left.saturating_sub(nrecords as u64);

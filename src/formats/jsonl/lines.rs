@@ -1,17 +1,17 @@
 //! Cuts an input into blocks of whole lines, and counts the records in them: the lines that are not blank.
 
-use super::block::{Block, Layout, Piece};
+use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
 use crate::error::Result;
 use crate::io::Input;
-use crate::io::lines::{Blocks, Cut, Lines as Cuts, LongLine};
+use crate::io::lines::{Blocks, Cut, Lines, LongLine};
 use crate::options::Options;
 use std::sync::Arc;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// An iterator over the blocks of an input.
-pub struct Lines {
+pub struct LineCutter {
     blocks: Blocks,
     input: Arc<str>,
     limits: Limits,
@@ -19,17 +19,17 @@ pub struct Lines {
     record: u64,
 }
 
-impl Lines {
+impl LineCutter {
     /// # Errors
     /// The input cannot be opened.
-    pub fn open(input: &Input, limits: Limits, options: &Options) -> Result<Lines> {
+    pub fn open(input: &Input, limits: Limits, options: &Options) -> Result<LineCutter> {
         let blocks = Blocks::open(input, options)?;
         let blocks = if limits.sampling { blocks.ending_at_long_line() } else { blocks };
-        Ok(Lines { blocks, input: input.name().clone(), limits, record: 1 })
+        Ok(LineCutter { blocks, input: input.name().clone(), limits, record: 1 })
     }
 
     /// `None` if all lines are blank.
-    fn block(&mut self, mut cut: Cuts) -> Option<Block> {
+    fn block(&mut self, mut cut: Lines) -> Option<Block> {
         if cut.byte == 0 && cut.bytes.starts_with(BYTE_ORDER_MARK) {
             cut.bytes[..3].fill(b' ');
         }
@@ -54,7 +54,7 @@ impl Lines {
         self.limits.took(nrecords);
         (nrecords > 0).then(|| Block {
             input: self.input.clone(),
-            layout: Layout::Lines { longest: too_long.then_some(limit) },
+            framing: Framing::Lines { longest: too_long.then_some(limit) },
             nrecords,
             first_record,
             first_line: cut.first_line,
@@ -80,7 +80,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.first().is_none_or(|b| *b <= b' ') && line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'))
 }
 
-impl Iterator for Lines {
+impl Iterator for LineCutter {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {

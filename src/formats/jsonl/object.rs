@@ -1,50 +1,50 @@
-//! Structures: one column for each field, keys found by prediction.
+//! Structures: one column for each field; keys are predicted from the object before.
 
-use super::column::{Column, Level, Manner};
+use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
+use super::error::{Cause, Fix, Parse, ParseError};
+use super::forms::elements;
 use super::keys::{Key, Keys};
-use super::observe;
-use super::trouble::{Class, Fix, Parse, Trouble};
-use super::write::literal_text;
+use super::limits::MAX_FIELDS;
+use super::rules::Rules;
+use super::settle::type_of;
+use super::text::literal_text;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::schema::Field;
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
 
-/// Most fields of one structure.
-pub const MAX_FIELDS: usize = 10_000;
-
 /// A column of structures under construction.
-pub struct Object {
-    level: Level,
+pub struct Object<C> {
+    rules: Rules,
     nrows: usize,
     nulls: Nulls,
     keys: Keys,
-    /// What becomes of the value of each key.
-    members: Vec<Member>,
-    /// Of the structure's fields, in the schema's order: the member of each.
+    /// What is done with the value of each key.
+    members: Vec<Member<C>>,
+    /// The member of each field of the structure, in the schema's order.
     order: Vec<usize>,
-    /// Keys of which the schema knows nothing are left alone.
+    /// The fields that are wanted: keys that are in neither these nor the schema are skipped.
     ignores_unknown: Option<Wanted>,
 }
 
-enum Member {
+enum Member<C> {
     Column {
-        column: Column,
-        /// The text of the value that a missing one reads as.
+        column: C,
+        /// The text of the default: what an absent value reads as.
         default: Option<Vec<u8>>,
     },
     /// Not wanted: its value is skipped.
     Skipped,
 }
 
-impl Object {
+impl<C: Builder> Object<C> {
     /// # Errors
     /// A field's type cannot be read from JSON.
-    pub fn new(fields: &[Field], level: Level, manner: Manner) -> Result<Object> {
+    pub fn new(fields: &[Field], rules: Rules, options: BuildOptions) -> Result<Object<C>> {
         let mut object = Object {
-            level,
+            rules,
             nrows: 0,
             nulls: Nulls::default(),
             keys: Keys::default(),
@@ -53,7 +53,7 @@ impl Object {
             ignores_unknown: None,
         };
         for field in fields {
-            let member = Member::of(field, manner)?;
+            let member = Member::of(field, options)?;
             object.add(field, member, true)?;
         }
         Ok(object)
@@ -63,12 +63,12 @@ impl Object {
     ///
     /// # Errors
     /// As [`Object::new`].
-    pub fn record(fields: &[Field], wanted: &Wanted, manner: Manner) -> Result<Object> {
-        let level = Level { nullable: false, declared: false, first_wins: manner.first_wins };
-        let mut object = Object::new(&[], level, manner)?;
+    pub fn record(fields: &[Field], wanted: &Wanted, options: BuildOptions) -> Result<Object<C>> {
+        let rules = Rules { nullable: false, declared: false, first_wins: options.first_wins };
+        let mut object = Object::new(&[], rules, options)?;
         for field in fields {
             if wanted.includes(&field.name) {
-                let member = Member::of(field, manner)?;
+                let member = Member::of(field, options)?;
                 object.add(field, member, true)?;
             } else {
                 object.add(field, Member::Skipped, false)?;
@@ -78,10 +78,11 @@ impl Object {
         Ok(object)
     }
 
-    fn add(&mut self, field: &Field, member: Member, has_column: bool) -> Result<()> {
+    fn add(&mut self, field: &Field, member: Member<C>, has_column: bool) -> Result<()> {
         if !field.source.split_by.is_empty() || !field.source.at.is_empty() {
-            return Err(Error::usage("JSON has its lists and sparse tensors in one value: `split by` and `at` are for TFRecord")
-                .in_field(&field.name));
+            return Err(
+                Error::usage("`split by` and `at` are for TFRecord: in JSON a list or a sparse tensor is one value").in_field(&field.name)
+            );
         }
         let key = field.source.values.as_deref().unwrap_or(&field.name);
         if has_column {
@@ -92,22 +93,36 @@ impl Object {
         Ok(())
     }
 
+    /// Rows so far.
     pub fn nrows(&self) -> usize {
         self.nrows
     }
 
+    /// Whether the type was given with `--schema`.
     pub fn declared(&self) -> bool {
-        self.level.declared
+        self.rules.declared
     }
 
+    /// Whether a row may be null.
     pub fn nullable(&self) -> bool {
-        self.level.nullable
+        self.rules.nullable
     }
 
+    /// What a value looks like, for messages.
+    pub fn expected(&self) -> &'static str {
+        "an object"
+    }
+
+    /// As [`Builder::read_elements`].
+    pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        elements(cursor, |cursor| self.read(cursor))
+    }
+
+    /// As [`Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
         if !cursor.take(b'{') {
-            return self.read_no_object(cursor);
+            return self.read_other(cursor);
         }
         self.keys.begin();
         let mut found = 0;
@@ -119,9 +134,9 @@ impl Object {
                     Key::Known(id) => match &mut self.members[id] {
                         Member::Column { column, default } => {
                             found += 1;
-                            read_value(cursor, column, default.as_deref()).map_err(|t| t.in_field(self.keys.name(id)))?;
+                            read_value(cursor, column, default.as_deref()).map_err(|e| e.in_field(self.keys.name(id)))?;
                         }
-                        Member::Skipped => cursor.skip_value().map_err(|t| t.in_field(self.keys.name(id)))?,
+                        Member::Skipped => cursor.skip_value().map_err(|e| e.in_field(self.keys.name(id)))?,
                     },
                     Key::New(name) => self.read_unknown(cursor, name, key_start)?,
                 }
@@ -131,23 +146,19 @@ impl Object {
             }
         }
         if found < self.order.len() {
-            self.fill_missing(cursor, start)?;
+            self.fill_missing(start)?;
         }
         self.nrows += 1;
         Ok(())
     }
 
     #[cold]
-    fn read_no_object(&mut self, cursor: &mut Cursor) -> Parse<()> {
-        if cursor.take_word("null") {
-            if !self.level.nullable {
-                cursor.set_pos(cursor.pos() - 4);
-                return Err(self.level.null(cursor, "an object"));
-            }
+    fn read_other(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        if self.rules.take_null(cursor, self.expected())? {
             self.push_null();
             return Ok(());
         }
-        Err(self.level.unexpected(cursor, "an object"))
+        Err(self.rules.unexpected(cursor, self.expected()))
     }
 
     /// A key that the schema does not have.
@@ -160,41 +171,40 @@ impl Object {
                 self.members.push(Member::Skipped);
                 self.keys.mark(id, key_start)?;
             }
-            return cursor.skip_value().map_err(|t| t.in_field(&name));
+            return cursor.skip_value().map_err(|e| e.in_field(&name));
         }
-        let start = cursor.pos();
-        cursor.clone().skip_value().map_err(|t| t.in_field(&name))?;
-        let ty = observe::type_of(&mut cursor.clone());
-        cursor.set_pos(start);
-        let trouble = Trouble::new(key_start, Class::Wider, "this field is new: no record before has it", Fix::New(ty.with_optional(true)));
-        Err(trouble.in_field(&name))
+        cursor.clone().skip_value().map_err(|e| e.in_field(&name))?;
+        let fix = Fix::New(type_of(&mut cursor.clone()).with_optional(true));
+        let error = ParseError::new(key_start, Cause::Wider, "this field is new: no earlier record has it", fix);
+        Err(error.in_field(&name))
     }
 
-    /// What the object does not have is null, or the default.
+    /// A field that the object lacks is null, or its default.
     #[inline(never)]
-    fn fill_missing(&mut self, cursor: &Cursor, start: usize) -> Parse<()> {
+    fn fill_missing(&mut self, start: usize) -> Parse<()> {
         for &id in &self.order {
             if self.keys.has(id) {
                 continue;
             }
             let Member::Column { column, default } = &mut self.members[id] else { continue };
             if let Some(default) = default {
-                column.read(&mut Cursor::new(default, 0, false)).map_err(|t| missing_default(t, start).in_field(self.keys.name(id)))?;
+                column.read(&mut Cursor::new(default, 0, false)).map_err(|e| bad_default(e, start).in_field(self.keys.name(id)))?;
             } else if column.nullable() {
                 column.push_null();
             } else {
-                let _ = cursor;
                 return Err(absent(column, start).in_field(self.keys.name(id)));
             }
         }
         Ok(())
     }
 
+    /// As [`Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.nrows);
         self.push_blank();
     }
 
+    /// As [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         for &id in &self.order {
             if let Member::Column { column, .. } = &mut self.members[id] {
@@ -208,6 +218,7 @@ impl Object {
         self.nrows += 1;
     }
 
+    /// As [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nrows = nrows;
         self.nulls.truncate(nrows);
@@ -222,11 +233,11 @@ impl Object {
     ///
     /// # Errors
     /// Not for data.
-    pub fn finish_fields(mut self, bad: &mut Vec<(usize, String)>) -> Result<Vec<Tensor>> {
+    pub fn finish_fields(mut self, late: &mut LateErrors) -> Result<Vec<Tensor>> {
         let mut fields = Vec::with_capacity(self.order.len());
         for id in self.order {
             if let Member::Column { column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
-                fields.push(column.finish(bad)?);
+                fields.push(column.finish(late)?);
             }
         }
         Ok(fields)
@@ -234,22 +245,22 @@ impl Object {
 
     /// # Errors
     /// Not for data.
-    pub fn finish(mut self, bad: &mut Vec<(usize, String)>) -> Result<Tensor> {
+    pub fn finish(mut self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.nrows;
         let nulls = std::mem::take(&mut self.nulls).finish(nrows);
-        Tensor::structure(nrows, self.finish_fields(bad)?, nulls)
+        Tensor::structure(nrows, self.finish_fields(late)?, nulls)
     }
 }
 
-impl Member {
-    fn of(field: &Field, manner: Manner) -> Result<Member> {
-        // A declared structure may leave fields to inference: they are declared only if named.
-        let declared = manner.declared.iter().find(|f| f.name == field.name);
-        let mut column = Column::of(&field.ty, declared, manner).map_err(|e| e.in_field(&field.name))?;
+impl<C: Builder> Member<C> {
+    fn of(field: &Field, options: BuildOptions) -> Result<Member<C>> {
+        // A declared structure may leave fields to inference: only those that it names are declared.
+        let declared = options.declared.iter().find(|f| f.name == field.name);
+        let mut column = C::of(&field.ty, declared, options).map_err(|e| e.in_field(&field.name))?;
         let default = field.default.as_ref().map(literal_text);
         if let Some(default) = &default {
             let read = column.read(&mut Cursor::new(default, 0, false));
-            read.map_err(|t| Error::usage(format!("the default is no value of the type: {}", t.message)).in_field(&field.name))?;
+            read.map_err(|t| Error::usage(format!("the default does not fit the type: {}", t.message)).in_field(&field.name))?;
             column.truncate(0);
         }
         Ok(Member::Column { column, default })
@@ -257,7 +268,7 @@ impl Member {
 }
 
 #[inline(always)]
-fn read_value(cursor: &mut Cursor, column: &mut Column, default: Option<&[u8]>) -> Parse<()> {
+fn read_value(cursor: &mut Cursor, column: &mut impl Builder, default: Option<&[u8]>) -> Parse<()> {
     if let Some(default) = default
         && cursor.take_word("null")
     {
@@ -267,13 +278,13 @@ fn read_value(cursor: &mut Cursor, column: &mut Column, default: Option<&[u8]>) 
 }
 
 #[cold]
-fn missing_default(mut trouble: Box<Trouble>, start: usize) -> Box<Trouble> {
-    trouble.pos = start;
-    trouble
+fn bad_default(mut error: Box<ParseError>, start: usize) -> Box<ParseError> {
+    error.pos = start;
+    error
 }
 
 #[cold]
-fn absent(column: &Column, start: usize) -> Box<Trouble> {
-    let class = if column.declared() { Class::Bad } else { Class::Wider };
-    Trouble::new(start, class, format!("expected {}, but the field is absent", column.expected()), Fix::Nullable)
+fn absent(column: &impl Builder, start: usize) -> Box<ParseError> {
+    let cause = if column.declared() { Cause::Invalid } else { Cause::Wider };
+    ParseError::new(start, cause, format!("expected {}, but the field is absent", column.expected()), Fix::Nullable)
 }

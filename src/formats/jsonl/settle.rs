@@ -1,14 +1,16 @@
 //! Inference, second half: the one type that holds everything seen, or all the clashes at once.
 //!
 //! - integers are int64, or uint64 if they need it; any fraction or exponent makes float64;
-//! - what 64 bits, or a float64 beside them, would change is no number any more: a clash;
-//! - string beside number, list beside single value, and the like: a clash;
-//! - `{"b64": ...}` and sparse objects are such only if all values of the field are.
+//! - an integer that 64 bits cannot hold, or that a float64 would change, is a clash;
+//! - string beside number, list beside single value, and the like are a clash;
+//! - `{"b64": ...}` and sparse objects are recognised only if all values of the field have that form.
 //!
 //! A clash is settled by `json`: with `--mixed json` at once, else by the `--schema` that the error
 //! shows. With `--on-error skip` the type seen first holds, and records of another are left out.
 
-use super::observe::{Look, Mark, Member, Members, Node, Observation};
+use super::cursor::Cursor;
+use super::seen::{FirstSeen, Interest, Member, Members, Node};
+use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
@@ -40,18 +42,18 @@ struct Settling<'a> {
 ///
 /// # Errors
 /// Clashes, unless `--mixed json` or `--on-error` settles them.
-pub fn schema(seen: &Observation, request: &Request) -> Result<Schema> {
-    if let Some(mark) = seen.too_many_fields {
+pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
+    if let Some(first) = too_many_fields {
         return Err(Error::data("the records have more than 10,000 different fields")
             .locate(|at| {
-                at.input = seen.inputs.get(mark.input()).cloned();
-                at.line = mark.is_set().then(|| mark.line());
+                at.input = inputs.get(first.input()).cloned();
+                at.line = first.is_set().then(|| first.line());
             })
             .help("objects whose keys are values are kept as json: as the field of another object, or whole with --from text"));
     }
     let rule = if request.options.on_error == "fail" || request.options.mixed.is_some() { Rule::Json } else { Rule::FirstWins };
-    let mut settling = Settling { rule, inputs: &seen.inputs, names: Vec::new(), clashes: Vec::new() };
-    let mut schema = Schema::new(settling.fields(&seen.record));
+    let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new() };
+    let mut schema = Schema::new(settling.fields(record));
     for field in &request.declared.fields {
         if schema.index_of(&field.name).is_none() {
             schema.fields.push(field.clone());
@@ -60,12 +62,15 @@ pub fn schema(seen: &Observation, request: &Request) -> Result<Schema> {
     if settling.clashes.is_empty() || request.options.mixed.is_some() {
         return Ok(schema);
     }
-    Err(error(&settling.clashes, &schema, &seen.inputs))
+    Err(error(&settling.clashes, &schema, inputs))
 }
 
-/// The type of what was seen at one position, clashes kept as text.
-pub fn type_alone(node: &Node) -> Type {
-    Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new() }.field(node, &Look::All, false)
+/// The type of the single value at the cursor, as far as it can be told; clashes are kept as text.
+pub fn type_of(cursor: &mut Cursor) -> Type {
+    let mut node = Node::default();
+    // The text has been checked before; what is wrong with the value will be reported when it is read.
+    let _ = node.see(cursor, &Interest::All, 1, FirstSeen::new(0, 1));
+    Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new() }.field(&node, &Interest::All, false)
 }
 
 fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
@@ -87,11 +92,6 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     error
         .help(format!("a field has one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
         .help("or with --mixed json, or leave the records that differ from the first out with --on-error skip")
-}
-
-/// `--schema '...'`, as it can be pasted into a shell.
-pub fn schema_option(schema: &Schema) -> String {
-    format!("--schema '{}'", schema.to_string().replace('\'', r"'\''"))
 }
 
 /// The fields that lead to one of the paths, and nothing else.
@@ -121,16 +121,16 @@ impl Settling<'_> {
         list.sort_by_key(|m| m.first);
         let mut fields = Vec::with_capacity(list.len());
         for member in list {
-            match &member.look {
-                Look::Not => {}
-                Look::Declared(field) => fields.push(Field::clone(field)),
-                look => {
-                    let name = if let Look::Inside(field) = look { &field.name } else { &member.name };
+            match &member.interest {
+                Interest::None => {}
+                Interest::Declared(field) => fields.push(Field::clone(field)),
+                interest => {
+                    let name = if let Interest::Inside(field) = interest { &field.name } else { &member.name };
                     self.names.push(name.clone());
-                    let ty = self.field(&member.node, look, member.count < members.objects);
+                    let ty = self.field(&member.node, interest, member.count < members.objects);
                     self.names.pop();
-                    fields.push(match look {
-                        Look::Inside(declared) => Field { ty: laid_over(&declared.ty, ty), ..Field::clone(declared) },
+                    fields.push(match interest {
+                        Interest::Inside(declared) => Field { ty: merged(&declared.ty, ty), ..Field::clone(declared) },
                         _ => Field::new(name.clone(), ty),
                     });
                 }
@@ -139,8 +139,8 @@ impl Settling<'_> {
         fields
     }
 
-    fn field(&mut self, node: &Node, look: &Look, absent: bool) -> Type {
-        let mut ty = self.value(node, look, false);
+    fn field(&mut self, node: &Node, interest: &Interest, absent: bool) -> Type {
+        let mut ty = self.value(node, interest, false);
         if let Some(outermost) = ty.dims.first_mut()
             && !matches!(ty.element, Element::Sparse(_))
         {
@@ -150,20 +150,24 @@ impl Settling<'_> {
     }
 
     /// The type without what is said of the outermost nulls.
-    fn value(&mut self, node: &Node, look: &Look, item: bool) -> Type {
+    fn value(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
         let as_number = node.number.is_set() && !node.string.is_set();
-        let texts = [node.string, if as_number { Mark::NEVER } else { node.non_finite }, if as_bytes { node.base64 } else { Mark::NEVER }];
-        let objects = if as_bytes { Mark::NEVER } else { node.object };
+        let texts = [
+            node.string,
+            if as_number { FirstSeen::NEVER } else { node.non_finite },
+            if as_bytes { node.base64 } else { FirstSeen::NEVER },
+        ];
+        let objects = if as_bytes { FirstSeen::NEVER } else { node.object };
         let kinds = [
             ("booleans", node.boolean),
             ("numbers", node.number),
-            ("strings", texts.into_iter().min().unwrap_or(Mark::NEVER)),
+            ("strings", texts.into_iter().min().unwrap_or(FirstSeen::NEVER)),
             ("lists", node.list),
             ("objects", objects),
         ];
-        let mut kinds: Vec<(&str, Mark)> = kinds.into_iter().filter(|(_, mark)| mark.is_set()).collect();
-        kinds.sort_by_key(|(_, mark)| *mark);
+        let mut kinds: Vec<(&str, FirstSeen)> = kinds.into_iter().filter(|(_, first)| first.is_set()).collect();
+        kinds.sort_by_key(|(_, first)| *first);
         if kinds.len() > 1 && self.rule == Rule::Json {
             return self.clash(&kinds);
         }
@@ -172,8 +176,8 @@ impl Settling<'_> {
             Some(("booleans", _)) => Type::tensor(DType::Bool, Vec::new()),
             Some(("numbers", _)) => self.number(node),
             Some(("strings", _)) => Type::tensor(if as_bytes { DType::Bytes } else { DType::String }, Vec::new()),
-            Some(("lists", _)) => self.list(node, look),
-            Some(_) => self.structure(node, look, item),
+            Some(("lists", _)) => self.list(node, interest),
+            Some(_) => self.structure(node, interest, inside_list),
         }
     }
 
@@ -202,33 +206,33 @@ impl Settling<'_> {
         Type::tensor(dtype, Vec::new())
     }
 
-    fn list(&mut self, node: &Node, look: &Look) -> Type {
-        let Some(item) = &node.item else {
+    fn list(&mut self, node: &Node, interest: &Interest) -> Type {
+        let Some(element) = &node.element else {
             return Type::tensor(DType::Null, vec![Dim::RAGGED]);
         };
-        let mut ty = self.value(item, look, true);
+        let mut ty = self.value(element, interest, true);
         ty.dims.insert(0, Dim::RAGGED);
-        ty.with_nulls |= item.null.is_set();
+        ty.with_nulls |= element.null.is_set();
         ty
     }
 
-    fn structure(&mut self, node: &Node, look: &Look, item: bool) -> Type {
+    fn structure(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         if node.too_many_fields.is_set() && self.rule == Rule::Json {
             return self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
         }
         let Some(members) = &node.members else {
             return Type::structure(Vec::new(), Vec::new());
         };
-        if let (Some(rank), false, false) = (node.sparse, node.not_sparse.is_set(), item) {
-            let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.item.as_deref());
-            let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Look::All, true));
+        if let (Some(rank), false, false) = (node.sparse, node.not_sparse.is_set(), inside_list) {
+            let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.element.as_deref());
+            let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Interest::All, true));
             let dtype = ty.dtype().cloned().unwrap_or(DType::Json);
             let mut sparse = Type::sparse(dtype, vec![Dim::UNIFORM; rank]);
             sparse.with_nulls = values.is_some_and(|v| v.null.is_set());
             return sparse;
         }
         let mut fields = self.fields(members);
-        for declared in look.fields() {
+        for declared in interest.fields() {
             if !fields.iter().any(|f| f.name == declared.name) {
                 fields.push(declared.clone());
             }
@@ -237,8 +241,8 @@ impl Settling<'_> {
     }
 
     /// Values of several kinds: text.
-    fn clash(&mut self, kinds: &[(&str, Mark)]) -> Type {
-        let places: Vec<String> = kinds.iter().map(|(kind, mark)| format!("{kind} ({})", self.place(*mark))).collect();
+    fn clash(&mut self, kinds: &[(&str, FirstSeen)]) -> Type {
+        let places: Vec<String> = kinds.iter().map(|(kind, first)| format!("{kind} ({})", self.place(*first))).collect();
         let sentence = match places.split_last() {
             Some((last, [])) => format!("holds {last}"),
             Some((last, before)) => format!("holds {} and {last}", before.join(", ")),
@@ -248,16 +252,16 @@ impl Settling<'_> {
         Type::tensor(DType::Json, Vec::new())
     }
 
-    fn place(&self, mark: Mark) -> String {
+    fn place(&self, first: FirstSeen) -> String {
         match self.inputs {
-            [_] | [] => format!("line {}", mark.line()),
-            many => format!("{} line {}", many.get(mark.input()).map_or("", |i| i), mark.line()),
+            [_] | [] => format!("line {}", first.line()),
+            many => format!("{} line {}", many.get(first.input()).map_or("", |i| i), first.line()),
         }
     }
 }
 
-/// The declared structure with the fields that it leaves to inference.
-fn laid_over(declared: &Type, inferred: Type) -> Type {
+/// The declared structure, completed with the inferred fields.
+fn merged(declared: &Type, inferred: Type) -> Type {
     match inferred.element {
         Element::Struct(fields) => Type { element: Element::Struct(fields), ..declared.clone() },
         _ => declared.clone(),

@@ -1,11 +1,12 @@
 //! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
 
-use super::cursor::{Cursor, specials};
-use super::sparse;
+use super::cursor::Cursor;
+use super::forms::SPARSE_KEYS;
+use super::text::{float, integer, short_float, write_bytes, write_integers, write_string};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
-use crate::schema::{DType, Element, Field, Literal, Schema, Type};
+use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::{List, Sparse, Struct, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -44,7 +45,7 @@ fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
 
 fn reads_as_sparse(fields: &[Field]) -> bool {
     fields.len() == 3
-        && sparse::KEYS.iter().all(|key| {
+        && SPARSE_KEYS.iter().all(|key| {
             fields.iter().any(|f| {
                 let rank = if *key == "indices" { 2 } else { 1 };
                 let dtype = f.ty.dtype().is_some_and(|d| *key == "values" || matches!(d, DType::Int64 | DType::Null));
@@ -53,7 +54,7 @@ fn reads_as_sparse(fields: &[Field]) -> bool {
         })
 }
 
-/// Writes the records of a chunk, each with `separator` behind it.
+/// Writes the records of a chunk, each followed by `separator`.
 ///
 /// # Errors
 /// A value that JSON cannot hold: names the row and the field.
@@ -73,7 +74,7 @@ pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &
 /// One row of a tensor as JSON, for messages. `ty` may have more or fewer list levels than the tensor.
 pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
     let mut out = Vec::new();
-    let written = Values::of(tensor, ty, &FieldPath::name(""), false).and_then(|values| values.write(row, &mut out));
+    let written = Encoder::of(tensor, ty, &FieldPath::name(""), false).and_then(|values| values.write(row, &mut out));
     match written {
         Ok(()) => String::from_utf8_lossy(&out).into_owned(),
         Err(_) => "a value that has no text".to_owned(),
@@ -98,14 +99,14 @@ enum View<'a> {
     String(&'a LargeStringArray),
     Bytes(&'a LargeBinaryArray),
     Json(&'a LargeStringArray, FieldPath),
-    Foreign(LargeStringArray),
-    List(&'a List, Box<Values<'a>>),
+    Arrow(LargeStringArray),
+    List(&'a List, Box<Encoder<'a>>),
     Object(Object<'a>, FieldPath),
-    Sparse(&'a Sparse, Box<Values<'a>>),
+    Sparse(&'a Sparse, Box<Encoder<'a>>),
 }
 
 /// A level with its nulls.
-struct Values<'a> {
+struct Encoder<'a> {
     nulls: Option<NullBuffer>,
     view: View<'a>,
 }
@@ -118,7 +119,7 @@ struct Object<'a> {
 struct Member<'a> {
     /// The key with its colon.
     key: Vec<u8>,
-    values: Values<'a>,
+    values: Encoder<'a>,
 }
 
 impl<'a> Member<'a> {
@@ -126,29 +127,29 @@ impl<'a> Member<'a> {
         let mut key = Vec::new();
         write_string(field.name.as_bytes(), &mut key);
         key.push(b':');
-        Ok(Member { key, values: Values::of(tensor, &field.ty, path, omit_null)? })
+        Ok(Member { key, values: Encoder::of(tensor, &field.ty, path, omit_null)? })
     }
 }
 
-impl<'a> Values<'a> {
-    fn of(tensor: &'a Tensor, ty: &Type, path: &FieldPath, omit_null: bool) -> Result<Values<'a>> {
+impl<'a> Encoder<'a> {
+    fn of(tensor: &'a Tensor, ty: &Type, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         let nulls = match tensor {
             Tensor::Leaf(array) => array.nulls().cloned(),
             other => other.validity(),
         };
         let view = match (tensor, &ty.element) {
-            (Tensor::List(list), _) => View::List(list, Box::new(Values::of(list.values(), ty, path, omit_null)?)),
+            (Tensor::List(list), _) => View::List(list, Box::new(Encoder::of(list.values(), ty, path, omit_null)?)),
             (Tensor::Struct(structure), Element::Struct(fields)) => {
                 View::Object(Object::of(structure, fields, path, omit_null)?, path.clone())
             }
             (Tensor::Sparse(sparse), Element::Sparse(dtype)) => {
-                let values = Values { nulls: sparse.values().nulls().cloned(), view: leaf(sparse.values(), dtype, path)? };
+                let values = Encoder { nulls: sparse.values().nulls().cloned(), view: leaf(sparse.values(), dtype, path)? };
                 View::Sparse(sparse, Box::new(values))
             }
             (Tensor::Leaf(array), Element::Value(dtype)) => leaf(array, dtype, path)?,
             _ => return Err(Error::internal("the tensor is not of its type").in_field(path)),
         };
-        Ok(Values { nulls: nulls.filter(|n| n.null_count() > 0), view })
+        Ok(Encoder { nulls: nulls.filter(|n| n.null_count() > 0), view })
     }
 
     fn is_null(&self, row: usize) -> bool {
@@ -175,7 +176,7 @@ impl<'a> Values<'a> {
             View::Float32(values) => float(values[row], out),
             View::Float64(values) => float(values[row], out),
             View::String(values) => write_string(values.value(row).as_bytes(), out),
-            View::Foreign(values) => write_string(values.value(row).as_bytes(), out),
+            View::Arrow(values) => write_string(values.value(row).as_bytes(), out),
             View::Bytes(values) => write_bytes(values.value(row), out),
             View::Json(values, path) => write_json(values.value(row), path, out)?,
             View::List(list, values) => values.write_list(list.partition().range(row), out)?,
@@ -188,31 +189,31 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    fn write_list(&self, items: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
+    fn write_list(&self, elements: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
         out.push(b'[');
         let before = out.len();
         match &self.view {
             View::Int64(values) if self.nulls.is_none() => {
-                for value in &values[items] {
+                for value in &values[elements] {
                     integer(*value, out);
                     out.push(b',');
                 }
             }
             View::Float64(values) if self.nulls.is_none() => {
-                for value in &values[items] {
+                for value in &values[elements] {
                     float(*value, out);
                     out.push(b',');
                 }
             }
             View::Float32(values) if self.nulls.is_none() => {
-                for value in &values[items] {
+                for value in &values[elements] {
                     float(*value, out);
                     out.push(b',');
                 }
             }
             _ => {
-                for item in items {
-                    self.write(item, out)?;
+                for element in elements {
+                    self.write(element, out)?;
                     out.push(b',');
                 }
             }
@@ -245,7 +246,7 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
         DType::Arrow(_) => {
             let texts = arrow_cast::cast(&in_utc(array)?, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()).in_field(path))?;
-            View::Foreign(texts.as_string::<i64>().clone())
+            View::Arrow(texts.as_string::<i64>().clone())
         }
     })
 }
@@ -300,111 +301,6 @@ impl<'a> Object<'a> {
     }
 }
 
-#[inline(always)]
-fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
-/// Floats whose shortest text can be found.
-trait Finite: zmij::Float + Copy {
-    fn finite(self) -> bool;
-    fn special(self) -> &'static [u8];
-}
-
-macro_rules! finite {
-    ($($native:ty),*) => {
-        $(impl Finite for $native {
-            #[inline(always)]
-            fn finite(self) -> bool {
-                self.is_finite()
-            }
-            fn special(self) -> &'static [u8] {
-                if self.is_nan() {
-                    b"\"NaN\""
-                } else if self > 0.0 {
-                    b"\"Infinity\""
-                } else {
-                    b"\"-Infinity\""
-                }
-            }
-        })*
-    };
-}
-finite!(f32, f64);
-
-/// The shortest text that reads back as the same float, with a point or an exponent.
-#[inline(always)]
-fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
-    if value.finite() {
-        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
-    } else {
-        out.extend_from_slice(value.special());
-    }
-}
-
-pub fn short_float(value: f16, out: &mut Vec<u8>) {
-    if !value.is_finite() {
-        return float(f32::from(value), out);
-    }
-    let exact = f64::from(value);
-    // Five digits tell any two float16 apart.
-    let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
-    float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);
-}
-
-/// A JSON string.
-pub fn write_string(text: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    let mut rest = text;
-    loop {
-        let plain = plain_prefix(rest);
-        out.extend_from_slice(&rest[..plain]);
-        let Some((byte, behind)) = rest[plain..].split_first() else { break };
-        let short = match byte {
-            b'"' | b'\\' => Some(*byte),
-            b'\n' => Some(b'n'),
-            b'\r' => Some(b'r'),
-            b'\t' => Some(b't'),
-            8 => Some(b'b'),
-            12 => Some(b'f'),
-            _ => None,
-        };
-        match short {
-            Some(letter) => out.extend_from_slice(&[b'\\', letter]),
-            None => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-        }
-        rest = behind;
-    }
-    out.push(b'"');
-}
-
-/// How many first bytes need no escape.
-#[inline(always)]
-fn plain_prefix(text: &[u8]) -> usize {
-    let mut plain = 0;
-    let mut chunks = text.chunks_exact(8);
-    for chunk in chunks.by_ref() {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        let found = specials(word);
-        if found != 0 {
-            return plain + (found.trailing_zeros() / 8) as usize;
-        }
-        plain += 8;
-    }
-    let rest = chunks.remainder();
-    plain + rest.iter().position(|b| *b < b' ' || *b == b'"' || *b == b'\\').unwrap_or(rest.len())
-}
-
-/// Bytes: a string where they are UTF-8, else `{"b64": ...}`.
-pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    if simdutf8::basic::from_utf8(bytes).is_ok() {
-        return write_string(bytes, out);
-    }
-    out.extend_from_slice(b"{\"b64\":\"");
-    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
-    out.extend_from_slice(b"\"}");
-}
-
 /// A value kept as text: as it is, but on one line.
 fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = Cursor::new(text.as_bytes(), 0, false);
@@ -415,14 +311,14 @@ fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
         cursor.space();
         if cursor.rest().is_empty() { Ok(end) } else { Err(cursor.unexpected("the end of the value")) }
     });
-    let end = whole.map_err(|t| Error::data(format!("the text is no JSON: {}", t.message)).in_field(path))?;
+    let end = whole.map_err(|e| Error::data(format!("the text is not valid JSON: {}", e.message)).in_field(path))?;
     let value = &text.as_bytes()[start..end];
     // Inside strings a new line is an escape: a bare one is white space.
     out.extend(value.iter().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b }));
     Ok(())
 }
 
-fn write_sparse(sparse: &Sparse, values: &Values, row: usize, out: &mut Vec<u8>) -> Result<()> {
+fn write_sparse(sparse: &Sparse, values: &Encoder, row: usize, out: &mut Vec<u8>) -> Result<()> {
     let entries = sparse.entries().range(row);
     out.extend_from_slice(b"{\"indices\":[");
     for (i, entry) in entries.clone().enumerate() {
@@ -437,43 +333,4 @@ fn write_sparse(sparse: &Sparse, values: &Values, row: usize, out: &mut Vec<u8>)
     write_integers(sparse.shape_of(row), out);
     out.push(b'}');
     Ok(())
-}
-
-fn write_integers(values: &[i64], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (i, value) in values.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        integer(*value, out);
-    }
-    out.push(b']');
-}
-
-/// A literal as JSON.
-pub fn literal_text(literal: &Literal) -> Vec<u8> {
-    let mut out = Vec::new();
-    write_literal(literal, &mut out);
-    out
-}
-
-fn write_literal(literal: &Literal, out: &mut Vec<u8>) {
-    match literal {
-        Literal::None => out.extend_from_slice(b"null"),
-        Literal::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
-        Literal::Int(value) => integer(*value, out),
-        Literal::Float(value) => float(*value, out),
-        Literal::String(text) => write_string(text.as_bytes(), out),
-        Literal::Bytes(bytes) => write_bytes(bytes, out),
-        Literal::List(items) => {
-            out.push(b'[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(b',');
-                }
-                write_literal(item, out);
-            }
-            out.push(b']');
-        }
-    }
 }

@@ -4,9 +4,10 @@ mod laws;
 
 use crate::demand::Wanted;
 use crate::error::{Kind, Result};
-use crate::formats::format::{Observed, Request};
 use crate::formats::jsonl::block::Piece;
-use crate::formats::jsonl::{First, decode, first_value, pieces as cut, write};
+use crate::formats::jsonl::reader::pieces as cut;
+use crate::formats::jsonl::{First, decode, first_value, text, write};
+use crate::formats::format::{Observed, Request};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::{Schema, notation};
@@ -504,7 +505,7 @@ fn shortest_float16_reads_back() {
     for bits in (0..=u16::MAX).step_by(7) {
         let value = half::f16::from_bits(bits);
         let mut out = Vec::new();
-        write::short_float(value, &mut out);
+        text::short_float(value, &mut out);
         if value.is_finite() {
             let text = String::from_utf8(out).unwrap();
             assert_eq!(half::f16::from_f64(text.parse().unwrap()), value, "{text}");

@@ -1,25 +1,27 @@
-//! What is wrong with a record, as the decoder sees it: a place in the block and a path that grows on the way up.
+//! What is wrong with a record, as the decoder sees it: an offset in the block, and a field path that
+//! grows on the way out.
 
 use crate::path::quoted;
 use crate::schema::{DType, Type};
 
 /// The result of reading a value.
-pub type Parse<T> = Result<T, Box<Trouble>>;
+pub type Parse<T> = Result<T, Box<ParseError>>;
 
 /// Whether another schema would hold the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// The record is wrong under any schema, or under the one that was asked for.
-    Bad,
-    /// Wider inference holds it.
+pub enum Cause {
+    /// The record is wrong under any schema, or under the declared one.
+    Invalid,
+    /// A wider inferred type holds it.
     Wider,
     /// It clashes with the records before it.
     Clash,
 }
 
-/// What the field would have to be.
+/// The change to the schema under which the value could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fix {
+    /// There is none.
     None,
     /// Another dtype, at the same depth.
     Dtype(DType),
@@ -29,52 +31,58 @@ pub enum Fix {
     Json,
     /// A field that the schema does not have.
     New(Type),
-    /// This type from the depth of the error on, where nothing but null has been seen.
+    /// This type from the depth of the error on, where only null has been seen.
     Seen(Type),
 }
 
 /// What is wrong, and where.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct ParseError {
     /// Offset in the block.
     pub pos: usize,
-    pub class: Class,
+    /// Whether another schema would hold the record.
+    pub cause: Cause,
     /// Names of fields, innermost first.
     names: Vec<String>,
     /// List levels between the innermost field and the value.
     pub depth: usize,
+    /// What was expected and found.
     pub message: String,
+    /// What to do about it, a line each.
     pub help: Vec<String>,
+    /// The schema that would read it.
     pub fix: Fix,
 }
 
-impl Trouble {
-    /// Something that no schema would change.
+impl ParseError {
+    /// An error under any schema.
     #[cold]
-    pub fn syntax(pos: usize, message: impl Into<String>) -> Box<Trouble> {
-        Trouble::new(pos, Class::Bad, message, Fix::None)
+    pub fn syntax(pos: usize, message: impl Into<String>) -> Box<ParseError> {
+        ParseError::new(pos, Cause::Invalid, message, Fix::None)
     }
 
+    /// An error at `pos`.
     #[cold]
-    pub fn new(pos: usize, class: Class, message: impl Into<String>, fix: Fix) -> Box<Trouble> {
-        Box::new(Trouble { pos, class, names: Vec::new(), depth: 0, message: message.into(), help: Vec::new(), fix })
+    pub fn new(pos: usize, cause: Cause, message: impl Into<String>, fix: Fix) -> Box<ParseError> {
+        Box::new(ParseError { pos, cause, names: Vec::new(), depth: 0, message: message.into(), help: Vec::new(), fix })
     }
 
-    pub fn help(mut self: Box<Self>, line: impl Into<String>) -> Box<Trouble> {
+    /// Adds a line of help.
+    pub fn help(mut self: Box<Self>, line: impl Into<String>) -> Box<ParseError> {
         self.help.push(line.into());
         self
     }
 
     /// The value is that of this field.
     #[cold]
-    pub fn in_field(mut self: Box<Self>, name: &str) -> Box<Trouble> {
+    pub fn in_field(mut self: Box<Self>, name: &str) -> Box<ParseError> {
         self.names.push(name.to_owned());
         self
     }
 
-    /// The value is an item of a list.
+    /// The value is an element of a list.
     #[cold]
-    pub fn in_list(mut self: Box<Self>) -> Box<Trouble> {
+    pub fn in_list(mut self: Box<Self>) -> Box<ParseError> {
         if self.names.is_empty() {
             self.depth += 1;
         }

@@ -1,7 +1,7 @@
 //! Cuts a stream of JSON values, or one array of them, into blocks of whole values. Only brackets and
-//! strings are looked at; what is between them is the decoder's.
+//! strings are looked at; what is between them is left to the decoder.
 
-use super::block::{Block, Layout, Piece};
+use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
 use crate::error::{Error, Result};
 use std::io::Read;
@@ -12,13 +12,13 @@ const READ_BYTES: usize = 256 << 10;
 const SHORT_READ_BYTES: usize = 8 << 10;
 
 /// An iterator over the blocks of an input.
-pub struct Values {
+pub struct ValueCutter {
     source: Box<dyn Read + Send>,
     input: Arc<str>,
     limits: Limits,
-    /// Bytes read and not cut off yet.
+    /// Bytes read and not cut yet.
     buffer: Vec<u8>,
-    /// Where the scan stands in it.
+    /// Position of the scan in it.
     at: usize,
     state: State,
     /// The value that has begun, and how deep the scan is inside it.
@@ -26,8 +26,8 @@ pub struct Values {
     depth: u64,
     in_string: bool,
     escaped: bool,
-    places: Vec<(usize, usize)>,
-    /// The last read gave little: more may not come for a while.
+    ranges: Vec<(usize, usize)>,
+    /// The last read returned little: more may not come for a while.
     paused: bool,
     ended: bool,
     over: bool,
@@ -37,7 +37,7 @@ pub struct Values {
     offset: u64,
 }
 
-/// What may come next outside of records.
+/// What may come next outside records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// At the very beginning.
@@ -46,17 +46,17 @@ enum State {
     Values,
     /// In the array, before its first value.
     First,
-    /// In the array, behind a value.
-    Behind,
-    /// In the array, behind a comma.
+    /// In the array, after a value.
+    After,
+    /// In the array, after a comma.
     Next,
-    /// Behind the array.
+    /// After the array.
     Done,
 }
 
-impl Values {
-    pub fn new(source: Box<dyn Read + Send>, input: Arc<str>, limits: Limits) -> Values {
-        Values {
+impl ValueCutter {
+    pub fn new(source: Box<dyn Read + Send>, input: Arc<str>, limits: Limits) -> ValueCutter {
+        ValueCutter {
             source,
             input,
             limits,
@@ -67,7 +67,7 @@ impl Values {
             depth: 0,
             in_string: false,
             escaped: false,
-            places: Vec::new(),
+            ranges: Vec::new(),
             paused: false,
             ended: false,
             over: false,
@@ -99,8 +99,8 @@ impl Values {
 
     fn next_piece(&mut self) -> Result<Option<Piece>> {
         loop {
-            if self.places.len() >= self.limits.rows_now() || (self.began.is_none() && !self.places.is_empty() && self.at >= BLOCK_BYTES) {
-                return Ok((!self.places.is_empty()).then(|| Piece::Block(self.cut())));
+            if self.ranges.len() >= self.limits.rows_now() || (self.began.is_none() && !self.ranges.is_empty() && self.at >= BLOCK_BYTES) {
+                return Ok((!self.ranges.is_empty()).then(|| Piece::Block(self.cut())));
             }
             if self.at < self.buffer.len() {
                 self.scan()?;
@@ -113,16 +113,16 @@ impl Values {
             }
             if self.ended {
                 self.end_of_input()?;
-                return Ok((!self.places.is_empty()).then(|| Piece::Block(self.cut())));
+                return Ok((!self.ranges.is_empty()).then(|| Piece::Block(self.cut())));
             }
-            if !self.places.is_empty() && (self.at >= BLOCK_BYTES || self.paused) {
+            if !self.ranges.is_empty() && (self.at >= BLOCK_BYTES || self.paused) {
                 return Ok(Some(Piece::Block(self.cut())));
             }
             self.read()?;
         }
     }
 
-    /// Goes on until a value has ended, or the buffer.
+    /// Scans until a value or the buffer ends.
     fn scan(&mut self) -> Result<()> {
         while self.at < self.buffer.len() {
             let byte = self.buffer[self.at];
@@ -181,8 +181,8 @@ impl Values {
 
     fn end_value(&mut self) {
         if let Some(began) = self.began.take() {
-            self.places.push((began, self.at));
-            self.state = if self.state == State::Values { State::Values } else { State::Behind };
+            self.ranges.push((began, self.at));
+            self.state = if self.state == State::Values { State::Values } else { State::After };
         }
     }
 
@@ -192,8 +192,8 @@ impl Values {
         match (self.state, byte) {
             (_, b' ' | b'\t' | b'\r' | b'\n') => {}
             (State::Start, b'[') => self.state = State::First,
-            (State::First | State::Behind, b']') => self.state = State::Done,
-            (State::Behind, b',') => self.state = State::Next,
+            (State::First | State::After, b']') => self.state = State::Done,
+            (State::After, b',') => self.state = State::Next,
             (State::Start | State::Values | State::First | State::Next, b'{' | b'[' | b'"') => {
                 self.begin(here);
                 self.depth = u64::from(byte != b'"');
@@ -208,14 +208,14 @@ impl Values {
                     State::Start | State::Values => "an object",
                     State::First => "an object or the end of the array",
                     State::Next => "an object",
-                    State::Behind => "a comma or the end of the array",
-                    State::Done => "the end of the input behind the array",
+                    State::After => "a comma or the end of the array",
+                    State::Done => "the end of the input after the array",
                 };
                 let text = String::from_utf8_lossy(&self.buffer[here..(here + 4).min(self.buffer.len())]).into_owned();
                 let found = text.chars().next().unwrap_or(' ');
                 let mut error = Error::data(format!("expected {expected}, found `{found}`"));
                 if state == State::Values && byte == b',' {
-                    error = error.help("values with commas between them stand in an array: [ ... ]");
+                    error = error.help("values separated by commas belong in an array: [ ... ]");
                 }
                 return Err(self.locate(error, here));
             }
@@ -236,10 +236,10 @@ impl Values {
                 self.end_value();
                 return Ok(());
             }
-            let error = Error::data("the input ends inside this record").help("it has been cut off, or a bracket or quote is missing");
+            let error = Error::data("the input ends inside this record").help("it is truncated, or a bracket or quote is missing");
             return Err(self.locate(error, began));
         }
-        if matches!(self.state, State::First | State::Behind | State::Next) {
+        if matches!(self.state, State::First | State::After | State::Next) {
             return Err(self.locate(Error::data("the input ends inside the array: expected `]`"), self.buffer.len()));
         }
         Ok(())
@@ -247,19 +247,19 @@ impl Values {
 
     /// The values found so far.
     fn cut(&mut self) -> Block {
-        let nrecords = self.places.len().min(self.limits.rows_now());
-        let later = self.places.split_off(nrecords);
-        let places = std::mem::replace(&mut self.places, later);
-        let end = places.last().map_or(0, |p| p.1);
+        let nrecords = self.ranges.len().min(self.limits.rows_now());
+        let later = self.ranges.split_off(nrecords);
+        let ranges = std::mem::replace(&mut self.ranges, later);
+        let end = ranges.last().map_or(0, |p| p.1);
         let rest = self.buffer[end..].to_vec();
         let mut bytes = std::mem::replace(&mut self.buffer, rest);
         bytes.truncate(end);
         self.at -= end;
         self.began = self.began.map(|b| b - end);
-        self.places.iter_mut().for_each(|p| *p = (p.0 - end, p.1 - end));
+        self.ranges.iter_mut().for_each(|p| *p = (p.0 - end, p.1 - end));
         let block = Block {
             input: self.input.clone(),
-            layout: Layout::Values { places, array: self.state != State::Values },
+            framing: Framing::Values { ranges, array: self.state != State::Values },
             nrecords,
             first_record: self.record,
             first_line: self.line,
@@ -282,7 +282,7 @@ impl Values {
         let before = &self.buffer[..pos];
         let line = self.line + memchr::memchr_iter(b'\n', before).count() as u64;
         let column = memchr::memrchr(b'\n', before).map_or(self.column + pos as u64, |at| (pos - at - 1) as u64) + 1;
-        let record = self.record + self.places.len() as u64;
+        let record = self.record + self.ranges.len() as u64;
         error.in_input(self.input.clone()).locate(|at| {
             at.records = Some((record, record));
             at.line = Some(line);
@@ -292,7 +292,7 @@ impl Values {
     }
 }
 
-impl Iterator for Values {
+impl Iterator for ValueCutter {
     type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Result<Piece>> {

@@ -1,0 +1,77 @@
+//! The contract of a column under construction. Columns form a tree that mirrors the type; the trait
+//! lets lists and objects hold columns without knowing all kinds of them.
+//!
+//! Each level appends one row for each value it reads. A record that turns out to be bad halfway is
+//! removed again by [`Builder::truncate`].
+
+use super::cursor::Cursor;
+use super::error::Parse;
+use super::forms::elements;
+use crate::error::Result;
+use crate::schema::{Field, Type};
+use crate::tensor::Tensor;
+
+/// How the columns of a run are built.
+#[derive(Clone, Copy)]
+pub struct BuildOptions<'a> {
+    /// What `--schema` says of the fields at hand.
+    pub declared: &'a [Field],
+    /// The first type seen holds: bad records are left out.
+    pub first_wins: bool,
+}
+
+/// Rows that turn out to be bad only when the whole column is known, each with what is wrong.
+pub type LateErrors = Vec<(usize, String)>;
+
+/// A column under construction.
+pub trait Builder: Sized {
+    /// An empty column of type `ty`. `declared`: what `--schema` says of the field, if it does.
+    ///
+    /// # Errors
+    /// The type cannot be read from JSON.
+    fn of(ty: &Type, declared: Option<&Field>, options: BuildOptions) -> Result<Self>;
+
+    /// Rows so far.
+    fn nrows(&self) -> usize;
+
+    /// Appends the value at the cursor.
+    ///
+    /// # Errors
+    /// Bad text, or a value of another type; part of it may have been appended.
+    fn read(&mut self, cursor: &mut Cursor) -> Parse<()>;
+
+    /// Appends the elements of a list that is not empty, up to and including its bracket.
+    ///
+    /// # Errors
+    /// As [`Builder::read`].
+    fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        elements(cursor, |cursor| self.read(cursor))
+    }
+
+    /// Whether a row may be null.
+    fn nullable(&self) -> bool;
+
+    /// Whether the type was given with `--schema`.
+    fn declared(&self) -> bool;
+
+    /// What a value of the column looks like, for messages.
+    fn expected(&self) -> &'static str;
+
+    /// Appends a null.
+    fn push_null(&mut self);
+
+    /// Appends what a null has in the arrays: zero, an empty string, an empty list.
+    fn push_blank(&mut self);
+
+    /// Removes rows `nrows` and later.
+    fn truncate(&mut self, nrows: usize);
+
+    /// Another outermost row begins: the sizes of inner uniform axes are open again.
+    fn forget_sizes(&mut self) {}
+
+    /// The tensor. Rows that turn out to be bad only now (values of Arrow types) go into `late`.
+    ///
+    /// # Errors
+    /// Not for data.
+    fn finish(self, late: &mut LateErrors) -> Result<Tensor>;
+}

@@ -1,0 +1,161 @@
+//! One axis of a column.
+
+use super::builder::{Builder, LateErrors};
+use super::cursor::Cursor;
+use super::error::{Fix, Parse, ParseError};
+use super::forms::elements;
+use super::rules::Rules;
+use crate::error::Result;
+use crate::schema::{Dim, Size};
+use crate::tensor::builder::{Nulls, Splits};
+use crate::tensor::{RowPartition, Tensor};
+
+/// One axis under construction, over a column of its elements.
+pub struct List<C> {
+    rules: Rules,
+    size: Size,
+    /// An inner axis of one size inside each row of the outermost axis: the size, once it is known.
+    uniform: Option<Option<usize>>,
+    /// A level below is of that kind.
+    uniform_below: bool,
+    nulls: Nulls,
+    splits: Splits,
+    values: C,
+}
+
+impl<C: Builder> List<C> {
+    /// Axis `axis` of a field, of size `dim`, over `values`.
+    pub fn new(rules: Rules, axis: usize, dim: &Dim, uniform_below: bool, values: C) -> List<C> {
+        let uniform = (axis > 0 && dim.size == Size::Uniform).then_some(None);
+        List { rules, size: dim.size, uniform, uniform_below, nulls: Nulls::default(), splits: Splits::default(), values }
+    }
+
+    /// Whether this or a lower level has one size inside each row of the outermost axis.
+    pub fn is_uniform(&self) -> bool {
+        self.uniform.is_some()
+    }
+
+    /// Rows so far.
+    pub fn nrows(&self) -> usize {
+        self.splits.nrows()
+    }
+
+    /// Whether a row may be null.
+    pub fn nullable(&self) -> bool {
+        self.rules.nullable
+    }
+
+    /// Whether the type was given with `--schema`.
+    pub fn declared(&self) -> bool {
+        self.rules.declared
+    }
+
+    /// What a value looks like, for messages.
+    pub fn expected(&self) -> &'static str {
+        "a list"
+    }
+
+    /// As [`Builder::push_null`].
+    pub fn push_null(&mut self) {
+        self.nulls.push(self.splits.nrows());
+        self.push_blank();
+    }
+
+    /// As [`Builder::push_blank`].
+    pub fn push_blank(&mut self) {
+        if let Size::Known(size) = self.size {
+            for _ in 0..size {
+                self.values.push_blank();
+            }
+        }
+        self.splits.push_end(self.values.nrows());
+    }
+
+    /// As [`Builder::truncate`].
+    pub fn truncate(&mut self, nrows: usize) {
+        self.nulls.truncate(nrows);
+        let nvals = self.splits.truncate(nrows);
+        self.values.truncate(nvals);
+    }
+
+    /// As [`Builder::forget_sizes`].
+    pub fn forget_sizes(&mut self) {
+        if self.uniform.is_some() {
+            self.uniform = Some(None);
+        }
+        if self.uniform_below {
+            self.values.forget_sizes();
+        }
+    }
+
+    /// As [`Builder::read_elements`].
+    pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        elements(cursor, |cursor| self.read(cursor))
+    }
+
+    /// As [`Builder::read`].
+    #[inline]
+    pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        let start = cursor.pos();
+        if !cursor.take(b'[') {
+            return self.read_other(cursor);
+        }
+        if self.uniform.is_none() && self.uniform_below {
+            self.values.forget_sizes();
+        }
+        cursor.space();
+        if !cursor.take(b']') {
+            self.values.read_elements(cursor).map_err(ParseError::in_list)?;
+        }
+        let (begin, end) = (self.splits.nvals(), self.values.nrows());
+        if self.uniform.is_some() || matches!(self.size, Size::Known(_)) {
+            self.check_size(end - begin, start)?;
+        }
+        self.splits.push_end(end);
+        Ok(())
+    }
+
+    #[cold]
+    fn read_other(&mut self, cursor: &mut Cursor) -> Parse<()> {
+        if self.rules.take_null(cursor, self.expected())? {
+            self.push_null();
+            return Ok(());
+        }
+        Err(self.rules.unexpected(cursor, self.expected()))
+    }
+
+    fn check_size(&mut self, size: usize, start: usize) -> Parse<()> {
+        let expected = match (self.size, &mut self.uniform) {
+            (Size::Known(known), _) if known == size as u64 => return Ok(()),
+            (Size::Known(known), _) => known,
+            (_, Some(known @ None)) => {
+                *known = Some(size);
+                return Ok(());
+            }
+            (_, Some(Some(known))) if *known == size => return Ok(()),
+            (_, Some(Some(known))) => *known as u64,
+            (_, None) => return Ok(()),
+        };
+        let message = format!("expected a list of {expected} {}, found {size}", if expected == 1 { "element" } else { "elements" });
+        let error = ParseError::new(start, self.rules.misfit(), message, Fix::None);
+        Err(match self.size {
+            Size::Known(_) => error.help("lists of different lengths are declared with `?`, rows that differ inside one record with `(?)`"),
+            _ => error.help("rows that differ inside one record are declared with `(?)` instead of `?`"),
+        })
+    }
+
+    /// As [`Builder::finish`].
+    pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
+        let nrows = self.splits.nrows();
+        let partition = match self.size {
+            Size::Known(size) => RowPartition::uniform(usize::try_from(size).unwrap_or(usize::MAX), nrows)?,
+            _ => self.splits.finish()?,
+        };
+        let first = late.len();
+        let values = self.values.finish(late)?;
+        for (row, _) in &mut late[first..] {
+            *row = crate::tensor::row_of(&partition, *row);
+        }
+        Tensor::list(partition, values, self.nulls.finish(nrows))
+    }
+}

@@ -1,0 +1,177 @@
+//! Numbers: eight digits at a time, and without a copy. The text of a number is looked at again only
+//! where its value takes more than one exact operation.
+
+use super::cursor::{Cursor, ONES};
+use super::error::{Parse, ParseError};
+
+const HIGHS: u64 = ONES * 0x80;
+
+/// A number's text, checked against the grammar.
+#[derive(Clone, Copy)]
+pub struct Number<'a> {
+    bytes: &'a [u8],
+    /// It has no fraction and no exponent.
+    pub integer: bool,
+}
+
+impl<'a> Number<'a> {
+    /// The text: ASCII, as the grammar has been checked.
+    pub fn text(&self) -> &'a str {
+        std::str::from_utf8(self.bytes).unwrap_or("0")
+    }
+
+    /// The integer, if 64 bits hold it, signed or unsigned.
+    pub fn as_integer(&self) -> Option<i128> {
+        if !self.integer {
+            return None;
+        }
+        let value: i128 = self.text().parse().ok()?;
+        (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
+    }
+
+    /// The nearest float; `None` beyond the largest.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.text().parse().ok().filter(|v: &f64| v.is_finite())
+    }
+}
+
+/// Powers of ten that a float64 holds exactly.
+const TENS: [f64; 23] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+const INT_TENS: [u64; 16] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 0, 0, 0, 0, 0, 0, 0];
+
+/// The high bit of each byte that is not a digit; exact in all bytes.
+#[inline(always)]
+fn not_digits(word: u64) -> u64 {
+    let x = word ^ (ONES * b'0' as u64);
+    (((x & !HIGHS) + ONES * 0x76) | x) & HIGHS
+}
+
+/// The number of eight digits, the first in the lowest byte; bytes may be 0 for leading zeros.
+#[inline(always)]
+fn eight_digits(word: u64) -> u64 {
+    let x = (word & (ONES * 0x0F)).wrapping_mul(2561) >> 8;
+    let x = (x & 0x00FF_00FF_00FF_00FF).wrapping_mul(6_553_601) >> 16;
+    (x & 0x0000_FFFF_0000_FFFF).wrapping_mul(42_949_672_960_001) >> 32
+}
+
+impl<'a> Cursor<'a> {
+    /// Digits appended to `value`: the new value, wrapped beyond 64 bits, and their number.
+    #[inline(always)]
+    fn digits(&mut self, mut value: u64) -> (u64, usize) {
+        let start = self.pos();
+        loop {
+            let word = self.word();
+            let n = (not_digits(word).trailing_zeros() / 8) as usize;
+            if n == 0 {
+                break;
+            }
+            let part = eight_digits((word ^ (ONES * b'0' as u64)) << (64 - 8 * n));
+            value = value.wrapping_mul(INT_TENS[n & 15]).wrapping_add(part);
+            self.advance(n);
+            if n < 8 {
+                break;
+            }
+        }
+        (value, self.pos() - start)
+    }
+
+    /// An integer of at most 18 digits, the usual case; otherwise stays where it is.
+    #[inline(always)]
+    pub fn short_integer(&mut self) -> Option<i64> {
+        let start = self.pos();
+        let negative = self.take(b'-');
+        let first = self.peek();
+        let (value, ndigits) = self.digits(0);
+        let usual = ndigits.wrapping_sub(1) < 18 && (first != b'0' || ndigits == 1) && !matches!(self.peek(), b'.' | b'e' | b'E');
+        if usual {
+            return Some(if negative { -(value as i64) } else { value as i64 });
+        }
+        self.set_pos(start);
+        None
+    }
+
+    /// A number whose value one exact division or product gives, the usual case; otherwise stays where it is.
+    #[inline(always)]
+    pub fn short_float(&mut self) -> Option<f64> {
+        let start = self.pos();
+        let found = self.try_short_float();
+        if found.is_none() {
+            self.set_pos(start);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn try_short_float(&mut self) -> Option<f64> {
+        let negative = self.take(b'-');
+        let first = self.peek();
+        let (mut value, ndigits) = self.digits(0);
+        if ndigits == 0 || (first == b'0' && ndigits > 1) {
+            return None;
+        }
+        let mut fraction = 0;
+        if self.take(b'.') {
+            (value, fraction) = self.digits(value);
+            if fraction == 0 {
+                return None;
+            }
+        }
+        if ndigits + fraction > 19 || value > 1 << 53 {
+            return None;
+        }
+        let mut exponent = -(fraction as i64);
+        if self.peek() | 0x20 == b'e' {
+            self.advance(1);
+            let minus = self.take(b'-');
+            if !minus {
+                self.take(b'+');
+            }
+            let (size, n) = self.digits(0);
+            if n == 0 || n > 4 {
+                return None;
+            }
+            exponent += if minus { -(size as i64) } else { size as i64 };
+        }
+        let magnitude = match exponent {
+            0 => value as f64,
+            -22..=-1 => value as f64 / TENS[exponent.unsigned_abs() as usize],
+            1..=22 => value as f64 * TENS[exponent as usize],
+            _ => return None,
+        };
+        Some(if negative { -magnitude } else { magnitude })
+    }
+
+    /// Any number, as text.
+    pub fn number(&mut self) -> Parse<Number<'a>> {
+        let start = self.pos();
+        self.take(b'-');
+        let first = self.peek();
+        let whole = self.digits(0).1;
+        if whole == 0 {
+            self.set_pos(start);
+            return Err(self.unexpected("a value"));
+        }
+        if first == b'0' && whole > 1 {
+            return Err(ParseError::syntax(start, "a number cannot start with 0 followed by other digits"));
+        }
+        let mut integer = true;
+        if self.take(b'.') {
+            integer = false;
+            if self.digits(0).1 == 0 {
+                return Err(self.unexpected("a digit after the decimal point"));
+            }
+        }
+        if matches!(self.peek(), b'e' | b'E') {
+            integer = false;
+            self.advance(1);
+            if !self.take(b'-') {
+                self.take(b'+');
+            }
+            if self.digits(0).1 == 0 {
+                return Err(self.unexpected("a digit of the exponent"));
+            }
+        }
+        Ok(Number { bytes: self.since(start), integer })
+    }
+}

@@ -1,0 +1,289 @@
+//! Single values: text straight into the vector of their dtype. Each reader takes the usual form of
+//! its values in a few instructions, and everything else in a function of its own.
+
+use super::cursor::Cursor;
+use super::error::{Fix, Parse};
+use super::forms::{base64_object, fits_float, non_finite, overflow};
+use super::number::Number;
+use super::rules::Rules;
+use super::settle::type_of;
+use crate::schema::DType;
+use crate::tensor::builder::{Nulls, Texts};
+use half::f16;
+
+/// What a value of the dtype looks like, for messages.
+pub fn expected(dtype: &DType) -> &'static str {
+    match dtype {
+        DType::Null => "null, as in all records before",
+        DType::Bool => "true or false",
+        DType::Int8 => "an integer of int8 (-128 to 127)",
+        DType::Int16 => "an integer of int16 (-32768 to 32767)",
+        DType::Int32 => "an integer of int32",
+        DType::Int64 => "an integer",
+        DType::UInt8 => "an integer of uint8 (0 to 255)",
+        DType::UInt16 => "an integer of uint16 (0 to 65535)",
+        DType::UInt32 => "an integer of uint32",
+        DType::UInt64 => "an integer of uint64",
+        DType::Float16 | DType::Float32 | DType::Float64 => "a number",
+        DType::String => "a string",
+        DType::Bytes => "a string or {\"b64\": ...}",
+        DType::Json => "a JSON value",
+        DType::Arrow(_) => "a string",
+    }
+}
+
+pub fn null(cursor: &mut Cursor, rules: &Rules, count: &mut usize) -> Parse<()> {
+    if !cursor.take_word("null") {
+        cursor.clone().skip_value()?;
+        let seen = type_of(&mut cursor.clone());
+        return Err(rules.wider(cursor, expected(&DType::Null), Fix::Seen(seen)));
+    }
+    *count += 1;
+    Ok(())
+}
+
+pub fn boolean(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<bool>) -> Parse<()> {
+    if cursor.take_word("true") {
+        values.push(true);
+    } else if cursor.take_word("false") {
+        values.push(false);
+    } else if rules.take_null(cursor, "true or false")? {
+        nulls.push(values.len());
+        values.push(false);
+    } else {
+        return Err(rules.unexpected(cursor, "true or false"));
+    }
+    Ok(())
+}
+
+/// Integers of all widths.
+pub trait Integer: Default + TryFrom<i64> + TryFrom<i128> {
+    const DTYPE: DType;
+}
+
+macro_rules! integers {
+    ($($native:ty => $dtype:ident),*) => {
+        $(impl Integer for $native {
+            const DTYPE: DType = DType::$dtype;
+        })*
+    };
+}
+integers!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16, u32 => UInt32, u64 => UInt64);
+
+#[inline(always)]
+pub fn integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
+    let start = cursor.pos();
+    if let Some(value) = cursor.short_integer().and_then(|value| T::try_from(value).ok()) {
+        values.push(value);
+        return Ok(());
+    }
+    cursor.set_pos(start);
+    unusual_integer(cursor, rules, nulls, values)
+}
+
+#[cold]
+#[inline(never)]
+fn unusual_integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
+    let expected = expected(&T::DTYPE);
+    if rules.take_null(cursor, expected)? {
+        nulls.push(values.len());
+        values.push(T::default());
+        return Ok(());
+    }
+    let start = cursor.pos();
+    if non_finite(cursor)?.is_some() {
+        cursor.set_pos(start);
+        return Err(rules.wider(cursor, expected, Fix::Dtype(DType::Float64)));
+    }
+    if !matches!(cursor.peek(), b'-' | b'0'..=b'9') {
+        return Err(rules.unexpected(cursor, expected));
+    }
+    let number = cursor.number()?;
+    match number.as_integer().and_then(|value| T::try_from(value).ok()) {
+        Some(value) => values.push(value),
+        None => {
+            cursor.set_pos(start);
+            return Err(match number {
+                Number { integer: false, .. } => rules.wider(cursor, expected, Fix::Dtype(DType::Float64)),
+                number => match number.as_integer() {
+                    Some(value) if value > i128::from(i64::MAX) => rules.wider(cursor, expected, Fix::Dtype(DType::UInt64)),
+                    _ => rules.wider(cursor, expected, Fix::Json),
+                },
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Floats of all widths.
+pub trait Float: Default {
+    const NAME: &'static str;
+    const IS_64: bool = false;
+    /// From the nearest float64 of a short number; `None`: a look at the text is needed.
+    fn from_short(value: f64) -> Option<Self>;
+    /// The nearest one; `None` beyond the largest.
+    fn from_text(number: &Number) -> Option<Self>;
+    fn from_non_finite(value: f64) -> Self;
+}
+
+impl Float for f64 {
+    const NAME: &'static str = "float64";
+    const IS_64: bool = true;
+    #[inline(always)]
+    fn from_short(value: f64) -> Option<f64> {
+        Some(value)
+    }
+    fn from_text(number: &Number) -> Option<f64> {
+        number.as_f64()
+    }
+    fn from_non_finite(value: f64) -> f64 {
+        value
+    }
+}
+
+impl Float for f32 {
+    const NAME: &'static str = "float32";
+    #[inline(always)]
+    fn from_short(value: f64) -> Option<f32> {
+        // Rounding twice goes wrong only where the float64 lies in the middle of two float32.
+        let middle = value.to_bits() & 0x1FFF_FFFF == 0x1000_0000;
+        let nearest = value as f32;
+        (!middle && nearest.is_finite() && (nearest.is_normal() || value == 0.0)).then_some(nearest)
+    }
+    fn from_text(number: &Number) -> Option<f32> {
+        number.text().parse().ok().filter(|v: &f32| v.is_finite())
+    }
+    fn from_non_finite(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Float for f16 {
+    const NAME: &'static str = "float16";
+    fn from_short(value: f64) -> Option<f16> {
+        Some(f16::from_f64(value)).filter(|v| v.is_finite())
+    }
+    fn from_text(number: &Number) -> Option<f16> {
+        number.as_f64().and_then(f16::from_short)
+    }
+    fn from_non_finite(value: f64) -> f16 {
+        f16::from_f64(value)
+    }
+}
+
+#[inline(always)]
+pub fn float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
+    let start = cursor.pos();
+    if let Some(value) = cursor.short_float().and_then(T::from_short) {
+        values.push(value);
+        return Ok(());
+    }
+    cursor.set_pos(start);
+    unusual_float(cursor, rules, nulls, values)
+}
+
+#[inline(never)]
+fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
+    let start = cursor.pos();
+    if !cursor.peek().is_ascii_digit() {
+        if rules.take_null(cursor, "a number")? {
+            nulls.push(values.len());
+            values.push(T::default());
+            return Ok(());
+        }
+        if let Some(value) = non_finite(cursor)? {
+            values.push(T::from_non_finite(value));
+            return Ok(());
+        }
+        if cursor.peek() != b'-' {
+            return Err(rules.unexpected(cursor, "a number"));
+        }
+    }
+    let number = cursor.number()?;
+    if T::IS_64 && !rules.declared && number.integer && !fits_float(&number) {
+        cursor.set_pos(start);
+        let expected = "a number that a float64 holds exactly";
+        return Err(if rules.first_wins { rules.clash(cursor, expected) } else { rules.wider(cursor, expected, Fix::Json) });
+    }
+    match T::from_text(&number) {
+        Some(value) => values.push(value),
+        None => return Err(overflow(start, &number, T::NAME)),
+    }
+    Ok(())
+}
+
+#[inline(always)]
+pub fn string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+    if cursor.peek() == b'"' {
+        cursor.string(&mut texts.bytes)?;
+        texts.end();
+        return Ok(());
+    }
+    no_string(cursor, rules, nulls, texts)
+}
+
+#[cold]
+#[inline(never)]
+fn no_string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+    if rules.take_null(cursor, "a string")? {
+        nulls.push(texts.nrows());
+        texts.end();
+        return Ok(());
+    }
+    let mut ahead = cursor.clone();
+    if base64_object(&mut ahead, &mut Vec::new())? {
+        return Err(rules.wider(cursor, "a string", Fix::Dtype(DType::Bytes)));
+    }
+    Err(rules.unexpected(cursor, "a string"))
+}
+
+pub fn bytes(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+    let expected = expected(&DType::Bytes);
+    if cursor.peek() == b'"' {
+        cursor.string(&mut texts.bytes)?;
+    } else if cursor.peek() == b'{' {
+        let start = cursor.pos();
+        let before = texts.bytes.len();
+        if !base64_object(cursor, &mut texts.bytes)? {
+            texts.bytes.truncate(before);
+            cursor.set_pos(start);
+            cursor.clone().skip_value()?;
+            return Err(rules.wider(cursor, expected, Fix::Json));
+        }
+    } else if rules.take_null(cursor, expected)? {
+        nulls.push(texts.nrows());
+    } else {
+        return Err(rules.unexpected(cursor, expected));
+    }
+    texts.end();
+    Ok(())
+}
+
+pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+    if rules.nullable && cursor.take_word("null") {
+        nulls.push(texts.nrows());
+        texts.push(b"null");
+        return Ok(());
+    }
+    let start = cursor.pos();
+    cursor.skip_value()?;
+    texts.push(cursor.since(start));
+    Ok(())
+}
+
+/// A value of an Arrow type: its text, as a string or a bare number.
+pub fn arrow_text(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+    if cursor.peek() == b'"' {
+        cursor.string(&mut texts.bytes)?;
+        texts.end();
+    } else if rules.take_null(cursor, "a string")? {
+        nulls.push(texts.nrows());
+        texts.end();
+    } else if matches!(cursor.peek(), b'-' | b'0'..=b'9') {
+        let number = cursor.number()?;
+        texts.push(number.text().as_bytes());
+    } else {
+        return Err(rules.unexpected(cursor, "a string"));
+    }
+    Ok(())
+}

@@ -1,0 +1,435 @@
+//! Inference, first half: one tree of what has been seen at each position, with the first line of each
+//! kind. Nothing is decided here, so that the trees of parts of the input can be merged in any order;
+//! the schema is decided in `settle`.
+//!
+//! Records mostly look like the ones before: then seeing one allocates nothing.
+
+use super::cursor::Cursor;
+use super::error::Parse;
+use super::forms::{base64_object, elements, fits_float, non_finite, overflow, sparse_rank};
+use super::keys::{Key, Keys};
+use super::limits::{MAX_DEPTH, MAX_FIELDS};
+use crate::schema::{Element, Field};
+use std::sync::Arc;
+
+/// Where something was first seen: the input's number and the line in it, in one word, so that the
+/// smaller of two is the earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FirstSeen(u64);
+
+impl Default for FirstSeen {
+    fn default() -> FirstSeen {
+        FirstSeen::NEVER
+    }
+}
+
+impl FirstSeen {
+    /// Not seen.
+    pub const NEVER: FirstSeen = FirstSeen(u64::MAX);
+
+    /// In that line of the input of that number.
+    pub fn new(input: usize, line: u64) -> FirstSeen {
+        FirstSeen(((input as u64) << 48) | (line & ((1 << 48) - 1)))
+    }
+
+    /// Number of the input.
+    pub fn input(self) -> usize {
+        (self.0 >> 48) as usize
+    }
+
+    /// The line.
+    pub fn line(self) -> u64 {
+        self.0 & ((1 << 48) - 1)
+    }
+
+    /// Whether it has been seen at all.
+    pub fn is_set(self) -> bool {
+        self != FirstSeen::NEVER
+    }
+
+    #[inline(always)]
+    fn set(&mut self, here: FirstSeen) {
+        if *self == FirstSeen::NEVER {
+            *self = here;
+        }
+    }
+
+    /// Takes the earlier one; `renumber`: the numbers of the other's inputs here.
+    pub fn merge(&mut self, other: FirstSeen, renumber: &[usize]) {
+        if other.is_set() {
+            let other = FirstSeen::new(renumber.get(other.input()).copied().unwrap_or(0), other.line());
+            *self = (*self).min(other);
+        }
+    }
+}
+
+/// How much of a field is to be seen.
+#[derive(Clone, Debug, Default)]
+pub enum Interest {
+    /// All of it.
+    #[default]
+    All,
+    /// `--schema` names fields of this structure; they are not inferred, the others are.
+    Inside(Arc<Field>),
+    /// `--schema` gives its type.
+    Declared(Arc<Field>),
+    /// It is not wanted.
+    None,
+}
+
+impl Interest {
+    /// Of the field with that key, under what `--schema` says of the structure's fields.
+    pub fn at(fields: &[Field], key: &str) -> Interest {
+        match fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == key) {
+            None => Interest::All,
+            Some(field) if matches!(field.ty.element, Element::Struct(_)) => Interest::Inside(Arc::new(field.clone())),
+            Some(field) => Interest::Declared(Arc::new(field.clone())),
+        }
+    }
+
+    /// What `--schema` says of the fields of the structure.
+    pub fn fields(&self) -> &[Field] {
+        match self {
+            Interest::Inside(field) => field.ty.fields().unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+}
+
+/// What has been seen at one position: the first of each kind of value.
+#[derive(Debug, Default)]
+pub struct Node {
+    /// null.
+    pub null: FirstSeen,
+    /// true or false.
+    pub boolean: FirstSeen,
+    /// Any number.
+    pub number: FirstSeen,
+    /// With a fraction or exponent, or a bare NaN or infinity.
+    pub float: FirstSeen,
+    /// An integer below 0.
+    pub negative: FirstSeen,
+    /// An integer whose neighbours a float64 cannot tell apart.
+    pub beyond_float: FirstSeen,
+    /// An integer above the largest int64.
+    pub beyond_int64: FirstSeen,
+    /// An integer that no 64 bits hold.
+    pub beyond_64_bits: FirstSeen,
+    /// A string other than "NaN", "Infinity" and "-Infinity".
+    pub string: FirstSeen,
+    /// A string "NaN", "Infinity" or "-Infinity".
+    pub non_finite: FirstSeen,
+    /// A list.
+    pub list: FirstSeen,
+    /// An object.
+    pub object: FirstSeen,
+    /// `{"b64": ...}`, and the first object of another form.
+    pub base64: FirstSeen,
+    /// See `base64`.
+    pub not_base64: FirstSeen,
+    /// The rank of sparse tensors, and the first object of another form or rank.
+    pub sparse: Option<usize>,
+    /// See `sparse`.
+    pub not_sparse: FirstSeen,
+    /// An object that brought the number of keys above the limit.
+    pub too_many_fields: FirstSeen,
+    /// The elements of the lists.
+    pub element: Option<Box<Node>>,
+    /// The fields of the objects.
+    pub members: Option<Box<Members>>,
+}
+
+/// The fields of the objects at one position.
+#[derive(Debug, Default)]
+pub struct Members {
+    keys: Keys,
+    /// The fields, as first seen.
+    pub list: Vec<Member>,
+    /// How many objects there were.
+    pub objects: u64,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Member {
+    /// Its key.
+    pub name: String,
+    /// How much of it is to be seen.
+    pub interest: Interest,
+    /// Where it was first seen, and as which key of the object: the order of the fields.
+    pub first: (FirstSeen, usize),
+    /// How many objects have it.
+    pub count: u64,
+    /// What was seen of its values.
+    pub node: Node,
+}
+
+impl Node {
+    /// Sees the value at the cursor. `depth`: its own level, the record's being 1.
+    ///
+    /// # Errors
+    /// Bad text; part of it may have been seen.
+    #[inline]
+    pub fn see(&mut self, cursor: &mut Cursor, interest: &Interest, depth: usize, here: FirstSeen) -> Parse<()> {
+        match cursor.peek() {
+            b'-' | b'0'..=b'9' => self.see_number(cursor, here),
+            b'"' => self.see_string(cursor, here),
+            b'[' => self.see_list(cursor, interest, depth, here),
+            b'{' => self.see_object(cursor, interest, depth, here),
+            _ => self.see_word(cursor, here),
+        }
+    }
+
+    #[inline(always)]
+    fn see_number(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
+        self.number.set(here);
+        if self.float.is_set() && cursor.short_float().is_some() {
+            return Ok(());
+        }
+        if let Some(value) = cursor.short_integer() {
+            if value < 0 {
+                self.negative.set(here);
+            }
+            if value.unsigned_abs() > 1 << 53 {
+                self.beyond_float.set(here);
+            }
+            return Ok(());
+        }
+        self.see_unusual_number(cursor, here)
+    }
+
+    #[inline(never)]
+    fn see_unusual_number(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
+        let start = cursor.pos();
+        if non_finite(cursor)?.is_some() {
+            self.float.set(here);
+            return Ok(());
+        }
+        let number = cursor.number()?;
+        if !number.integer {
+            if number.as_f64().is_none() {
+                return Err(overflow(start, &number, "float64"));
+            }
+            self.float.set(here);
+            return Ok(());
+        }
+        match number.as_integer() {
+            None => self.beyond_64_bits.set(here),
+            Some(value) if value > i128::from(i64::MAX) => self.beyond_int64.set(here),
+            Some(value) if value < 0 => self.negative.set(here),
+            Some(_) => {}
+        }
+        if !fits_float(&number) {
+            self.beyond_float.set(here);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn see_string(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
+        if !self.string.is_set() && non_finite(cursor)?.is_some() {
+            self.non_finite.set(here);
+            return Ok(());
+        }
+        self.string.set(here);
+        cursor.skip_string()
+    }
+
+    fn see_list(&mut self, cursor: &mut Cursor, interest: &Interest, depth: usize, here: FirstSeen) -> Parse<()> {
+        if depth > MAX_DEPTH {
+            return Err(cursor.too_deep(cursor.pos()));
+        }
+        self.list.set(here);
+        cursor.advance(1);
+        cursor.space();
+        if cursor.take(b']') {
+            return Ok(());
+        }
+        let element = self.element.get_or_insert_default();
+        elements(cursor, |cursor| element.see(cursor, interest, depth + 1, here)).map_err(|e| e.in_list())
+    }
+
+    fn see_word(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
+        if cursor.take_word("null") {
+            self.null.set(here);
+        } else if cursor.take_word("true") || cursor.take_word("false") {
+            self.boolean.set(here);
+        } else if non_finite(cursor)?.is_some() {
+            self.number.set(here);
+            self.float.set(here);
+        } else {
+            return Err(cursor.unexpected("a value"));
+        }
+        Ok(())
+    }
+
+    fn see_object(&mut self, cursor: &mut Cursor, interest: &Interest, depth: usize, here: FirstSeen) -> Parse<()> {
+        if depth > MAX_DEPTH {
+            return Err(cursor.too_deep(cursor.pos()));
+        }
+        let mut ahead = cursor.clone();
+        self.object.set(here);
+        let members = self.members.get_or_insert_default();
+        let (nkeys, full) = members.see(cursor, &mut |key| Interest::at(interest.fields(), key), depth, here)?;
+        if full {
+            self.too_many_fields.set(here);
+        }
+        if !self.not_base64.is_set() {
+            if nkeys == 1 && base64_object(&mut ahead.clone(), &mut Vec::new())? {
+                self.base64.set(here)
+            } else {
+                self.not_base64.set(here)
+            }
+        }
+        if !self.not_sparse.is_set() {
+            match if nkeys == 3 { sparse_rank(&mut ahead) } else { None } {
+                Some(rank) if self.sparse.is_none_or(|r| r == rank) => self.sparse = Some(rank),
+                _ => self.not_sparse.set(here),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was seen of other values at the same position.
+    fn merge(&mut self, other: Node, renumber: &[usize]) {
+        let (mine, theirs) = (self.all_mut(), other.all_by_value());
+        for (mine, theirs) in mine.into_iter().zip(theirs) {
+            mine.merge(theirs, renumber);
+        }
+        match (self.sparse, other.sparse) {
+            // Of two ranks, neither: as if the later one had been seen second.
+            (Some(a), Some(b)) if a != b => {
+                let mut second = other.object;
+                self.not_sparse.merge(std::mem::replace(&mut second, FirstSeen::NEVER), renumber);
+            }
+            (None, rank) => self.sparse = rank,
+            _ => {}
+        }
+        if let Some(theirs) = other.element {
+            self.element.get_or_insert_default().merge(*theirs, renumber);
+        }
+        if let Some(theirs) = other.members {
+            self.members.get_or_insert_default().merge(*theirs, renumber);
+            if self.members.as_ref().is_some_and(|m| m.list.len() > MAX_FIELDS) {
+                self.too_many_fields = self.too_many_fields.min(self.object);
+            }
+        }
+    }
+
+    fn all_mut(&mut self) -> [&mut FirstSeen; 16] {
+        [
+            &mut self.null,
+            &mut self.boolean,
+            &mut self.number,
+            &mut self.float,
+            &mut self.negative,
+            &mut self.beyond_float,
+            &mut self.beyond_int64,
+            &mut self.beyond_64_bits,
+            &mut self.string,
+            &mut self.non_finite,
+            &mut self.list,
+            &mut self.object,
+            &mut self.base64,
+            &mut self.not_base64,
+            &mut self.not_sparse,
+            &mut self.too_many_fields,
+        ]
+    }
+
+    fn all_by_value(&self) -> [FirstSeen; 16] {
+        [
+            self.null,
+            self.boolean,
+            self.number,
+            self.float,
+            self.negative,
+            self.beyond_float,
+            self.beyond_int64,
+            self.beyond_64_bits,
+            self.string,
+            self.non_finite,
+            self.list,
+            self.object,
+            self.base64,
+            self.not_base64,
+            self.not_sparse,
+            self.too_many_fields,
+        ]
+    }
+}
+
+impl Members {
+    /// Sees an object; gives its number of keys, and whether there are more than a structure may have.
+    pub fn see(
+        &mut self,
+        cursor: &mut Cursor,
+        interest: &mut dyn FnMut(&str) -> Interest,
+        depth: usize,
+        here: FirstSeen,
+    ) -> Parse<(usize, bool)> {
+        cursor.advance(1);
+        self.keys.begin();
+        self.objects += 1;
+        let (mut nkeys, mut full) = (0, false);
+        cursor.space();
+        if cursor.take(b'}') {
+            return Ok((0, false));
+        }
+        loop {
+            let start = cursor.pos();
+            let id = match self.keys.read(cursor)? {
+                Key::Known(id) => Some(id),
+                Key::New(_) if self.list.len() >= MAX_FIELDS => None,
+                Key::New(name) => {
+                    let id = self.keys.add(&name);
+                    self.keys.mark(id, start)?;
+                    self.list.push(Member { interest: interest(&name), name, first: (here, nkeys), count: 0, node: Node::default() });
+                    Some(id)
+                }
+            };
+            nkeys += 1;
+            match id.and_then(|id| self.list.get_mut(id)) {
+                Some(member) => {
+                    member.count += 1;
+                    match &member.interest {
+                        Interest::Declared(_) | Interest::None => cursor.skip_value(),
+                        interest => member.node.see(cursor, interest, depth + 1, here),
+                    }
+                    .map_err(|e| e.in_field(&member.name))?;
+                }
+                None => {
+                    full = true;
+                    cursor.skip_value()?;
+                }
+            }
+            if !cursor.more(b'}')? {
+                return Ok((nkeys, full));
+            }
+        }
+    }
+
+    /// Adds what was seen of other objects; `renumber`: the numbers of their inputs here.
+    pub fn merge(&mut self, other: Members, renumber: &[usize]) {
+        self.objects += other.objects;
+        for theirs in other.list {
+            let mut first = FirstSeen::NEVER;
+            first.merge(theirs.first.0, renumber);
+            let first = (first, theirs.first.1);
+            match self.keys.find(&theirs.name) {
+                Some(id) => {
+                    let mine = &mut self.list[id];
+                    mine.first = mine.first.min(first);
+                    mine.count += theirs.count;
+                    mine.node.merge(theirs.node, renumber);
+                }
+                None => {
+                    self.keys.add(&theirs.name);
+                    let mut node = Node::default();
+                    node.merge(theirs.node, renumber);
+                    self.list.push(Member { first, node, ..theirs });
+                }
+            }
+        }
+    }
+}

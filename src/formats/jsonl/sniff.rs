@@ -1,0 +1,31 @@
+//! Lines or values, by the first bytes of an input.
+
+use super::cursor::Cursor;
+
+/// The form of the first value of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// An object that ends in its first line.
+    Line,
+    /// An object of several lines, or an array.
+    Values,
+}
+
+/// A head of this length may end before its first value does.
+const CUT_OFF_BYTES: usize = 4096;
+
+/// The form of the first value; `None` if it is neither object nor array.
+pub fn first_value(head: &[u8]) -> Option<First> {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    match head {
+        [b'{', ..] => {}
+        [b'[', rest @ ..] => return matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b']')).then_some(First::Values),
+        _ => return None,
+    }
+    // An object that its first line does not complete, but later lines do.
+    let line = Cursor::new(head, 0, true).skip_value().is_ok();
+    let mut values = Cursor::new(head, 0, false);
+    let cut_off = head.len() >= CUT_OFF_BYTES;
+    let goes_on = head.contains(&b'\n') && (values.skip_value().is_ok() || (cut_off && values.at_end()));
+    Some(if !line && goes_on { First::Values } else { First::Line })
+}

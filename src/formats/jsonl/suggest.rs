@@ -1,0 +1,60 @@
+//! The `--schema` that an error suggests.
+
+use super::error::{Fix, ParseError};
+use crate::schema::{DType, Element, Field, Schema, Size, Type};
+
+/// `--schema '...'`, as it can be pasted into a shell.
+pub fn schema_option(schema: &Schema) -> String {
+    format!("--schema '{}'", schema.to_string().replace('\'', r"'\''"))
+}
+
+/// The part of the schema to declare so that the record can be read.
+pub fn fixed(schema: &Schema, error: &ParseError) -> Option<Schema> {
+    if error.fix == Fix::None {
+        return None;
+    }
+    let names: Vec<&str> = error.path().collect();
+    Some(Schema::new(vec![fixed_field(&schema.fields, &names, error)?]))
+}
+
+fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<Field> {
+    let (name, below) = names.split_first()?;
+    let Some(field) = fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == *name) else {
+        return match &error.fix {
+            Fix::New(ty) if below.is_empty() => Some(Field::new(*name, ty.clone())),
+            _ => None,
+        };
+    };
+    let mut field = field.clone();
+    if !below.is_empty() {
+        if let Element::Struct(inner) = &mut field.ty.element {
+            *inner = vec![fixed_field(inner, below, error)?];
+        }
+        return Some(field);
+    }
+    let ty = &mut field.ty;
+    match &error.fix {
+        Fix::None | Fix::New(_) => return None,
+        Fix::Dtype(dtype) => {
+            ty.element = if ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
+        }
+        Fix::Nullable if error.depth == 0 => ty.optional = true,
+        Fix::Nullable => ty.with_nulls = true,
+        Fix::Json => {
+            let depth = if ty.is_sparse() { 0 } else { error.depth };
+            ty.element = Element::Value(DType::Json);
+            ty.dims.truncate(depth);
+        }
+        Fix::Seen(seen) => *ty = at_depth(ty, error.depth, seen),
+    }
+    Some(field)
+}
+
+fn at_depth(outer: &Type, depth: usize, inner: &Type) -> Type {
+    let mut dims = outer.dims[..depth.min(outer.dims.len())].to_vec();
+    dims.extend(inner.dims.iter().cloned());
+    for dim in dims.iter_mut().skip(1).filter(|d| d.size == Size::Uniform) {
+        dim.size = Size::Ragged;
+    }
+    Type { element: inner.element.clone(), dims, optional: outer.optional, with_nulls: outer.with_nulls || inner.with_nulls }
+}

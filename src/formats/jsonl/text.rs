@@ -1,0 +1,153 @@
+//! Single values as JSON text.
+
+use super::string::specials;
+use crate::schema::Literal;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use half::f16;
+
+/// An integer.
+#[inline(always)]
+pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Floats whose shortest text can be found.
+pub trait Finite: zmij::Float + Copy {
+    fn finite(self) -> bool;
+    fn special(self) -> &'static [u8];
+}
+
+macro_rules! finite {
+    ($($native:ty),*) => {
+        $(impl Finite for $native {
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+            fn special(self) -> &'static [u8] {
+                if self.is_nan() {
+                    b"\"NaN\""
+                } else if self > 0.0 {
+                    b"\"Infinity\""
+                } else {
+                    b"\"-Infinity\""
+                }
+            }
+        })*
+    };
+}
+finite!(f32, f64);
+
+/// The shortest text that reads back as the same float, with a point or an exponent.
+#[inline(always)]
+pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
+    if value.finite() {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        out.extend_from_slice(value.special());
+    }
+}
+
+pub fn short_float(value: f16, out: &mut Vec<u8>) {
+    if !value.is_finite() {
+        return float(f32::from(value), out);
+    }
+    let exact = f64::from(value);
+    // Five digits tell any two float16 apart.
+    let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
+    float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);
+}
+
+/// A JSON string.
+pub fn write_string(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text;
+    loop {
+        let plain = plain_prefix(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some((byte, after)) = rest[plain..].split_first() else { break };
+        let short = match byte {
+            b'"' | b'\\' => Some(*byte),
+            b'\n' => Some(b'n'),
+            b'\r' => Some(b'r'),
+            b'\t' => Some(b't'),
+            8 => Some(b'b'),
+            12 => Some(b'f'),
+            _ => None,
+        };
+        match short {
+            Some(letter) => out.extend_from_slice(&[b'\\', letter]),
+            None => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        }
+        rest = after;
+    }
+    out.push(b'"');
+}
+
+/// How many first bytes need no escape.
+#[inline(always)]
+fn plain_prefix(text: &[u8]) -> usize {
+    let mut plain = 0;
+    let mut chunks = text.chunks_exact(8);
+    for chunk in chunks.by_ref() {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        let found = specials(word);
+        if found != 0 {
+            return plain + (found.trailing_zeros() / 8) as usize;
+        }
+        plain += 8;
+    }
+    let rest = chunks.remainder();
+    plain + rest.iter().position(|b| *b < b' ' || *b == b'"' || *b == b'\\').unwrap_or(rest.len())
+}
+
+/// Bytes: a string where they are UTF-8, else `{"b64": ...}`.
+pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return write_string(bytes, out);
+    }
+    out.extend_from_slice(b"{\"b64\":\"");
+    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+    out.extend_from_slice(b"\"}");
+}
+
+/// A list of integers.
+pub fn write_integers(values: &[i64], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        integer(*value, out);
+    }
+    out.push(b']');
+}
+
+/// A literal as JSON.
+pub fn literal_text(literal: &Literal) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_literal(literal, &mut out);
+    out
+}
+
+fn write_literal(literal: &Literal, out: &mut Vec<u8>) {
+    match literal {
+        Literal::None => out.extend_from_slice(b"null"),
+        Literal::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+        Literal::Int(value) => integer(*value, out),
+        Literal::Float(value) => float(*value, out),
+        Literal::String(text) => write_string(text.as_bytes(), out),
+        Literal::Bytes(bytes) => write_bytes(bytes, out),
+        Literal::List(items) => {
+            out.push(b'[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                write_literal(item, out);
+            }
+            out.push(b']');
+        }
+    }
+}
