@@ -80,6 +80,31 @@ pub fn non_finite(cursor: &mut Cursor) -> Parse<Option<f64>> {
     Ok(None)
 }
 
+/// Appends the text of a value, with the bare tokens `NaN`, `Infinity` and `-Infinity`, which are not
+/// JSON, as strings.
+pub fn quote_non_finite(text: &[u8], out: &mut Vec<u8>) {
+    if memchr::memchr2(b'N', b'I', text).is_none() {
+        return out.extend_from_slice(text);
+    }
+    let (mut cursor, mut copied) = (Cursor::new(text, 0, false), 0);
+    while cursor.pos() < text.len() {
+        let start = cursor.pos();
+        match cursor.peek() {
+            b'"' if cursor.skip_string().is_err() => break,
+            b'"' => {}
+            b'N' | b'I' | b'-' if ["NaN", "Infinity", "-Infinity"].iter().any(|word| cursor.take_word(word)) => {
+                out.extend_from_slice(&text[copied..start]);
+                out.push(b'"');
+                out.extend_from_slice(cursor.since(start));
+                out.push(b'"');
+                copied = cursor.pos();
+            }
+            _ => cursor.advance(1),
+        }
+    }
+    out.extend_from_slice(&text[copied..]);
+}
+
 /// Whether `{"b64": "..."}` comes next; its bytes are appended to `out`. If not, the cursor may be anywhere.
 pub fn base64_object(cursor: &mut Cursor, out: &mut Vec<u8>) -> Parse<bool> {
     if !cursor.take(b'{') {

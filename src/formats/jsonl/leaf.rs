@@ -1,5 +1,6 @@
 //! A column of single values. The dtype is dispatched on once for each list, not for each value.
 
+use super::arrow_text::{from_text, reads_text};
 use super::builder::LateErrors;
 use super::cursor::Cursor;
 use super::error::Parse;
@@ -13,7 +14,6 @@ use crate::tensor::builder::{Nulls, Texts};
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, NullArray, PrimitiveArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::DataType;
 use half::f16;
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Leaf {
             DType::String => Buffer::String(Texts::default()),
             DType::Bytes => Buffer::Bytes(Texts::default()),
             DType::Json => Buffer::Json(Texts::default()),
-            DType::Arrow(foreign) if arrow_cast::can_cast_types(&DataType::LargeUtf8, foreign) => Buffer::Arrow(Texts::default()),
+            DType::Arrow(arrow) if reads_text(arrow) => Buffer::Arrow(Texts::default()),
             DType::Arrow(_) => return Err(Error::usage(format!("{dtype} cannot be read from JSON"))),
         };
         Ok(Leaf { dtype: dtype.clone(), rules, nulls: Nulls::default(), values })
@@ -204,7 +204,7 @@ impl Leaf {
                 let (offsets, bytes) = texts.into_parts();
                 Arc::new(LargeBinaryArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), nulls).map_err(internal)?)
             }
-            Buffer::Arrow(texts) => from_text(strings(texts, nulls)?, &self.dtype.arrow(), late)?,
+            Buffer::Arrow(texts) => from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?,
         };
         Ok(Tensor::Leaf(array))
     }
@@ -221,16 +221,4 @@ fn strings(texts: Texts, nulls: Option<NullBuffer>) -> Result<LargeStringArray> 
 
 fn internal(error: arrow_schema::ArrowError) -> Error {
     Error::internal(format!("{error}"))
-}
-
-/// Texts as values of an Arrow type; those that do not parse go into `late`.
-fn from_text(texts: LargeStringArray, to: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
-    use arrow_array::Array;
-    let options = arrow_cast::CastOptions { safe: true, ..Default::default() };
-    let cast = arrow_cast::cast_with_options(&texts, to, &options).map_err(internal)?;
-    for row in (0..texts.len()).filter(|row| cast.is_null(*row) && texts.is_valid(*row)) {
-        let text: String = texts.value(row).chars().take(40).collect();
-        late.push((row, format!("expected the text of a {to}, found the string \"{text}\"")));
-    }
-    Ok(cast)
 }

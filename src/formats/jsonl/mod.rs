@@ -8,6 +8,7 @@
 //!           column: leaf, list, object, sparse   columns under construction, over the contract in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
+//! both      arrow_text, times                 the text of dates, times, decimals and other Arrow types
 //! ```
 //!
 //! Text is decoded straight into columns: the type of each value is known, so that no tree of values
@@ -17,6 +18,7 @@
 //! would hold a bad value; **rules** are what a column accepts; a **form** is a JSON value that means
 //! something else (`{"b64": ...}`).
 
+mod arrow_text;
 mod block;
 mod builder;
 mod column;
@@ -44,6 +46,7 @@ mod stream;
 mod string;
 mod suggest;
 mod text;
+mod times;
 mod write;
 mod writer;
 
@@ -52,8 +55,8 @@ pub use self::write::value_text;
 use self::reader::JsonReader;
 use self::sniff::{First, first_value};
 use self::writer::JsonWriter;
-use crate::formats::format::{Format, Reader, Writer};
 use crate::error::Result;
+use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;

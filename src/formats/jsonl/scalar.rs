@@ -3,7 +3,7 @@
 
 use super::cursor::Cursor;
 use super::error::{Fix, Parse};
-use super::forms::{base64_object, fits_float, non_finite, overflow};
+use super::forms::{base64_object, fits_float, non_finite, overflow, quote_non_finite};
 use super::number::Number;
 use super::rules::Rules;
 use super::settle::type_of;
@@ -116,19 +116,31 @@ fn unusual_integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut N
 }
 
 /// Floats of all widths.
-pub trait Float: Default {
+pub trait Float: Copy + Default + Into<f64> {
+    /// The name of the dtype.
     const NAME: &'static str;
-    const IS_64: bool = false;
-    /// From the nearest float64 of a short number; `None`: a look at the text is needed.
+    /// From the nearest float64 of a short number; `None`: that cannot be decided without the text.
     fn from_short(value: f64) -> Option<Self>;
     /// The nearest one; `None` beyond the largest.
     fn from_text(number: &Number) -> Option<Self>;
+    /// NaN or an infinity.
     fn from_non_finite(value: f64) -> Self;
+
+    /// Whether it is exactly the integer of that text.
+    fn is_integer(self, text: &str) -> bool {
+        let exact = format!("{:.0}", self.into());
+        exact == text || exact.trim_start_matches('-') == text.trim_start_matches('-') && self.into() == 0.0
+    }
+}
+
+/// Whether a short number may be an integer that a float of `bits` bits of precision does not hold.
+#[inline(always)]
+fn may_be_narrowed(value: f64, bits: u32) -> bool {
+    value.abs() > (1u64 << bits) as f64 && value.fract() == 0.0
 }
 
 impl Float for f64 {
     const NAME: &'static str = "float64";
-    const IS_64: bool = true;
     #[inline(always)]
     fn from_short(value: f64) -> Option<f64> {
         Some(value)
@@ -148,7 +160,8 @@ impl Float for f32 {
         // Rounding twice goes wrong only where the float64 lies in the middle of two float32.
         let middle = value.to_bits() & 0x1FFF_FFFF == 0x1000_0000;
         let nearest = value as f32;
-        (!middle && nearest.is_finite() && (nearest.is_normal() || value == 0.0)).then_some(nearest)
+        let narrowed = may_be_narrowed(value, f32::MANTISSA_DIGITS) && f64::from(nearest) != value;
+        (!middle && !narrowed && nearest.is_finite() && (nearest.is_normal() || value == 0.0)).then_some(nearest)
     }
     fn from_text(number: &Number) -> Option<f32> {
         number.text().parse().ok().filter(|v: &f32| v.is_finite())
@@ -161,10 +174,12 @@ impl Float for f32 {
 impl Float for f16 {
     const NAME: &'static str = "float16";
     fn from_short(value: f64) -> Option<f16> {
-        Some(f16::from_f64(value)).filter(|v| v.is_finite())
+        let nearest = f16::from_f64(value);
+        let narrowed = may_be_narrowed(value, f16::MANTISSA_DIGITS) && nearest.to_f64() != value;
+        (!narrowed && nearest.is_finite()).then_some(nearest)
     }
     fn from_text(number: &Number) -> Option<f16> {
-        number.as_f64().and_then(f16::from_short)
+        number.as_f64().map(f16::from_f64).filter(|v| v.is_finite())
     }
     fn from_non_finite(value: f64) -> f16 {
         f16::from_f64(value)
@@ -200,15 +215,17 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
         }
     }
     let number = cursor.number()?;
-    if T::IS_64 && !rules.declared && number.integer && !fits_float(&number) {
+    let Some(value) = T::from_text(&number) else {
+        return Err(overflow(start, &number, T::NAME));
+    };
+    // Where the type is inferred, other integers of the field may have gone through an int64.
+    let exact = if rules.declared { value.is_integer(number.text()) } else { fits_float(&number) };
+    if number.integer && !exact {
         cursor.set_pos(start);
-        let expected = "a number that a float64 holds exactly";
-        return Err(if rules.first_wins { rules.clash(cursor, expected) } else { rules.wider(cursor, expected, Fix::Json) });
+        let expected = format!("a number that {} holds exactly", T::NAME);
+        return Err(if rules.first_wins { rules.clash(cursor, &expected) } else { rules.wider(cursor, &expected, Fix::Json) });
     }
-    match T::from_text(&number) {
-        Some(value) => values.push(value),
-        None => return Err(overflow(start, &number, T::NAME)),
-    }
+    values.push(value);
     Ok(())
 }
 
@@ -267,7 +284,8 @@ pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut T
     }
     let start = cursor.pos();
     cursor.skip_value()?;
-    texts.push(cursor.since(start));
+    quote_non_finite(cursor.since(start), &mut texts.bytes);
+    texts.end();
     Ok(())
 }
 

@@ -14,7 +14,9 @@ pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
 
 /// Floats whose shortest text can be found.
 pub trait Finite: zmij::Float + Copy {
+    /// Whether it is neither NaN nor an infinity.
     fn finite(self) -> bool;
+    /// The text of one that is not finite.
     fn special(self) -> &'static [u8];
 }
 
@@ -49,11 +51,29 @@ pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
     }
 }
 
-pub fn short_float(value: f16, out: &mut Vec<u8>) {
-    if !value.is_finite() {
-        return float(f32::from(value), out);
+/// The least float32 from which on all are whole, and not all whole numbers are a float32.
+const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
+
+/// A float32: a whole number with all its digits, so that it is the same number as a float64; otherwise
+/// the shortest text.
+#[inline(always)]
+pub fn float32(value: f32, out: &mut Vec<u8>) {
+    if value.abs() < WHOLE || !value.is_finite() {
+        return float(value, out);
     }
+    if value < 0.0 {
+        out.push(b'-');
+    }
+    integer(value.abs() as u128, out);
+    out.extend_from_slice(b".0");
+}
+
+/// A float16: as [`float32`].
+pub fn float16(value: f16, out: &mut Vec<u8>) {
     let exact = f64::from(value);
+    if !value.is_finite() || exact.fract() == 0.0 {
+        return float(exact, out);
+    }
     // Five digits tell any two float16 apart.
     let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
     float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);

@@ -1,8 +1,9 @@
 //! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
 
+use super::arrow_text::{has_text, to_text};
 use super::cursor::Cursor;
-use super::forms::SPARSE_KEYS;
-use super::text::{float, integer, short_float, write_bytes, write_integers, write_string};
+use super::forms::{SPARSE_KEYS, quote_non_finite};
+use super::text::{float, float16, float32, integer, write_bytes, write_integers, write_string};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
@@ -12,7 +13,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use half::f16;
@@ -21,14 +21,14 @@ use std::ops::Range;
 /// Checks that JSON can hold the records of a schema, so that they read back as what they are.
 ///
 /// # Errors
-/// A foreign type without a text form; a structure that would read back as a sparse tensor.
+/// A arrow type without a text form; a structure that would read back as a sparse tensor.
 pub fn check(schema: &Schema) -> Result<()> {
     schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name)))
 }
 
 fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
     match &field.ty.element {
-        Element::Value(DType::Arrow(foreign)) if !arrow_cast::can_cast_types(foreign, &DataType::LargeUtf8) => {
+        Element::Value(DType::Arrow(arrow)) if !has_text(arrow) => {
             Err(Error::usage(format!("{} cannot be written as JSON", field.ty)).in_field(path).help(format!("leave it out: drop {path}")))
         }
         Element::Struct(fields) => {
@@ -172,8 +172,8 @@ impl<'a> Encoder<'a> {
             View::UInt16(values) => integer(values[row], out),
             View::UInt32(values) => integer(values[row], out),
             View::UInt64(values) => integer(values[row], out),
-            View::Float16(values) => short_float(values[row], out),
-            View::Float32(values) => float(values[row], out),
+            View::Float16(values) => float16(values[row], out),
+            View::Float32(values) => float32(values[row], out),
             View::Float64(values) => float(values[row], out),
             View::String(values) => write_string(values.value(row).as_bytes(), out),
             View::Arrow(values) => write_string(values.value(row).as_bytes(), out),
@@ -207,7 +207,7 @@ impl<'a> Encoder<'a> {
             }
             View::Float32(values) if self.nulls.is_none() => {
                 for value in &values[elements] {
-                    float(*value, out);
+                    float32(*value, out);
                     out.push(b',');
                 }
             }
@@ -244,22 +244,8 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
         DType::String => View::String(array.as_string::<i64>()),
         DType::Bytes => View::Bytes(array.as_binary::<i64>()),
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
-        DType::Arrow(_) => {
-            let texts = arrow_cast::cast(&in_utc(array)?, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()).in_field(path))?;
-            View::Arrow(texts.as_string::<i64>().clone())
-        }
+        DType::Arrow(_) => View::Arrow(to_text(array).map_err(|e| e.in_field(path))?),
     })
-}
-
-/// Timestamps of a named time zone are written in UTC: the zone's rules are not at hand.
-fn in_utc(array: &ArrayRef) -> Result<ArrayRef> {
-    match array.data_type() {
-        DataType::Timestamp(unit, Some(_)) => {
-            let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
-            arrow_cast::cast(array, &utc).map_err(|e| Error::data(e.to_string()))
-        }
-        _ => Ok(array.clone()),
-    }
 }
 
 impl<'a> Object<'a> {
@@ -312,9 +298,10 @@ fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
         if cursor.rest().is_empty() { Ok(end) } else { Err(cursor.unexpected("the end of the value")) }
     });
     let end = whole.map_err(|e| Error::data(format!("the text is not valid JSON: {}", e.message)).in_field(path))?;
-    let value = &text.as_bytes()[start..end];
+    let before = out.len();
+    quote_non_finite(&text.as_bytes()[start..end], out);
     // Inside strings a new line is an escape: a bare one is white space.
-    out.extend(value.iter().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b }));
+    out[before..].iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
     Ok(())
 }
 

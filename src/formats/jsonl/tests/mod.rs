@@ -4,10 +4,10 @@ mod laws;
 
 use crate::demand::Wanted;
 use crate::error::{Kind, Result};
+use crate::formats::format::{Observed, Request};
 use crate::formats::jsonl::block::Piece;
 use crate::formats::jsonl::reader::pieces as cut;
 use crate::formats::jsonl::{First, decode, first_value, text, write};
-use crate::formats::format::{Observed, Request};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::{Schema, notation};
@@ -165,9 +165,9 @@ fn declared_types_are_checked() {
         ("{}", "a: int64", "expected an integer, but the field is absent"),
         ("{\"a\":null}", "a: int64", "expected an integer, found null"),
         ("{\"a\":[[1,2],[3,4]]}", "a: int64[2, 2]", "a: int64[2, 2]\n{\"a\":[[1,2],[3,4]]}\n"),
-        ("{\"a\":[[1,2],[3]]}", "a: int64[2, 2]", "expected a list of 2 items, found 1"),
+        ("{\"a\":[[1,2],[3]]}", "a: int64[2, 2]", "expected a list of 2 elements, found 1"),
         ("{\"a\":[[1,2],[3,4]]}\n{\"a\":[[1]]}", "a: int64[?, ?]", "a: int64[?, ?]\n{\"a\":[[1,2],[3,4]]}\n{\"a\":[[1]]}\n"),
-        ("{\"a\":[[1,2],[3]]}", "a: int64[?, ?]", "expected a list of 2 items, found 1"),
+        ("{\"a\":[[1,2],[3]]}", "a: int64[?, ?]", "expected a list of 2 elements, found 1"),
         ("{\"a\":null}", "a: optional int64[2]", "a: optional int64[2]\n{\"a\":null}\n"),
         ("{\"a\" : [1 , {\"b\": 1e2}]}", "a: json", "a: json\n{\"a\":[1 , {\"b\": 1e2}]}\n"),
         ("{\"v\":1}", "a: int64 from v", "a: int64 from v\n{\"a\":1}\n"),
@@ -185,6 +185,25 @@ fn declared_types_are_checked() {
             "expected 2 as size 0 of dense_shape, found 3",
         ),
         ("{\"t\":\"2024-01-31T00:00:00\"}", "t: arrow<timestamp[us]>", "t: arrow<timestamp[us]>\n{\"t\":\"2024-01-31T00:00:00\"}\n"),
+        ("{\"t\":\"2024-01-31T00:00:00.123456789\"}", "t: arrow<timestamp[us]>", "arrow<timestamp[us]> cannot hold"),
+        ("{\"t\":\"1.555\"}", "t: arrow<decimal128(5, 2)>", "cannot hold \"1.555\" exactly"),
+        ("{\"t\":1.55}", "t: arrow<decimal128(5, 2)>", "{\"t\":\"1.55\"}\n"),
+        ("{\"t\":\"2024-01-31T12:00:00\"}", "t: arrow<date32>", "arrow<date32> cannot hold"),
+        ("{\"t\":9007199254740993}", "t: float64", "expected a number that float64 holds exactly, found the number 9007199254740993"),
+        ("{\"t\":9007199254740994}", "t: float64", "t: float64\n{\"t\":9007199254740994.0}\n"),
+        ("{\"t\":100000000000000000000}", "t: float64", "t: float64\n{\"t\":1e+20}\n"),
+        ("{\"t\":[16777217]}", "t: float32[?]", "expected a number that float32 holds exactly, found the number 16777217"),
+        ("{\"t\":[16777218, -0, 0.1]}", "t: float32[?]", "t: float32[?]\n{\"t\":[16777218.0,-0.0,0.1]}\n"),
+        ("{\"t\":2049}", "t: float16", "expected a number that float16 holds exactly"),
+        ("{\"t\":\"PT1.5S\"}", "t: arrow<duration[ms]>", "t: arrow<duration[ms]>\n{\"t\":\"PT1.5S\"}\n"),
+        (
+            "{\"t\":\"2024-07-01T00:00:00Z\"}",
+            "t: arrow<timestamp[us, Europe/Berlin]>",
+            "t: arrow<timestamp[us, Europe/Berlin]>\n{\"t\":\"2024-07-01T00:00:00Z\"}\n",
+        ),
+        ("{\"t\":{\"x\":[NaN,\"NaN\",-Infinity]}}", "t: json", "{\"t\":{\"x\":[\"NaN\",\"NaN\",\"-Infinity\"]}}\n"),
+        ("{\"t\":[65504,0.5]}", "t: float16[?]", "{\"t\":[65504.0,0.5]}\n"),
+        ("{\"t\":[1099511627776,1e30,16777216]}", "t: float32[?]", "1000000015047466219876688855040.0,16777216.0]}\n"),
         ("{\"t\":\"2024-13-31\"}", "t: arrow<date32>", "found the string \"2024-13-31\""),
     ] {
         let found = through(text, declared, |_| ());
@@ -444,9 +463,9 @@ fn values_and_arrays_are_streams_of_records() {
         ("[{\"a\":1} {\"a\":2}]", Err("expected a comma or the end of the array")),
         ("[{\"a\":1}", Err("the input ends inside the array")),
         ("[{\"a\":1},{\"a\":", Err("record 2 (line 1, column 10): the input ends inside this record")),
-        ("[{\"a\":1}] 2", Err("expected the end of the input behind the array")),
+        ("[{\"a\":1}] 2", Err("expected the end of the input after the array")),
         ("[{\"a\":1},\n{\"a\":tru}]", Err("record 2 (line 2, column 6): a: expected a value")),
-        ("{\"a\":1},{\"a\":2}", Err("values with commas between them stand in an array")),
+        ("{\"a\":1},{\"a\":2}", Err("values separated by commas belong in an array")),
         ("1 2", Err("expected an object")),
         ("[1]", Err("expected an object")),
     ] {
@@ -505,7 +524,7 @@ fn shortest_float16_reads_back() {
     for bits in (0..=u16::MAX).step_by(7) {
         let value = half::f16::from_bits(bits);
         let mut out = Vec::new();
-        text::short_float(value, &mut out);
+        text::float16(value, &mut out);
         if value.is_finite() {
             let text = String::from_utf8(out).unwrap();
             assert_eq!(half::f16::from_f64(text.parse().unwrap()), value, "{text}");

@@ -1,0 +1,306 @@
+//! The text form of Arrow types that are no tensor types: one for each type, exact both ways.
+
+use super::builder::LateErrors;
+use super::times::{
+    NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
+};
+use crate::error::{Error, Result};
+use crate::schema::DType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};
+use arrow_schema::{DataType, TimeUnit};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::sync::Arc;
+
+/// Whether values of the type have a text form.
+pub fn has_text(ty: &DataType) -> bool {
+    is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(ty, &DataType::LargeUtf8)
+}
+
+/// Whether the text form can be read back.
+pub fn reads_text(ty: &DataType) -> bool {
+    is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(&DataType::LargeUtf8, ty)
+}
+
+fn is_time(ty: &DataType) -> bool {
+    unit_of(ty).is_some()
+}
+
+/// What one of the integers of a type is, in nanoseconds; `None` for types other than dates, times and durations.
+fn unit_of(ty: &DataType) -> Option<i128> {
+    Some(match ty {
+        DataType::Date32 => 86_400 * NANOS,
+        DataType::Date64 => 1_000_000,
+        DataType::Timestamp(unit, _) | DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => match unit {
+            TimeUnit::Second => NANOS,
+            TimeUnit::Millisecond => 1_000_000,
+            TimeUnit::Microsecond => 1_000,
+            TimeUnit::Nanosecond => 1,
+        },
+        _ => return None,
+    })
+}
+
+/// The name of a unit, as in `15 us`.
+fn unit_name(unit: i128) -> &'static str {
+    match unit {
+        1 => "ns",
+        1_000 => "us",
+        1_000_000 => "ms",
+        NANOS => "s",
+        _ => "d",
+    }
+}
+
+/// The integers of an array of times.
+fn integers(array: &ArrayRef) -> Result<PrimitiveArray<Int64Type>> {
+    let narrow = matches!(array.data_type(), DataType::Date32 | DataType::Time32(_));
+    let storage = if narrow { DataType::Int32 } else { DataType::Int64 };
+    let builder = array.to_data().into_builder().data_type(storage);
+    let plain = make_array(builder.build().map_err(internal)?);
+    Ok(if narrow { plain.as_primitive::<Int32Type>().unary(i64::from) } else { plain.as_primitive::<Int64Type>().clone() })
+}
+
+fn internal(error: arrow_schema::ArrowError) -> Error {
+    Error::internal(format!("{error}"))
+}
+
+/// The texts of the values. A time that ISO 8601 has no usual form for is its integer with the unit, `15 us`.
+///
+/// # Errors
+/// A value that has no text.
+pub fn to_text(array: &ArrayRef) -> Result<LargeStringArray> {
+    let ty = array.data_type();
+    if let Some(unit) = unit_of(ty) {
+        let texts = integers(array)?;
+        return Ok(texts.iter().map(|value| value.map(|value| time_of(ty, value, unit))).collect());
+    }
+    if let Some(bytes) = array.as_fixed_size_binary_opt() {
+        return Ok(bytes.iter().map(|value| value.map(|value| STANDARD.encode(value))).collect());
+    }
+    let texts = arrow_cast::cast(array, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()))?;
+    Ok(texts.as_string::<i64>().clone())
+}
+
+fn time_of(ty: &DataType, value: i64, unit: i128) -> String {
+    let nanos = i128::from(value) * unit;
+    let text = match ty {
+        DataType::Date32 => date_text(i128::from(value)),
+        DataType::Time32(_) | DataType::Time64(_) => time_text(nanos),
+        DataType::Duration(_) => Some(duration_text(nanos)),
+        DataType::Timestamp(_, Some(_)) => datetime_text(nanos).map(|text| text + "Z"),
+        _ => datetime_text(nanos),
+    };
+    text.unwrap_or_else(|| format!("{value} {}", unit_name(unit)))
+}
+
+/// The values of texts. Those that are not texts of the type, or that it cannot hold exactly, go into `late`.
+///
+/// # Errors
+/// Not for data.
+pub fn from_text(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+    match (ty, unit_of(ty)) {
+        (DataType::FixedSizeBinary(width), _) => fixed_size(texts, *width, ty, late),
+        (DataType::Date32 | DataType::Time32(_), Some(unit)) => times::<Int32Type>(texts, ty, unit, late),
+        (_, Some(unit)) => times::<Int64Type>(texts, ty, unit, late),
+        _ => cast(texts, ty, late),
+    }
+}
+
+/// What a text is to a type.
+enum Reading {
+    Value(i128),
+    Other,
+    /// The type is coarser than the text.
+    Inexact,
+    /// A local time in a zone whose offset is not at hand.
+    Local,
+}
+
+fn times<T: ArrowPrimitiveType>(texts: &LargeStringArray, ty: &DataType, unit: i128, late: &mut LateErrors) -> Result<ArrayRef>
+where
+    T::Native: TryFrom<i128> + Default,
+{
+    let mut values = Vec::with_capacity(texts.len());
+    for row in 0..texts.len() {
+        let value = match texts.is_valid(row).then(|| read_time(texts.value(row), ty, unit)) {
+            None => T::Native::default(),
+            Some(Reading::Value(value)) => match T::Native::try_from(value) {
+                Ok(value) => value,
+                Err(_) => {
+                    late.push((row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty))));
+                    T::Native::default()
+                }
+            },
+            Some(misfit) => {
+                late.push((row, misfit.message(texts.value(row), ty)));
+                T::Native::default()
+            }
+        };
+        values.push(value);
+    }
+    let array = PrimitiveArray::<T>::new(values.into(), texts.nulls().cloned());
+    Ok(make_array(array.into_data().into_builder().data_type(ty.clone()).build().map_err(internal)?))
+}
+
+impl Reading {
+    #[cold]
+    fn message(&self, text: &str, ty: &DataType) -> String {
+        let (text, ty) = (shown(text), name(ty));
+        match self {
+            Reading::Inexact => format!("{ty} cannot hold {text} exactly"),
+            Reading::Local => format!("expected a time with its offset from UTC for {ty}, as in 2024-01-31T12:30:00Z, found {text}"),
+            _ => format!("expected the text of {ty}, found the string {text}"),
+        }
+    }
+}
+
+fn read_time(text: &str, ty: &DataType, unit: i128) -> Reading {
+    let text = text.trim();
+    let nanos = if let Some((count, counted)) = parse_count(text) {
+        Some(count * counted)
+    } else {
+        match ty {
+            DataType::Time32(_) | DataType::Time64(_) => parse_time(text),
+            DataType::Duration(_) => parse_duration(text),
+            _ => match parse_datetime(text) {
+                None => None,
+                Some(written) => match (written.offset, ty) {
+                    (Some(offset), _) => Some(written.nanos - offset),
+                    (None, DataType::Timestamp(_, Some(zone))) => match fixed_offset(zone) {
+                        Some(offset) => Some(written.nanos - offset),
+                        None => return Reading::Local,
+                    },
+                    (None, _) => Some(written.nanos),
+                },
+            },
+        }
+    };
+    match nanos {
+        None => Reading::Other,
+        Some(nanos) if nanos % unit != 0 => Reading::Inexact,
+        Some(nanos) => Reading::Value(nanos / unit),
+    }
+}
+
+fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+    let nbytes = usize::try_from(width).unwrap_or(0);
+    let mut values = arrow_array::builder::FixedSizeBinaryBuilder::with_capacity(texts.len(), width);
+    for row in 0..texts.len() {
+        let decoded = texts.is_valid(row).then(|| STANDARD.decode(texts.value(row)).ok().filter(|bytes| bytes.len() == nbytes));
+        match decoded {
+            None => values.append_null(),
+            Some(Some(bytes)) => values.append_value(bytes).map_err(internal)?,
+            Some(None) => {
+                let text = shown(texts.value(row));
+                late.push((row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty))));
+                values.append_value(vec![0; nbytes]).map_err(internal)?;
+            }
+        }
+    }
+    Ok(Arc::new(values.finish()))
+}
+
+/// As Arrow reads its own texts.
+fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+    let options = arrow_cast::CastOptions { safe: true, ..Default::default() };
+    let cast = arrow_cast::cast_with_options(texts, ty, &options).map_err(internal)?;
+    for row in (0..texts.len()).filter(|row| texts.is_valid(*row)) {
+        let text = texts.value(row);
+        let reading = match ty {
+            _ if cast.is_null(row) => Reading::Other,
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale)
+                if decimal_places(text) > i64::from(*scale) =>
+            {
+                Reading::Inexact
+            }
+            _ => continue,
+        };
+        late.push((row, reading.message(text, ty)));
+    }
+    Ok(cast)
+}
+
+/// Digits after the decimal point that are needed; negative: zeros before it that are not.
+fn decimal_places(text: &str) -> i64 {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().unwrap_or(0);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let zeros = digits.len() - digits.trim_end_matches('0').len();
+    if digits.trim_matches(['-', '+', '0']).is_empty() {
+        return i64::MIN;
+    }
+    fraction.len() as i64 - zeros as i64 - exponent
+}
+
+fn name(ty: &DataType) -> String {
+    DType::Arrow(ty.clone()).to_string()
+}
+
+fn shown(text: &str) -> String {
+    let shown: String = text.chars().take(40).collect();
+    if shown.len() < text.len() { format!("\"{shown}...\"") } else { format!("\"{shown}\"") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, ty: &DataType) -> Result<String, String> {
+        let mut late = LateErrors::new();
+        let array = from_text(&LargeStringArray::from(vec![Some(text)]), ty, &mut late).unwrap();
+        assert_eq!(array.data_type(), ty);
+        match late.pop() {
+            Some((_, message)) => Err(message),
+            None => Ok(to_text(&array).unwrap().value(0).to_owned()),
+        }
+    }
+
+    #[test]
+    fn values_are_read_exactly_or_refused() {
+        let us = |zone: Option<&str>| DataType::Timestamp(TimeUnit::Microsecond, zone.map(Into::into));
+        for (ty, text, expected) in [
+            (us(None), "2024-01-31T00:00:00.123456", Ok("2024-01-31T00:00:00.123456")),
+            (us(None), "2024-01-31T00:00:00.123456000", Ok("2024-01-31T00:00:00.123456")),
+            (us(None), "2024-01-31T00:00:00.123456789", Err("cannot hold")),
+            (us(None), "2024-01-31", Ok("2024-01-31T00:00:00")),
+            (us(Some("Europe/Berlin")), "2024-07-01T00:00:00Z", Ok("2024-07-01T00:00:00Z")),
+            (us(Some("Europe/Berlin")), "2024-07-01T02:00:00+02:00", Ok("2024-07-01T00:00:00Z")),
+            (us(Some("Europe/Berlin")), "2024-07-01T02:00:00", Err("offset from UTC")),
+            (us(Some("+02:00")), "2024-07-01T02:00:00", Ok("2024-07-01T00:00:00Z")),
+            (us(None), "9223372036854775807 us", Ok("+294247-01-10T04:00:54.775807")),
+            (DataType::Timestamp(TimeUnit::Second, None), "9223372036854775807 s", Ok("9223372036854775807 s")),
+            (DataType::Timestamp(TimeUnit::Nanosecond, None), "2300-01-01T00:00:00", Err("outside the range")),
+            (DataType::Date32, "2024-01-31", Ok("2024-01-31")),
+            (DataType::Date32, "2024-01-31T00:00:00", Ok("2024-01-31")),
+            (DataType::Date32, "2024-01-31T12:00:00", Err("cannot hold")),
+            (DataType::Date64, "2024-01-31T00:00:00.001", Ok("2024-01-31T00:00:00.001")),
+            (DataType::Time32(TimeUnit::Second), "12:30:00", Ok("12:30:00")),
+            (DataType::Time32(TimeUnit::Second), "12:30:00.5", Err("cannot hold")),
+            (DataType::Time64(TimeUnit::Nanosecond), "12:30:00.000000005", Ok("12:30:00.000000005")),
+            (DataType::Time64(TimeUnit::Microsecond), "-5 us", Ok("-5 us")),
+            (DataType::Duration(TimeUnit::Millisecond), "-PT1.5S", Ok("-PT1.5S")),
+            (DataType::Duration(TimeUnit::Second), "P1DT1S", Ok("PT86401S")),
+            (DataType::Duration(TimeUnit::Second), "PT0.5S", Err("cannot hold")),
+            (DataType::Decimal128(5, 2), "1.55", Ok("1.55")),
+            (DataType::Decimal128(5, 2), "1.550", Ok("1.55")),
+            (DataType::Decimal128(5, 2), "155e-2", Ok("1.55")),
+            (DataType::Decimal128(5, 2), "1.555", Err("cannot hold")),
+            (DataType::Decimal128(5, 2), "123456", Err("expected the text of")),
+            (DataType::FixedSizeBinary(2), "AAE=", Ok("AAE=")),
+            (DataType::FixedSizeBinary(2), "AA==", Err("2 bytes in base64")),
+        ] {
+            match (read(text, &ty), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{ty}: {text}"),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{ty}: {text}: {found}"),
+                (found, _) => panic!("{ty}: {text}: {found:?}"),
+            }
+        }
+    }
+}

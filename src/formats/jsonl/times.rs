@@ -1,0 +1,299 @@
+//! Dates, times and durations as ISO 8601 text, exact both ways over the whole range of 64 bits. Written
+//! by hand, as the parsers at hand round or cut off digits without saying so.
+
+/// Nanoseconds of a second.
+pub const NANOS: i128 = 1_000_000_000;
+const DAY_SECONDS: i128 = 86_400;
+/// The years that other programs write and read: those of chrono, which Arrow's own text uses.
+const YEARS: std::ops::RangeInclusive<i128> = -262_142..=262_141;
+
+/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Source of the method: "chrono-Compatible
+/// Low-Level Date Algorithms", `days_from_civil`.
+fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month = i128::from(month);
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + i128::from(day) - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Year, month and day of a day since 1970-01-01: `civil_from_days` of the same source.
+fn date_from_days(days: i128) -> (i128, i128, i128) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year_of_era + era * 400 + i128::from(month <= 2), month, day)
+}
+
+fn days_of_month(year: i128, month: u32) -> u32 {
+    match month {
+        2 if year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// `2024-01-31`; `None` for years that other programs do not read.
+pub fn date_text(days: i128) -> Option<String> {
+    let (year, month, day) = date_from_days(days);
+    YEARS.contains(&year).then(|| match year {
+        0..=9999 => format!("{year:04}-{month:02}-{day:02}"),
+        _ => format!("{year:+05}-{month:02}-{day:02}"),
+    })
+}
+
+/// `12:30:00.5`, the fraction in 3, 6 or 9 digits; `None` outside a day.
+pub fn time_text(nanos: i128) -> Option<String> {
+    let (seconds, fraction) = (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS));
+    (0..DAY_SECONDS).contains(&seconds).then(|| {
+        let text = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        match fraction {
+            0 => text,
+            f if f % 1_000_000 == 0 => format!("{text}.{:03}", f / 1_000_000),
+            f if f % 1_000 == 0 => format!("{text}.{:06}", f / 1_000),
+            f => format!("{text}.{f:09}"),
+        }
+    })
+}
+
+/// `2024-01-31T12:30:00.5`; `None` for years that other programs do not read.
+pub fn datetime_text(nanos: i128) -> Option<String> {
+    let day = DAY_SECONDS * NANOS;
+    Some(format!("{}T{}", date_text(nanos.div_euclid(day))?, time_text(nanos.rem_euclid(day))?))
+}
+
+/// `PT90.5S`, the seconds of a duration.
+pub fn duration_text(nanos: i128) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let (seconds, fraction) = (nanos.unsigned_abs() / NANOS.unsigned_abs(), nanos.unsigned_abs() % NANOS.unsigned_abs());
+    match (seconds, fraction) {
+        (0, 0) => "P0D".to_owned(),
+        (_, 0) => format!("{sign}PT{seconds}S"),
+        _ => format!("{sign}PT{seconds}.{}S", format!("{fraction:09}").trim_end_matches('0')),
+    }
+}
+
+/// A point in time as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Nanoseconds since the epoch, by the clock that was written.
+    pub nanos: i128,
+    /// Nanoseconds that the clock is ahead of UTC; `None`: not said.
+    pub offset: Option<i128>,
+}
+
+/// Reads `2024-01-31`, with or without a time and an offset from UTC.
+pub fn parse_datetime(text: &str) -> Option<Written> {
+    let mut text = Text(text.as_bytes());
+    let days = text.date()?;
+    let midnight = Written { nanos: days * DAY_SECONDS * NANOS, offset: None };
+    if text.0.is_empty() {
+        return Some(midnight);
+    }
+    text.one_of(b"Tt ")?;
+    let time = text.time()?;
+    let offset = text.offset()?;
+    text.0.is_empty().then_some(Written { nanos: midnight.nanos + time, offset })
+}
+
+/// Reads `12:30` or `12:30:00.5` as nanoseconds.
+pub fn parse_time(text: &str) -> Option<i128> {
+    let mut text = Text(text.as_bytes());
+    let time = text.time()?;
+    text.0.is_empty().then_some(time)
+}
+
+/// Reads an ISO 8601 duration of days, hours, minutes and seconds as nanoseconds.
+pub fn parse_duration(text: &str) -> Option<i128> {
+    let mut text = Text(text.as_bytes());
+    let negative = text.one_of(b"-").is_some();
+    text.one_of(b"P")?;
+    let (mut nanos, mut in_time, mut nparts) = (0i128, false, 0);
+    let mut units: &[(u8, i128)] = &[(b'D', DAY_SECONDS), (b'H', 3600), (b'M', 60), (b'S', 1)];
+    while !text.0.is_empty() {
+        if !in_time && text.one_of(b"T").is_some() {
+            in_time = true;
+            continue;
+        }
+        let inner_negative = text.one_of(b"-").is_some();
+        let whole = text.digits(1, 19)?;
+        let fraction = text.fraction()?;
+        let unit = text.one_of(b"DHMS")?;
+        let at = units.iter().position(|(letter, _)| *letter == unit)?;
+        if (unit == b'D') == in_time || (fraction != 0 && unit != b'S') {
+            return None;
+        }
+        let part = whole * units[at].1 * NANOS + fraction;
+        nanos += if inner_negative { -part } else { part };
+        units = &units[at + 1..];
+        nparts += 1;
+    }
+    (nparts > 0).then_some(if negative { -nanos } else { nanos })
+}
+
+/// Reads an integer with its unit, `15 us`: the integer, and the unit in nanoseconds.
+pub fn parse_count(text: &str) -> Option<(i128, i128)> {
+    let (count, unit) = text.split_once(' ')?;
+    let nanos = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => NANOS,
+        "d" => DAY_SECONDS * NANOS,
+        _ => return None,
+    };
+    Some((i128::from(count.parse::<i64>().ok()?), nanos))
+}
+
+/// What is left of a text.
+struct Text<'a>(&'a [u8]);
+
+impl Text<'_> {
+    fn one_of(&mut self, bytes: &[u8]) -> Option<u8> {
+        let (first, rest) = self.0.split_first().filter(|(first, _)| bytes.contains(first))?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// Between `least` and `most` digits.
+    fn digits(&mut self, least: usize, most: usize) -> Option<i128> {
+        let n = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
+        if n < least || n > most {
+            return None;
+        }
+        let (digits, rest) = self.0.split_at(n);
+        self.0 = rest;
+        Some(digits.iter().fold(0, |value, digit| value * 10 + i128::from(digit - b'0')))
+    }
+
+    fn two(&mut self, most: u32) -> Option<u32> {
+        let value = Text(self.0.get(..2)?).digits(2, 2)?;
+        self.0 = &self.0[2..];
+        u32::try_from(value).ok().filter(|v| *v <= most)
+    }
+
+    /// A fraction of a second in nanoseconds, if there is one. Digits below a nanosecond must be zeros.
+    fn fraction(&mut self) -> Option<i128> {
+        if self.one_of(b".").is_none() {
+            return Some(0);
+        }
+        let n = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
+        let (digits, rest) = self.0.split_at(n);
+        self.0 = rest;
+        if n == 0 || digits.iter().skip(9).any(|d| *d != b'0') {
+            return None;
+        }
+        Some((0..9).fold(0, |value, i| value * 10 + i128::from(digits.get(i).map_or(0, |d| d - b'0'))))
+    }
+
+    fn date(&mut self) -> Option<i128> {
+        let sign = self.one_of(b"+-");
+        let year = if sign.is_some() { self.digits(4, 12)? } else { self.digits(4, 4)? };
+        let year = if sign == Some(b'-') { -year } else { year };
+        self.one_of(b"-")?;
+        let month = self.two(12).filter(|m| *m >= 1)?;
+        self.one_of(b"-")?;
+        let day = self.two(days_of_month(year, month)).filter(|d| *d >= 1)?;
+        Some(days_from_date(year, month, day))
+    }
+
+    fn time(&mut self) -> Option<i128> {
+        let hours = self.two(23)?;
+        self.one_of(b":")?;
+        let minutes = self.two(59)?;
+        let (mut seconds, mut fraction) = (0, 0);
+        if self.one_of(b":").is_some() {
+            seconds = self.two(59)?;
+            fraction = self.fraction()?;
+        }
+        Some(i128::from(hours * 3600 + minutes * 60 + seconds) * NANOS + fraction)
+    }
+
+    /// An offset from UTC in nanoseconds, if there is one.
+    #[expect(clippy::option_option, reason = "no offset is something else than a bad one")]
+    fn offset(&mut self) -> Option<Option<i128>> {
+        if self.0.is_empty() {
+            return Some(None);
+        }
+        if self.one_of(b"Zz").is_some() {
+            return Some(Some(0));
+        }
+        let sign = self.one_of(b"+-")?;
+        let hours = self.two(23)?;
+        let minutes = match self.one_of(b":") {
+            _ if self.0.is_empty() => 0,
+            _ => self.two(59)?,
+        };
+        let nanos = i128::from(hours * 3600 + minutes * 60) * NANOS;
+        Some(Some(if sign == b'-' { -nanos } else { nanos }))
+    }
+}
+
+/// The offset of a time zone that has only one: `UTC`, `Z`, `+02:00`.
+pub fn fixed_offset(zone: &str) -> Option<i128> {
+    match zone {
+        "UTC" | "Etc/UTC" | "GMT" => Some(0),
+        other => {
+            let mut text = Text(other.as_bytes());
+            text.offset()?.filter(|_| text.0.is_empty())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_read_back() {
+        let day = DAY_SECONDS * NANOS;
+        for nanos in [0, 1, -1, 999_000, NANOS - 1, -day, day * 365, 1_706_704_200 * NANOS + 5_000_000, -day * 800_000, day * 95_000_000] {
+            let text = datetime_text(nanos).unwrap();
+            assert_eq!(parse_datetime(&text), Some(Written { nanos, offset: None }), "{text}");
+            assert_eq!(parse_duration(&duration_text(nanos)), Some(nanos));
+            assert_eq!(parse_time(&time_text(nanos.rem_euclid(day)).unwrap()), Some(nanos.rem_euclid(day)));
+        }
+        assert_eq!(datetime_text(951_782_400 * NANOS).unwrap(), "2000-02-29T00:00:00");
+        assert_eq!(date_text(-719_528).unwrap(), "0000-01-01");
+        assert_eq!(datetime_text(i128::from(i64::MAX) * NANOS), None);
+    }
+
+    #[test]
+    fn only_what_is_meant_is_read() {
+        for (text, nanos, offset) in [
+            ("1970-01-02", DAY_SECONDS * NANOS, None),
+            ("1970-01-01 00:01", 60 * NANOS, None),
+            ("1970-01-01T00:00:00.000000001Z", 1, Some(0)),
+            ("1970-01-01T00:00:00-01:30", 0, Some(-5_400 * NANOS)),
+            ("1970-01-01T00:00:00+02", 0, Some(7_200 * NANOS)),
+        ] {
+            assert_eq!(parse_datetime(text), Some(Written { nanos, offset }), "{text}");
+        }
+        for text in [
+            "",
+            "1970",
+            "1970-02-29",
+            "1970-13-01",
+            "1970-01-01T",
+            "1970-01-01T24:00",
+            "1970-01-01T00:00:00.",
+            "70-01-01",
+            "1970-01-01T00:00x",
+        ] {
+            assert_eq!(parse_datetime(text), None, "{text}");
+        }
+        for text in ["P", "PT", "P1H", "PT1D", "PT1.5H", "PT1S1M", "1S", "P1Y"] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
+        assert_eq!(parse_duration("P1DT2H3M4.5S"), Some(93_784 * NANOS + NANOS / 2));
+        assert_eq!(fixed_offset("Europe/Berlin"), None);
+        assert_eq!(fixed_offset("+02:00"), Some(7_200 * NANOS));
+    }
+}
