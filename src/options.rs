@@ -111,6 +111,9 @@ pub struct Options {
     /// What inference has to tell about the types, for `schema` alone to show.
     #[arg(skip)]
     pub hints: Notices,
+    /// Name of the inputs' format, where all have the same; known once they are open.
+    #[arg(skip)]
+    pub source: Option<&'static str>,
 }
 
 /// Cuts `NAME=VALUE`.

@@ -50,6 +50,12 @@ impl Inputs {
         Ok(())
     }
 
+    /// The name of their format, if all have the same.
+    pub fn format_name(&self) -> Option<&'static str> {
+        let name = self.opened.first()?.format.name();
+        self.opened.iter().all(|o| o.format.name() == name).then_some(name)
+    }
+
     /// All of them, with their formats.
     pub fn iter(&self) -> impl Iterator<Item = &Opened> {
         self.opened.iter()

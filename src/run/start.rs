@@ -45,6 +45,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     let threads = setup::threads(&options)?;
     let outputs = Arc::new(Outputs::plan(&options)?);
     let inputs = Inputs::open(&files, options.clone())?;
+    let options = Arc::new(Options { source: inputs.format_name(), ..options.as_ref().clone() });
     Run { verbs, inputs, outputs, options, threads }.start(started)
 }
 

@@ -17,6 +17,8 @@ def run(harness):
         ragged(harness, seed)
     structures(harness)
     specification(harness)
+    sequences(harness)
+    mixed(harness)
 
 
 def value(kind, r):
@@ -93,8 +95,9 @@ def by_name(records):
 
 
 def shortest(records):
-    """float32 in its own shortest form."""
-    return [{k: [float(str(np.float32(x))) for x in v] if k == "float32" and v else v for k, v in record.items()} for record in records]
+    """float32 in its own shortest form, whole numbers from 2**24 on with all digits."""
+    text = lambda x: float(x) if abs(x) >= 2**24 else float(str(np.float32(x)))
+    return [{k: [text(x) for x in v] if k == "float32" and v else v for k, v in record.items()} for record in records]
 
 
 def ragged(harness, seed):
@@ -159,3 +162,87 @@ def specification(harness):
         expect([[int(x["id"]), numbers(x["m"])] for x in found], [[1, [[1], [2, 3]]], [2, []]])
 
     harness.check("schema --as tf", check)
+
+
+def sequence_example(context, lists):
+    """`lists`: by name, the values of each step."""
+    step = lambda values: feature("float32" if values and isinstance(values[0], float) else "string" if values and isinstance(values[0], str) else "int64", values)
+    return tf.train.SequenceExample(
+        context=tf.train.Features(feature={k: step(v) for k, v in context.items()}),
+        feature_lists=tf.train.FeatureLists(feature_list={k: tf.train.FeatureList(feature=[step(s) for s in v]) for k, v in lists.items()}),
+    ).SerializeToString()
+
+
+def write(path, records):
+    with tf.io.TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+
+
+def sequences(harness):
+    """tf.SequenceExamples are recognised; the code that `schema --as tf` prints parses them; empty feature lists stay."""
+    path, back = harness.path("sequences.tfrecord"), harness.path("sequences-back.tfrecord")
+    records = [
+        ({"id": [1]}, {"words": [["a", "b"], ["c"]], "frames": [[1.5, 2.5], [3.5, 4.5]], "none": []}),
+        ({"id": [2]}, {"words": [], "frames": [], "none": []}),
+        ({"id": [3]}, {"words": [["d"]], "frames": [[0.5, 1.0]], "none": []}),
+    ]
+    write(path, [sequence_example(*r) for r in records])
+    schema = "id: int64; words: string[?, (?)]; frames: float32[?, 2]"
+
+    def recognised():
+        expect(harness.records("select", "words,id", path), [{"words": lists["words"], "id": context["id"]} for context, lists in records])
+
+    harness.check("tf.SequenceExample recognised", recognised)
+
+    def parsed():
+        scope = {}
+        exec(harness.run("schema", path, "--as", "tf", "--schema", schema).decode(), scope)
+        serialized = [raw.numpy() for raw in tf.data.TFRecordDataset(path)]
+        context, lists, lengths = scope["parse"](serialized)
+        expect(numbers(context["id"]), [1, 2, 3])
+        expect(numbers(lists["words"]), [encoded(lists["words"]) for _, lists in records])
+        expect(numbers(lengths["frames"]), [2, 0, 1])
+        expect(numbers(lists["frames"])[0], [[1.5, 2.5], [3.5, 4.5]])
+
+    harness.check("schema --as tf of a tf.SequenceExample", parsed)
+
+    def written():
+        harness.run("convert", path, "--to", "sequence-example", "-o", back)
+        found = [tf.train.SequenceExample.FromString(raw.numpy()) for raw in tf.data.TFRecordDataset(back)]
+        expect([sorted(x.feature_lists.feature_list) for x in found], [["frames", "none", "words"]] * 3)
+        expect([len(x.feature_lists.feature_list["words"].feature) for x in found], [2, 0, 1])
+        expect([len(x.feature_lists.feature_list["none"].feature) for x in found], [0, 0, 0])
+
+    harness.check("tf.SequenceExample written back, with a list that is always empty", written)
+
+    def deep():
+        deep = harness.path("deep.tfrecord")
+        lines = b'{"id": 7, "deep": [[[1, 2], [3]], [[4]]], "pairs": [[1, 2], [3, 4]]}\n{"id": 8, "deep": [], "pairs": []}\n'
+        declared = "id: int64; deep: int64[?, (?), (?)]; pairs: int64[?, 2]"
+        harness.run("convert", "--to", "sequence-example", "-o", deep, "--schema", declared, stdin=lines)
+        scope = {}
+        exec(harness.run("schema", deep, "--as", "tf", "--schema", declared).decode(), scope)
+        context, lists, _ = scope["parse"]([raw.numpy() for raw in tf.data.TFRecordDataset(deep)])
+        expect(numbers(context["id"]), [7, 8])
+        expect(numbers(lists["deep"]), [[[[1, 2], [3]], [[4]]], []])
+        expect(numbers(lists["pairs"])[0], [[1, 2], [3, 4]])
+
+    harness.check("schema --as tf of nested feature lists", deep)
+
+
+def mixed(harness):
+    """A file of both messages is an error that names the records, in either order."""
+    example = tf.train.Example(features=tf.train.Features(feature={"id": feature("int64", [1])})).SerializeToString()
+    sequence = sequence_example({"id": [2]}, {"words": [["a"]]})
+    for name, records, bad in [("example first", [example, example, sequence], 3), ("sequence first", [sequence, example], 2)]:
+        path = harness.path(f"mixed-{bad}.tfrecord")
+        write(path, records)
+
+        def check():
+            for verb in ("convert", "schema"):
+                message = harness.run(verb, path, ok=False).stderr.decode()
+                expect(f"record {bad}" in message and "--from sequence-example" in message, True)
+            expect(len(harness.records("convert", "--from", "sequence-example", path)), len(records))
+
+        harness.check(f"both messages in one file, {name}", check)

@@ -240,7 +240,7 @@ fn decimal_places(text: &str) -> i64 {
 }
 
 fn name(ty: &DataType) -> String {
-    DType::Arrow(ty.clone()).to_string()
+    DType::Arrow(Box::new(ty.clone())).to_string()
 }
 
 fn shown(text: &str) -> String {

@@ -1,8 +1,8 @@
 //! Structures out of the columns of their leaves.
 
-use super::column::Bad;
-use super::plan::{Leaf, Node};
-use super::wire::Flaw;
+use super::features::RowError;
+use super::mapping::{Leaf, Node};
+use super::wire::DecodeError;
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -31,26 +31,26 @@ impl Node {
     }
 }
 
-/// The tensor of a field from those of its leaves; `None` if records do not fit, which are in `bad` then.
+/// The tensor of a field from those of its leaves; `None` if records do not fit: `errors` says why.
 ///
 /// # Errors
-/// None but errors of ours.
-pub fn assemble(node: &Node, leaves: Vec<Tensor>, bad: &mut Vec<Bad>) -> Result<Option<Tensor>> {
-    build(node, leaves, &[], None, bad)
+/// Only bugs.
+pub fn assemble(node: &Node, leaves: Vec<Tensor>, errors: &mut Vec<RowError>) -> Result<Option<Tensor>> {
+    build(node, leaves, &[], None, errors)
 }
 
 fn internal() -> Error {
     Error::internal("a structure without leaves")
 }
 
-/// `above` are the partitions of the axes above, outermost first: they lead from an item back to its
+/// `above` are the partitions of the axes above, outermost first: they lead from an element back to its
 /// record. `alive` says which records are not null further out.
 fn build(
     node: &Node,
     mut leaves: Vec<Tensor>,
     above: &[RowPartition],
     alive: Option<&NullBuffer>,
-    bad: &mut Vec<Bad>,
+    errors: &mut Vec<RowError>,
 ) -> Result<Option<Tensor>> {
     let Node::Struct { path, levels, optional, fields } = node else {
         return Ok(leaves.pop());
@@ -62,7 +62,7 @@ fn build(
         let mut first: Option<RowPartition> = None;
         let mut items = Vec::with_capacity(leaves.len());
         for leaf in leaves {
-            if above.is_empty() && !lives(&leaf, alive.as_ref(), path, bad) {
+            if above.is_empty() && !lives(&leaf, alive.as_ref(), path, errors) {
                 return Ok(None);
             }
             let Tensor::List(list) = leaf else { return Err(internal()) };
@@ -74,7 +74,7 @@ fn build(
                     list.partition().row_length(row)
                 );
                 let record = above.iter().rev().fold(row, |row, p| row_of(p, row));
-                bad.push(Bad { row: record, field: path.clone(), flaw: Flaw { at: 0, what: what.into(), widens: false } });
+                errors.push(RowError { row: record, field: path.clone(), error: DecodeError { at: 0, what: what.into(), widens: false } });
                 return Ok(None);
             }
             items.push(list.into_values());
@@ -87,11 +87,11 @@ fn build(
     let mut built = Vec::with_capacity(fields.len());
     for field in fields {
         let own: Vec<Tensor> = rest.by_ref().take(field.leaves().len()).collect();
-        let Some(mut tensor) = build(field, own, &above, alive.as_ref(), bad)? else {
+        let Some(mut tensor) = build(field, own, &above, alive.as_ref(), errors)? else {
             return Ok(None);
         };
         if above.is_empty() && !field.optional() {
-            if !lives(&tensor, alive.as_ref(), field.path(), bad) {
+            if !lives(&tensor, alive.as_ref(), field.path(), errors) {
                 return Ok(None);
             }
             tensor = tensor.with_validity(None)?;
@@ -114,12 +114,12 @@ fn any_valid(leaves: &[Tensor]) -> Option<NullBuffer> {
 }
 
 /// Whether the tensor is null only where everything around it is. If not, the first such record is bad.
-fn lives(tensor: &Tensor, alive: Option<&NullBuffer>, path: &str, bad: &mut Vec<Bad>) -> bool {
+fn lives(tensor: &Tensor, alive: Option<&NullBuffer>, path: &str, errors: &mut Vec<RowError>) -> bool {
     let Some(validity) = tensor.validity() else { return true };
     let missing = (0..validity.len()).find(|row| validity.is_null(*row) && alive.is_none_or(|a| a.is_valid(*row)));
     if let Some(row) = missing {
         let what = "the record lacks it, but has other fields of the structure".into();
-        bad.push(Bad { row, field: path.to_owned(), flaw: Flaw { at: 0, what, widens: false } });
+        errors.push(RowError { row, field: path.to_owned(), error: DecodeError { at: 0, what, widens: false } });
     }
     missing.is_none()
 }

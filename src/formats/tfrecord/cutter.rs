@@ -1,4 +1,4 @@
-//! Cuts an input into blocks of whole records. Sequential; looks at lengths only.
+//! Cuts an input into blocks of whole records. Sequential; reads only the lengths.
 
 use super::framing::{Block, FOOTER, HEADER, header};
 use super::resync;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// Bytes of a block, unless a single record is longer.
 const BLOCK_NBYTES: usize = 1 << 20;
-/// How much of what was lost goes into the quarantine.
+/// Most bytes of lost data that go into the quarantine file.
 const RAW_NBYTES: usize = 1 << 16;
 
-/// What is cut off next.
-pub enum Cut {
+/// What is cut next.
+pub enum Piece {
     Block(Block),
-    /// Bytes between two blocks that are no record.
+    /// Bytes between two blocks that are not records.
     Lost(Fault),
 }
 
@@ -39,7 +39,7 @@ pub struct Cutter {
     ended: bool,
 }
 
-/// Bytes that have been read and not been cut off.
+/// Bytes that have been read and not cut yet.
 #[derive(Default)]
 struct Window {
     bytes: Vec<u8>,
@@ -76,7 +76,7 @@ impl Window {
 enum Stop {
     /// The block is as long as it may be.
     Full,
-    /// The next frame takes so many bytes, and the window holds fewer.
+    /// The next frame needs this many bytes, and the window holds fewer.
     Short(usize),
     Damage(Error),
 }
@@ -91,7 +91,7 @@ impl Cutter {
             name,
             window: Window::default(),
             record: 1,
-            // Where bad records are left out, how many have to be read is known to those alone who count the good ones.
+            // Where bad records are left out, only the count of good ones tells how many have to be read.
             records_left: request.records.filter(|_| !resume),
             bytes_left: None,
             chunk_rows: options.chunk_rows.unwrap_or(usize::MAX).max(1),
@@ -103,13 +103,13 @@ impl Cutter {
         }
     }
 
-    /// The same, but ends after about so many bytes.
+    /// The same, but ends after about `nbytes` bytes.
     pub fn sampling(mut self, nbytes: Option<u64>) -> Cutter {
         self.bytes_left = nbytes;
         self
     }
 
-    fn cut(&mut self) -> Result<Option<Cut>> {
+    fn cut(&mut self) -> Result<Option<Piece>> {
         if let Some(error) = self.damage.take() {
             return self.lose(error).map(Some);
         }
@@ -121,7 +121,7 @@ impl Cutter {
             self.window.fill(&mut self.source, want, &self.name)?;
             let (payloads, end, stop) = self.whole_records();
             if !payloads.is_empty() {
-                return Ok(Some(Cut::Block(self.take(payloads, end, stop))));
+                return Ok(Some(Piece::Block(self.take(payloads, end, stop))));
             }
             match stop {
                 Stop::Full => return Ok(None),
@@ -152,7 +152,7 @@ impl Cutter {
             if header.length > self.max_record_bytes {
                 return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
             }
-            // max_record_bytes may be anything, too.
+            // max_record_bytes is not limited either.
             let need = usize::try_from(header.length).ok().and_then(|n| n.checked_add(HEADER + FOOTER));
             let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
                 return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
@@ -185,8 +185,8 @@ impl Cutter {
         block
     }
 
-    /// Goes on behind damage at the start of the window, if the run goes on.
-    fn lose(&mut self, error: Error) -> Result<Cut> {
+    /// Resumes after damage at the start of the window, if the run goes on.
+    fn lose(&mut self, error: Error) -> Result<Piece> {
         let start = self.window.offset;
         let mut raw = self.window.bytes[..self.window.bytes.len().min(RAW_NBYTES)].to_vec();
         if self.resume {
@@ -197,19 +197,19 @@ impl Cutter {
         let length = self.window.offset - start;
         raw.truncate(usize::try_from(length).unwrap_or(RAW_NBYTES));
         self.record += 1;
-        Ok(Cut::Lost(Fault { error, length, raw: Some(raw) }))
+        Ok(Piece::Lost(Fault { error, length, raw: Some(raw) }))
     }
 
-    /// Drops bytes up to the first later offset at which a record stands, or up to the end.
+    /// Drops bytes up to the first later offset at which a record starts, or up to the end.
     fn resynchronise(&mut self) -> Result<()> {
         let mut search = resync::Search::new();
         loop {
             match search.step(&self.window.bytes, self.window.at_end, self.max_record_bytes) {
-                resync::Step::Found(at) => {
+                resync::Progress::Found(at) => {
                     self.window.drop_front(at);
                     return Ok(());
                 }
-                resync::Step::More { useless, mut want } => {
+                resync::Progress::More { useless, mut want } => {
                     // Moving the window is only worth it where it gets rid of much of it.
                     if useless >= self.window.bytes.len() / 2 {
                         self.window.drop_front(useless);
@@ -226,17 +226,17 @@ impl Cutter {
 
     fn at(&self, error: Error, record: u64, at: usize) -> Error {
         let byte = self.window.offset + at as u64;
-        error.in_input(self.name.clone()).locate(|place| {
-            place.records = Some((record, record));
-            place.byte = Some(byte);
+        error.in_input(self.name.clone()).locate(|at| {
+            at.records = Some((record, record));
+            at.byte = Some(byte);
         })
     }
 
     fn wrong_length(&self, record: u64, at: usize) -> Error {
         let error = Error::data("the checksum of the record's length is wrong");
         let error = match (record, at) {
-            (1, 0) => error.help("is this a TFRecord? compressed ones are recognised by themselves; --from names another format"),
-            _ => error.help("go on behind the damage with --on-error skip"),
+            (1, 0) => error.help("is this a TFRecord? compressed ones are recognised; --from names another format"),
+            _ => error.help("resume after the damage with --on-error skip"),
         };
         self.at(error, record, at)
     }
@@ -254,14 +254,14 @@ impl Cutter {
         } else {
             Error::data(format!("the input ends inside a record: it takes {need} bytes, {left} are left"))
         };
-        self.at(error.help("use the records in front of it with --on-error skip"), self.record, at)
+        self.at(error.help("use the records before it with --on-error skip"), self.record, at)
     }
 }
 
 impl Iterator for Cutter {
-    type Item = Result<Cut>;
+    type Item = Result<Piece>;
 
-    fn next(&mut self) -> Option<Result<Cut>> {
+    fn next(&mut self) -> Option<Result<Piece>> {
         if self.ended {
             return None;
         }

@@ -1,13 +1,14 @@
 //! A block of records to columns.
 //!
-//! First the structure of all records is read: where each wanted feature stands. Then each column is
+//! First the structure of all records is read: where each wanted feature is. Then each column is
 //! decoded by itself. Records that turn out bad are left out, and the columns decoded once more.
 
 use super::assemble::assemble;
-use super::column::{self, Bad, Features, Span};
+use super::features::{Features, RowError, Span};
 use super::framing::{Block, FOOTER, HEADER, payload_holds};
-use super::plan::Plan;
-use super::wire::{self, Flaw};
+use super::lists;
+use super::mapping::Mapping;
+use super::wire::{self, DecodeError, EXAMPLE_AMONG_SEQUENCES, Message};
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
@@ -21,7 +22,7 @@ const NAMES: usize = 10_000;
 
 /// What every block of an input is decoded by.
 pub struct Decoder {
-    pub plan: Plan,
+    pub mapping: Mapping,
     pub wanted: Wanted,
     /// The fields of the record.
     names: HashSet<String>,
@@ -29,24 +30,27 @@ pub struct Decoder {
     verify: bool,
     /// The records are tf.SequenceExamples.
     sequences: bool,
-    /// Bad records are left out instead of ending the run.
+    /// They were recognised as such; `--from` was not given.
+    recognised: bool,
+    /// RowError records are left out instead of ending the run.
     resume: bool,
     max_rows: usize,
 }
 
 /// A record that cannot be used.
-struct Unusable {
+struct BadRecord {
     row: usize,
     error: Error,
 }
 
 impl Decoder {
     /// # Errors
-    /// As [`Plan::new`].
+    /// As [`Mapping::new`].
     pub fn new(schema: &Schema, request: &Request, input: Arc<str>, sequences: bool) -> Result<Decoder> {
         Ok(Decoder {
-            plan: Plan::new(schema, request, sequences)?,
+            mapping: Mapping::new(schema, request, sequences)?,
             sequences,
+            recognised: request.options.from.is_none(),
             wanted: request.wanted.clone(),
             names: schema.fields.iter().chain(&request.declared.fields).map(|f| f.name.clone()).collect(),
             input,
@@ -66,20 +70,20 @@ impl Decoder {
         let mut features = self.structure(block, &mut rows, &mut bad);
         let mut columns = Vec::new();
         loop {
-            self.surprise(&bad)?;
+            self.check_widening(&bad)?;
             if !self.resume && !bad.is_empty() {
-                bad.sort_by_key(|b: &Unusable| b.row);
+                bad.sort_by_key(|b: &BadRecord| b.row);
                 bad.truncate(1);
                 let end = rows.partition_point(|r| *r < bad[0].row);
                 keep(&mut features, &mut rows, |row| row < end);
             }
             columns.clear();
             let mut misfits = Vec::new();
-            for node in &self.plan.fields {
+            for node in &self.mapping.fields {
                 let before = misfits.len();
                 let mut leaves = Vec::new();
                 for leaf in node.leaves() {
-                    leaves.push(column::decode(leaf, &features, &mut misfits)?);
+                    leaves.push(lists::decode(leaf, &features, &mut misfits)?);
                 }
                 if before == misfits.len() {
                     columns.extend(assemble(node, leaves, &mut misfits)?);
@@ -100,9 +104,9 @@ impl Decoder {
         Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64 })
     }
 
-    /// Where the wanted features of all good records stand.
-    fn structure<'a>(&self, block: &'a Block, rows: &mut Vec<usize>, bad: &mut Vec<Unusable>) -> Features<'a> {
-        let known = self.plan.features.len();
+    /// The ranges of the wanted features of all good records.
+    fn structure<'a>(&self, block: &'a Block, rows: &mut Vec<usize>, bad: &mut Vec<BadRecord>) -> Features<'a> {
+        let known = self.mapping.features.len();
         let mut spans: Vec<Vec<Span>> = vec![Vec::new(); known];
         for span in &mut spans {
             span.reserve(block.payloads.len());
@@ -111,10 +115,10 @@ impl Decoder {
         let (mut names, mut list_names) = (Names::new(self), Names::new(self));
         for (row, payload) in block.payloads.iter().enumerate() {
             if self.verify && !payload_holds(&block.bytes, payload.clone()) {
-                bad.push(Unusable { row, error: self.wrong_payload(block, row) });
+                bad.push(BadRecord { row, error: self.wrong_payload(block, row) });
                 continue;
             }
-            if self.plan.fields.is_empty() {
+            if self.mapping.fields.is_empty() {
                 rows.push(row);
                 continue;
             }
@@ -130,6 +134,9 @@ impl Decoder {
             };
             let outcome = match &mut lists {
                 None => wire::features(&block.bytes, payload.clone(), &mut feature),
+                Some(_) if self.recognised && wire::message(&block.bytes, payload.clone()) == Message::Example => {
+                    wire::fail(payload.start, EXAMPLE_AMONG_SEQUENCES)
+                }
                 Some(lists) => {
                     lists.iter_mut().for_each(|s| s.push(None));
                     list_names.position = 0;
@@ -147,18 +154,18 @@ impl Decoder {
             };
             match outcome {
                 Ok(()) => rows.push(row),
-                Err(flaw) => {
+                Err(error) => {
                     spans.iter_mut().for_each(|s| s.truncate(at));
                     lists.iter_mut().flatten().for_each(|s| s.truncate(at));
-                    bad.push(self.unusable(block, row, Bad { row, field: String::new(), flaw }));
+                    bad.push(self.unusable(block, row, RowError { row, field: String::new(), error }));
                 }
             }
         }
         Features { bytes: &block.bytes, nrows: rows.len(), spans, lists, max_rows: self.max_rows }
     }
 
-    /// A surprise is no fault of its record, but comes only after the faults before it.
-    fn surprise(&self, bad: &[Unusable]) -> Result<()> {
+    /// A record that a wider type would hold is not a fault; but faults before it come first.
+    fn check_widening(&self, bad: &[BadRecord]) -> Result<()> {
         let widened = bad.iter().filter(|b| b.error.kind() == Kind::Widened).min_by_key(|b| b.row);
         match widened {
             Some(w) if self.resume || bad.iter().all(|b| b.row >= w.row) => Err(w.error.clone()),
@@ -193,18 +200,18 @@ impl Decoder {
         )
     }
 
-    fn unusable(&self, block: &Block, row: usize, bad: Bad) -> Unusable {
-        let Flaw { at, what, widens } = bad.flaw;
+    fn unusable(&self, block: &Block, row: usize, bad: RowError) -> BadRecord {
+        let DecodeError { at, what, widens } = bad.error;
         let byte = if at == 0 { block.frame_offset(row) } else { block.offset + at as u64 };
         let kind = if widens { Kind::Widened } else { Kind::Data };
         let mut error = Error::new(kind, what);
         if !bad.field.is_empty() {
             error = error.in_field(crate::path::quoted(&bad.field));
         }
-        Unusable { row, error: self.at(block, row, byte, error) }
+        BadRecord { row, error: self.at(block, row, byte, error) }
     }
 
-    fn fault(&self, block: &Block, bad: Unusable) -> Fault {
+    fn fault(&self, block: &Block, bad: BadRecord) -> Fault {
         let payload = block.payloads.get(bad.row).cloned().unwrap_or(0..0);
         let raw = block.bytes.get(payload.clone()).map(<[u8]>::to_vec);
         Fault { error: bad.error, length: (payload.len() + HEADER + FOOTER) as u64, raw }
@@ -233,19 +240,19 @@ struct Names<'a> {
     decoder: &'a Decoder,
     names: Vec<&'a [u8]>,
     index: HashMap<&'a [u8], usize>,
-    /// What stood at each position of an earlier record.
+    /// The feature at each position of an earlier record.
     expected: Vec<usize>,
     position: usize,
 }
 
 impl<'a> Names<'a> {
     fn new(decoder: &'a Decoder) -> Names<'a> {
-        let names: Vec<&[u8]> = decoder.plan.features.iter().map(String::as_bytes).collect();
+        let names: Vec<&[u8]> = decoder.mapping.features.iter().map(String::as_bytes).collect();
         let index = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
         Names { decoder, names, index, expected: Vec::new(), position: 0 }
     }
 
-    /// The number of the feature; beyond those of the plan if nobody wants it.
+    /// The number of the feature; beyond those of the mapping if it is not wanted.
     #[inline]
     fn find(&mut self, key: &'a [u8], at: usize) -> wire::Parse<usize> {
         let position = self.position;
@@ -273,12 +280,12 @@ impl<'a> Names<'a> {
         match std::str::from_utf8(key) {
             Ok(name) if decoder.wanted.includes(name) && !decoder.names.contains(name) => {
                 let what = format!("the feature `{name}` is in no earlier record").into();
-                return Err(Flaw { at, what, widens: true });
+                return Err(DecodeError { at, what, widens: true });
             }
-            Err(_) if decoder.wanted == Wanted::All => return wire::flaw(at, "the name of a feature is not UTF-8"),
+            Err(_) if decoder.wanted == Wanted::All => return wire::fail(at, "the name of a feature is not UTF-8"),
             _ => {}
         }
-        if self.names.len() >= NAMES + decoder.plan.features.len() {
+        if self.names.len() >= NAMES + decoder.mapping.features.len() {
             return Ok(usize::MAX);
         }
         let id = self.names.len();

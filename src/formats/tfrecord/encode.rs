@@ -3,7 +3,7 @@
 //! The sizes of all lists are computed first, column by column; then each record is written front to
 //! back into its place.
 
-use super::flatten::{Feature, Values, check, flatten};
+use super::flatten::{Feature, FeatureValues, check, flatten};
 use super::framing::{FOOTER, HEADER, masked_crc};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -115,10 +115,10 @@ impl<'a> Column<'a> {
         let n = feature.steps.as_ref().map_or(nrows, RowPartition::nvals);
         let ranges = (0..n).map(|unit| range(feature.rows.as_ref(), unit));
         let nbytes = match &feature.values {
-            Values::Int64(values) => ranges.map(|r| values[r].iter().map(|v| varint_nbytes(v.cast_unsigned())).sum()).collect(),
-            Values::Float(_) => ranges.map(|r| 4 * r.len()).collect(),
-            Values::Nothing => vec![0; n],
-            Values::Bytes(offsets, _) => {
+            FeatureValues::Int64(values) => ranges.map(|r| values[r].iter().map(|v| varint_nbytes(v.cast_unsigned())).sum()).collect(),
+            FeatureValues::Float(_) => ranges.map(|r| 4 * r.len()).collect(),
+            FeatureValues::Nothing => vec![0; n],
+            FeatureValues::Bytes(offsets, _) => {
                 ranges.map(|r| offsets[r.start..=r.end].windows(2).map(|w| delimited_nbytes((w[1] - w[0]) as usize)).sum()).collect()
             }
         };
@@ -133,7 +133,7 @@ impl<'a> Column<'a> {
     fn list_nbytes(&self, unit: usize) -> usize {
         match (&self.feature.values, self.nbytes[unit]) {
             (_, 0) => 0,
-            (Values::Bytes(..), n) => n,
+            (FeatureValues::Bytes(..), n) => n,
             (_, n) => delimited_nbytes(n),
         }
     }
@@ -141,7 +141,7 @@ impl<'a> Column<'a> {
     /// The bytes of the Feature of a record or step.
     fn feature_nbytes(&self, unit: usize) -> usize {
         match self.feature.values {
-            Values::Nothing => 0,
+            FeatureValues::Nothing => 0,
             _ => delimited_nbytes(self.list_nbytes(unit)),
         }
     }
@@ -180,10 +180,10 @@ impl<'a> Column<'a> {
     fn write_feature(&self, unit: usize, out: &mut Vec<u8>) {
         let list = self.list_nbytes(unit);
         let tag = match &self.feature.values {
-            Values::Bytes(..) => 0x0a,
-            Values::Float(_) => 0x12,
-            Values::Int64(_) => 0x1a,
-            Values::Nothing => return,
+            FeatureValues::Bytes(..) => 0x0a,
+            FeatureValues::Float(_) => 0x12,
+            FeatureValues::Int64(_) => 0x1a,
+            FeatureValues::Nothing => return,
         };
         head(out, tag, list);
         if list == 0 {
@@ -191,22 +191,22 @@ impl<'a> Column<'a> {
         }
         let range = range(self.feature.rows.as_ref(), unit);
         match &self.feature.values {
-            Values::Int64(values) => {
+            FeatureValues::Int64(values) => {
                 head(out, 0x0a, self.nbytes[unit]);
                 values[range].iter().for_each(|v| varint(out, v.cast_unsigned()));
             }
-            Values::Float(values) => {
+            FeatureValues::Float(values) => {
                 head(out, 0x0a, self.nbytes[unit]);
                 out.extend(values[range].iter().flat_map(|v| v.to_le_bytes()));
             }
-            Values::Bytes(offsets, data) => {
+            FeatureValues::Bytes(offsets, data) => {
                 for pair in offsets[range.start..=range.end].windows(2) {
                     let value = &data[pair[0] as usize..pair[1] as usize];
                     head(out, 0x0a, value.len());
                     out.extend_from_slice(value);
                 }
             }
-            Values::Nothing => {}
+            FeatureValues::Nothing => {}
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Sparse columns: tf.io.VarLenFeature, tf.io.SparseFeature, and what tatter writes.
 
-use super::column::{Arrange, Features};
-use super::plan::Leaf;
+use super::arrange::Arrange;
+use super::features::Features;
+use super::mapping::Leaf;
 use super::values::Append;
-use super::wire::{self, Kind, Parse, flaw};
+use super::wire::{self, Kind, Parse, fail};
 use crate::error::Result;
 use crate::schema::Size;
 use crate::tensor::gather::take;
@@ -25,6 +26,7 @@ pub struct Entries {
 }
 
 impl Entries {
+    /// `features` hold the indices, one for each axis; `sorted`: they are put in order.
     pub fn new(features: &[usize], sorted: bool, ndims: usize) -> Entries {
         let numbers = vec![Vec::new(); ndims];
         Entries {
@@ -51,10 +53,10 @@ impl Entries {
             match wire::list(features.bytes, span)? {
                 None => {}
                 Some((Kind::Int64, list)) => wire::int64s(list, numbers)?,
-                Some((found, _)) => return flaw(at, format!("expected indices in an int64_list, found a {}", found.name())),
+                Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found a {}", found.name())),
             }
             if numbers.len() != n {
-                return flaw(at, format!("{} indices along axis {axis} for {n} values", numbers.len()));
+                return fail(at, format!("{} indices along axis {axis} for {n} values", numbers.len()));
             }
         }
         let mut shape = Vec::with_capacity(self.ndims);
@@ -64,7 +66,7 @@ impl Entries {
                 _ => numbers.iter().max().map_or(0, |m| m.saturating_add(1)),
             };
             if let Some(index) = numbers.iter().find(|i| **i < 0 || **i >= size) {
-                return flaw(0, format!("the index {index} along axis {axis} is outside the size {size}"));
+                return fail(0, format!("the index {index} along axis {axis} is outside the size {size}"));
             }
             shape.push(size);
         }
@@ -73,7 +75,7 @@ impl Entries {
 }
 
 impl Arrange for Entries {
-    fn beside(&self) -> Vec<usize> {
+    fn companions(&self) -> Vec<usize> {
         self.features.clone()
     }
     fn accept(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<()> {

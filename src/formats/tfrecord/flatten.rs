@@ -1,8 +1,8 @@
-//! A chunk as features: the mirror of [`super::plan`].
+//! A chunk as features: the mirror of [`super::mapping`].
 //!
 //! Which features a field becomes is decided by its type, once; a chunk only fills them.
 
-use super::plan::{indices_name, kind_of, row_lengths_name, values_name};
+use super::mapping::{indices_name, kind_of, row_lengths_name, values_name};
 use super::wire::Kind;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -21,17 +21,17 @@ use std::collections::HashSet;
 /// One feature of a chunk.
 pub struct Feature {
     pub name: String,
-    pub values: Values,
+    pub values: FeatureValues,
     /// The steps of each record, if it is a feature list of a tf.SequenceExample.
     pub steps: Option<RowPartition>,
-    /// Which values belong to which record or step; `None`: one each.
+    /// Which values belong to which record or step; `None`: one to each.
     pub rows: Option<RowPartition>,
     /// Which records have it; `None`: all.
     pub valid: Option<NullBuffer>,
 }
 
 /// The values of a feature in all records.
-pub enum Values {
+pub enum FeatureValues {
     Int64(ScalarBuffer<i64>),
     Float(ScalarBuffer<f32>),
     Bytes(ScalarBuffer<i64>, Buffer),
@@ -137,7 +137,7 @@ fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &m
         let known = Type::sparse(ty.dtype().cloned().unwrap_or(DType::Null), ty.dims.iter().map(|_| Dim::known(100)).collect());
         return Err(Error::usage(format!("a tf.Example does not hold the dense_shape of {ty}: it must be the same in all records"))
             .in_field(path)
-            .help(format!("say it: --schema '{path}: {known}' (with the real sizes), or from-sparse -f {path}")));
+            .help(format!("declare it: --schema '{path}: {known}' (with the real sizes), or from-sparse -f {path}")));
     }
     names.push((values_name(name), path.clone()));
     names.extend((0..ty.rank()).map(|axis| (indices_name(name, axis), path.clone())));
@@ -160,7 +160,7 @@ pub fn flatten(schema: &Schema, chunk: &Chunk, sequences: bool) -> Result<Vec<Fe
         walk.field(
             field,
             column,
-            &Place { path: FieldPath::name(&field.name), name: field.name.clone(), dims: Vec::new(), above: Vec::new(), alive: None },
+            &Scope { path: FieldPath::name(&field.name), name: field.name.clone(), dims: Vec::new(), above: Vec::new(), alive: None },
         )?;
     }
     Ok(features)
@@ -172,8 +172,8 @@ struct Walk<'a> {
     features: &'a mut Vec<Feature>,
 }
 
-/// Where in the record a tensor stands.
-struct Place {
+/// The position of a tensor in the record.
+struct Scope {
     path: FieldPath,
     name: String,
     /// The axes above.
@@ -183,7 +183,7 @@ struct Place {
     alive: Option<NullBuffer>,
 }
 
-impl Place {
+impl Scope {
     fn record_of(&self, item: usize) -> usize {
         self.above.iter().rev().fold(item, |item, p| row_of(p, item))
     }
@@ -202,21 +202,25 @@ impl Place {
                 return Err(Error::data("a tf.Example cannot hold a null inside a list")
                     .in_field(&self.path)
                     .at_row(record)
-                    .help(format!("put a value there: fill-null {}=...; or leave the field out: drop {top}", self.path)));
+                    .help(format!("replace it: fill-null {}=...; or leave the field out: drop {top}", self.path)));
             }
         }
         Ok(())
     }
 
-    fn error(&self, item: usize, message: String) -> Error {
-        Error::data(message).in_field(&self.path).at_row(self.record_of(item))
+    fn error(&self, value: usize, message: String) -> Error {
+        self.at_record(self.record_of(value), message)
+    }
+
+    fn at_record(&self, record: usize, message: String) -> Error {
+        Error::data(message).in_field(&self.path).at_row(record)
     }
 }
 
 impl Walk<'_> {
-    fn field(&mut self, field: &Field, tensor: &Tensor, outer: &Place) -> Result<()> {
+    fn field(&mut self, field: &Field, tensor: &Tensor, outer: &Scope) -> Result<()> {
         let ty = &field.ty;
-        let mut place = Place {
+        let mut scope = Scope {
             path: outer.path.clone(),
             name: outer.name.clone(),
             dims: outer.dims.clone(),
@@ -228,25 +232,25 @@ impl Walk<'_> {
             let Tensor::List(list) = tensor else {
                 return Err(Error::internal("a list dimension without a list"));
             };
-            self.nulls(&mut place, list.validity(), axis == 0)?;
-            place.dims.push(dim.clone());
-            place.above.push(list.partition().clone());
+            self.nulls(&mut scope, list.validity(), axis == 0)?;
+            scope.dims.push(dim.clone());
+            scope.above.push(list.partition().clone());
             tensor = list.into_values();
         }
         let outermost = ty.list_dims().is_empty();
         match (&ty.element, tensor) {
             (Element::Struct(fields), Tensor::Struct(s)) => {
-                self.nulls(&mut place, s.validity(), outermost)?;
-                if ty.optional && place.above.is_empty() {
-                    self.told_from_null(fields, s.fields(), &place)?;
+                self.nulls(&mut scope, s.validity(), outermost)?;
+                if ty.optional && scope.above.is_empty() {
+                    self.told_from_null(fields, s.fields(), &scope)?;
                 }
                 for (inner, column) in fields.iter().zip(s.into_fields()) {
-                    let inside = Place {
-                        path: place.path.join(&inner.name),
-                        name: format!("{}.{}", place.name, inner.name),
-                        dims: place.dims.clone(),
-                        above: place.above.clone(),
-                        alive: place.alive.clone(),
+                    let inside = Scope {
+                        path: scope.path.join(&inner.name),
+                        name: format!("{}.{}", scope.name, inner.name),
+                        dims: scope.dims.clone(),
+                        above: scope.above.clone(),
+                        alive: scope.alive.clone(),
                     };
                     self.field(inner, &column, &inside)?;
                 }
@@ -254,114 +258,127 @@ impl Walk<'_> {
             }
             (Element::Value(dtype), Tensor::Leaf(array)) => {
                 if *dtype == DType::Null {
-                    no_dtype(&place, array.len(), self.nrows)?;
-                    if place.above.is_empty() {
-                        self.features.push(Feature {
-                            name: place.name.clone(),
-                            values: Values::Nothing,
-                            steps: None,
-                            rows: None,
-                            valid: None,
-                        });
-                    }
-                    return Ok(());
+                    return self.no_dtype(array.len(), scope);
                 }
-                self.nulls(&mut place, array.nulls().filter(|n| n.null_count() > 0), outermost)?;
-                self.leaf(dtype, &array, place)
+                self.nulls(&mut scope, array.nulls().filter(|n| n.null_count() > 0), outermost)?;
+                self.leaf(dtype, &array, scope)
             }
             (Element::Sparse(dtype), Tensor::Sparse(sparse)) => {
-                self.nulls(&mut place, sparse.validity(), true)?;
-                self.sparse(ty, dtype, &sparse, place)
+                self.nulls(&mut scope, sparse.validity(), true)?;
+                self.sparse(ty, dtype, &sparse, scope)
             }
-            _ => Err(Error::internal("a tensor that is not of its type").in_field(&place.path)),
+            _ => Err(Error::internal("a tensor that is not of its type").in_field(&scope.path)),
         }
     }
 
-    /// At the record itself a null is a feature that is not there; further in there is no room for it.
-    fn nulls(&self, place: &mut Place, validity: Option<&NullBuffer>, outermost: bool) -> Result<()> {
-        if place.above.is_empty() && outermost {
-            place.alive = NullBuffer::union(place.alive.as_ref(), validity);
+    /// A null of the record itself is an absent feature; further in a null cannot be written.
+    fn nulls(&self, scope: &mut Scope, validity: Option<&NullBuffer>, outermost: bool) -> Result<()> {
+        if scope.above.is_empty() && outermost {
+            scope.alive = NullBuffer::union(scope.alive.as_ref(), validity);
             return Ok(());
         }
-        place.no_nulls(validity)
+        scope.no_nulls(validity)
     }
 
     /// A structure that may be null itself must not have null fields only.
-    fn told_from_null(&self, fields: &[Field], columns: &[Tensor], place: &Place) -> Result<()> {
+    fn told_from_null(&self, fields: &[Field], columns: &[Tensor], scope: &Scope) -> Result<()> {
         if !fields.iter().all(|f| f.ty.optional) {
             return Ok(());
         }
         let validities: Vec<_> = columns.iter().map(Tensor::validity).collect();
         let empty = |row: &usize| validities.iter().all(|v| v.as_ref().is_some_and(|v| v.is_null(*row)));
-        match (0..self.nrows).filter(|row| place.is_alive(*row)).find(empty) {
-            Some(row) => Err(place
+        match (0..self.nrows).filter(|row| scope.is_alive(*row)).find(empty) {
+            Some(row) => Err(scope
                 .error(row, "in a tf.Example a structure whose fields are all null cannot be told from null".to_owned())
-                .help(format!("fill-null {}.{}=..., or drop {}", place.path, fields.first().map_or("", |f| f.name.as_str()), place.path))),
+                .help(format!("fill-null {}.{}=..., or drop {}", scope.path, fields.first().map_or("", |f| f.name.as_str()), scope.path))),
             None => Ok(()),
         }
     }
 
-    fn leaf(&mut self, dtype: &DType, array: &ArrayRef, place: Place) -> Result<()> {
-        let values = values(dtype, array, &place)?;
-        let (above, steps) = match place.above.split_first() {
-            Some((first, rest)) if is_list(self.sequences, &place.dims) => (rest, Some(first.clone())),
-            _ => (place.above.as_slice(), None),
+    fn leaf(&mut self, dtype: &DType, array: &ArrayRef, scope: Scope) -> Result<()> {
+        let values = values(dtype, array, &scope)?;
+        let (above, steps) = match scope.above.split_first() {
+            Some((first, rest)) if is_list(self.sequences, &scope.dims) => (rest, Some(first.clone())),
+            _ => (scope.above.as_slice(), None),
         };
-        let valid = place.alive.clone();
-        self.features.push(Feature { name: place.name.clone(), values, steps: steps.clone(), rows: merged(above), valid });
-        let outside = place.dims.len() - above.len();
-        let stored = (first_stored(self.sequences, &place.dims)..place.dims.len()).filter(|axis| is_open(&place.dims[*axis]));
+        let valid = scope.alive.clone();
+        self.features.push(Feature { name: scope.name.clone(), values, steps: steps.clone(), rows: merged(above), valid });
+        let outside = scope.dims.len() - above.len();
+        let stored = (first_stored(self.sequences, &scope.dims)..scope.dims.len()).filter(|axis| is_open(&scope.dims[*axis]));
         for (level, axis) in stored.enumerate() {
-            let lengths: Vec<i64> = place.above[axis].row_lengths().map(|n| n as i64).collect();
+            let lengths: Vec<i64> = scope.above[axis].row_lengths().map(|n| n as i64).collect();
             self.features.push(Feature {
-                name: row_lengths_name(&place.name, level + 1),
-                values: Values::Int64(lengths.into()),
+                name: row_lengths_name(&scope.name, level + 1),
+                values: FeatureValues::Int64(lengths.into()),
                 steps: steps.clone(),
                 rows: merged(&above[..axis - outside]),
-                valid: place.alive.clone(),
+                valid: scope.alive.clone(),
             });
         }
         Ok(())
     }
 
-    fn sparse(&mut self, ty: &Type, dtype: &DType, sparse: &Sparse, mut place: Place) -> Result<()> {
+    /// A field without a dtype: a feature without a kind where it is null everywhere, a feature list of such steps.
+    /// A list of `nvalues` values of no dtype has no other form.
+    fn no_dtype(&mut self, nvalues: usize, scope: Scope) -> Result<()> {
+        let is_list = is_list(self.sequences, &scope.dims);
+        if scope.above.is_empty() || (is_list && nvalues == 0 && scope.above.len() == 2) {
+            let steps = scope.above.first().cloned();
+            let valid = if is_list { scope.alive } else { None };
+            self.features.push(Feature { name: scope.name, values: FeatureValues::Nothing, steps, rows: None, valid });
+            return Ok(());
+        }
+        match (0..self.nrows).find(|row| scope.is_alive(*row)) {
+            Some(row) if nvalues == 0 => Err(scope
+                .at_record(row, "a tf.Example cannot hold an empty list of unknown dtype: a feature has a kind".to_owned())
+                .help(format!("declare its dtype: --schema '{}: int64[?]'; or leave it out: drop {0}", scope.path))),
+            Some(row) => Err(scope.at_record(row, "a tf.Example cannot hold a null inside a list".to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn sparse(&mut self, ty: &Type, dtype: &DType, sparse: &Sparse, mut scope: Scope) -> Result<()> {
         let (ndims, nrows, entries) = (sparse.ndims(), sparse.nrows(), sparse.entries());
         let plain = is_plain(ty);
-        for row in (0..nrows).filter(|row| place.is_alive(*row)) {
+        for row in (0..nrows).filter(|row| scope.is_alive(*row)) {
             let shape = sparse.shape_of(row);
             if plain {
                 let straight = entries.range(row).enumerate().all(|(i, entry)| sparse.index_of(entry) == [i as i64]);
                 if !straight || shape != [entries.row_length(row) as i64] {
-                    return Err(place
+                    return Err(scope
                         .error(row, "a tf.Example holds a sparse vector of unknown size only if it has a value at each index".to_owned())
-                        .help(format!("say its size: --schema '{}: {}'", place.path, Type::sparse(dtype.clone(), vec![Dim::known(100)]))));
+                        .help(format!(
+                            "declare its size: --schema '{}: {}'",
+                            scope.path,
+                            Type::sparse(dtype.clone(), vec![Dim::known(100)])
+                        )));
                 }
             } else if shape.iter().zip(&ty.dims).any(|(n, d)| !matches!(d.size, Size::Known(size) if i64::try_from(size) == Ok(*n))) {
-                return Err(place.error(row, format!("the dense_shape is {shape:?}, and {:?} in the schema", sizes(ty))));
+                return Err(scope.error(row, format!("the dense_shape is {shape:?}, and {:?} in the schema", sizes(ty))));
             }
         }
-        let name = place.name.clone();
+        let name = scope.name.clone();
         if !plain {
-            place.name = values_name(&name);
+            scope.name = values_name(&name);
         }
-        place.above.push(entries.clone());
-        place.no_nulls(sparse.values().nulls())?;
-        let values = values(dtype, sparse.values(), &place)?;
+        scope.above.push(entries.clone());
+        scope.no_nulls(sparse.values().nulls())?;
+        let values = values(dtype, sparse.values(), &scope)?;
         self.features.push(Feature {
-            name: place.name.clone(),
+            name: scope.name.clone(),
             values,
             steps: None,
             rows: Some(entries.clone()),
-            valid: place.alive.clone(),
+            valid: scope.alive.clone(),
         });
         for axis in (0..ndims).filter(|_| !plain) {
             let along: Vec<i64> = (0..entries.nvals()).filter_map(|entry| sparse.index_of(entry).get(axis).copied()).collect();
             self.features.push(Feature {
                 name: indices_name(&name, axis),
-                values: Values::Int64(along.into()),
+                values: FeatureValues::Int64(along.into()),
                 steps: None,
                 rows: Some(entries.clone()),
-                valid: place.alive.clone(),
+                valid: scope.alive.clone(),
             });
         }
         Ok(())
@@ -378,33 +395,18 @@ fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
     Some(rest.iter().fold(first.clone(), |outer, inner| outer.merge(inner)))
 }
 
-/// A field without a dtype is null everywhere. Lists without a dtype have no kind to be written as.
-fn no_dtype(place: &Place, values: usize, nrows: usize) -> Result<()> {
-    if place.above.is_empty() {
-        return Ok(());
-    }
-    match (0..nrows).find(|row| place.is_alive(*row)) {
-        Some(row) if values == 0 => Err(Error::data("an empty list of unknown dtype has no place in a tf.Example: a feature is of a kind")
-            .in_field(&place.path)
-            .at_row(row)
-            .help(format!("say what it would hold: --schema '{}: int64[?]'; or leave it out: drop {0}", place.path))),
-        Some(row) => Err(Error::data("a tf.Example cannot hold a null inside a list").in_field(&place.path).at_row(row)),
-        None => Ok(()),
-    }
-}
-
-fn widen<T: ArrowPrimitiveType>(array: &ArrayRef) -> Values
+fn widen<T: ArrowPrimitiveType>(array: &ArrayRef) -> FeatureValues
 where
     T::Native: Into<i64>,
 {
-    Values::Int64(array.as_primitive::<T>().values().iter().map(|v| (*v).into()).collect())
+    FeatureValues::Int64(array.as_primitive::<T>().values().iter().map(|v| (*v).into()).collect())
 }
 
 /// The values of an array as a feature holds them.
-fn values(dtype: &DType, array: &ArrayRef, place: &Place) -> Result<Values> {
+fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValues> {
     Ok(match dtype {
-        DType::Int64 => Values::Int64(array.as_primitive::<Int64Type>().values().clone()),
-        DType::Bool => Values::Int64(array.as_boolean().values().iter().map(i64::from).collect()),
+        DType::Int64 => FeatureValues::Int64(array.as_primitive::<Int64Type>().values().clone()),
+        DType::Bool => FeatureValues::Int64(array.as_boolean().values().iter().map(i64::from).collect()),
         DType::Int8 => widen::<Int8Type>(array),
         DType::Int16 => widen::<Int16Type>(array),
         DType::Int32 => widen::<Int32Type>(array),
@@ -414,31 +416,31 @@ fn values(dtype: &DType, array: &ArrayRef, place: &Place) -> Result<Values> {
         DType::UInt64 => {
             let array = array.as_primitive::<UInt64Type>();
             let too_large = |i: usize| !array.is_null(i) && array.value(i) > i64::MAX.unsigned_abs();
-            if let Some(i) = (0..array.len()).find(|i| too_large(*i) && place.is_alive(place.record_of(*i))) {
+            if let Some(i) = (0..array.len()).find(|i| too_large(*i) && scope.is_alive(scope.record_of(*i))) {
                 let message = format!("{} is more than a tf.Example holds: its integers are int64", array.value(i));
-                return Err(place.error(i, message).help(format!("keep its text: --schema '{}: json'", place.path)));
+                return Err(scope.error(i, message).help(format!("keep its text: --schema '{}: json'", scope.path)));
             }
-            Values::Int64(array.values().iter().map(|v| v.cast_signed()).collect())
+            FeatureValues::Int64(array.values().iter().map(|v| v.cast_signed()).collect())
         }
-        DType::Float16 => Values::Float(array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32()).collect()),
-        DType::Float32 => Values::Float(array.as_primitive::<Float32Type>().values().clone()),
+        DType::Float16 => FeatureValues::Float(array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32()).collect()),
+        DType::Float32 => FeatureValues::Float(array.as_primitive::<Float32Type>().values().clone()),
         DType::Float64 => {
             let array = array.as_primitive::<Float64Type>();
             let narrow: ScalarBuffer<f32> = array.values().iter().map(|v| *v as f32).collect();
             let overflows = |i: usize| narrow[i].is_infinite() && array.value(i).is_finite() && !array.is_null(i);
-            if let Some(i) = (0..array.len()).find(|i| overflows(*i) && place.is_alive(place.record_of(*i))) {
-                return Err(place.error(i, format!("{:e} is more than a tf.Example holds: its floats are float32", array.value(i))));
+            if let Some(i) = (0..array.len()).find(|i| overflows(*i) && scope.is_alive(scope.record_of(*i))) {
+                return Err(scope.error(i, format!("{:e} is more than a tf.Example holds: its floats are float32", array.value(i))));
             }
-            Values::Float(narrow)
+            FeatureValues::Float(narrow)
         }
         _ if kind_of(dtype) == Some(Kind::Bytes) => {
             if let Some(text) = array.as_string_opt::<i64>() {
-                Values::Bytes(text.offsets().inner().clone(), text.values().clone())
+                FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone())
             } else {
                 let bytes = array.as_binary::<i64>();
-                Values::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
+                FeatureValues::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
             }
         }
-        other => return Err(Error::internal(format!("a feature of dtype {other}")).in_field(&place.path)),
+        other => return Err(Error::internal(format!("a feature of dtype {other}")).in_field(&scope.path)),
     })
 }

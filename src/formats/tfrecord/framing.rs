@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-/// Bytes in front of the payload: the length and its checksum.
+/// Bytes before the payload: the length and its checksum.
 pub const HEADER: usize = 12;
-/// Bytes behind the payload: its checksum.
+/// Bytes after the payload: its checksum.
 pub const FOOTER: usize = 4;
 
 /// A checksum as it is stored: rotated and shifted by a constant, so that checksums of data that
@@ -41,13 +41,26 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
     Some(Header { length: u64::from_le_bytes(*length), holds: masked_crc(length) == stored })
 }
 
-/// Whether the checksum behind the payload holds; `false` if there are fewer bytes.
+/// Whether the checksum after the payload holds; `false` if there are fewer bytes.
 pub fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
     let stored = bytes.get(payload.end..).and_then(|rest| rest.first_chunk::<4>());
     match (bytes.get(payload), stored) {
         (Some(payload), Some(stored)) => masked_crc(payload) == u32::from_le_bytes(*stored),
         _ => false,
     }
+}
+
+/// The payloads of the whole records at the start of an input, checksums of lengths verified; the last
+/// one may reach beyond `bytes`.
+pub fn payloads(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0usize;
+    std::iter::from_fn(move || {
+        let header = header(bytes.get(at..)?).filter(|h| h.holds)?;
+        let start = at + HEADER;
+        let end = start.checked_add(usize::try_from(header.length).ok()?)?;
+        at = end.checked_add(FOOTER)?;
+        Some(start..end)
+    })
 }
 
 /// Appends the frame of one payload.
@@ -63,6 +76,7 @@ pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
 /// Whole frames of consecutive records, not decoded.
 #[derive(Debug, Default)]
 pub struct Block {
+    /// The frames.
     pub bytes: Vec<u8>,
     /// Where in `bytes` each payload is; its checksum follows.
     pub payloads: Vec<Range<usize>>,

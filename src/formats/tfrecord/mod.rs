@@ -1,26 +1,31 @@
 //! TFRecord files of tf.Example.
 //!
 //! ```text
-//! bytes -> cutter   blocks of whole records, by the lengths in their frames; damage is skipped by resync
-//!       -> decode   structure of all records, then column by column (plan, column, values, assemble)
+//! bytes -> cutter   blocks of whole records, by the lengths in their frames (framing); resync finds the next record after damage
 //!       -> observe  the types of features, for inference
+//!       -> decode   the features of all records (wire), then column by column: mapping says which features a
+//!                   field is read from; column and lists decode them; arrange, nested and entries build their
+//!                   axes from values; assemble builds structures
 //!
 //! chunk -> flatten  fields to features
 //!       -> encode   framed records
 //! ```
 
+mod arrange;
 mod assemble;
 mod column;
 mod cutter;
 mod decode;
 mod encode;
 mod entries;
+mod features;
 mod flatten;
 pub mod framing;
+mod lists;
+mod mapping;
+mod nested;
 mod observe;
-mod plan;
 mod resync;
-mod steps;
 mod values;
 pub mod wire;
 
@@ -31,8 +36,9 @@ use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task,
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use cutter::{Cut, Cutter};
+use cutter::{Cutter, Piece};
 use std::sync::Arc;
+use wire::Message;
 
 /// TFRecord of tf.Example.
 pub struct TfRecord;
@@ -47,6 +53,10 @@ impl Format for SequenceExample {
 
     fn summary(&self) -> &'static str {
         "TFRecord of tf.SequenceExample"
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        recognise(head) == Some(Message::SequenceExample)
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
@@ -72,7 +82,7 @@ impl Format for TfRecord {
     }
 
     fn sniff(&self, head: &[u8]) -> bool {
-        framing::header(head).is_some_and(|h| h.holds)
+        recognise(head).is_some_and(|message| message != Message::SequenceExample)
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
@@ -82,6 +92,13 @@ impl Format for TfRecord {
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(encode::TfRecordWriter::new(schema, options, false).map(|w| Box::new(w) as Box<dyn Writer>))
     }
+}
+
+/// What the first records of an input are; `None`: it is not a TFRecord. Records without features tell nothing.
+fn recognise(head: &[u8]) -> Option<Message> {
+    framing::header(head).filter(|h| h.holds)?;
+    let messages = framing::payloads(head).map(|payload| wire::message(head, payload));
+    Some(messages.into_iter().find(|message| *message != Message::Empty).unwrap_or(Message::Empty))
 }
 
 struct TfRecordReader {
@@ -100,21 +117,22 @@ impl Reader for TfRecordReader {
         if let Some(schema) = known_schema(request) {
             return Ok(Inference::Known(schema));
         }
-        let look = Arc::new(observe::Look {
+        let scan = Arc::new(observe::Scan {
             wanted: request.wanted.clone(),
             declared: observe::declared_features(&request.declared.fields),
             verify: !request.options.no_verify,
             sequences: self.sequences,
+            recognised: request.options.from.is_none(),
             input: self.input.name().clone(),
         });
         let cutter = self.cutter(request)?.sampling(request.sample_bytes);
         Ok(Inference::Scan(Box::new(cutter.filter_map(move |cut| match cut {
-            Ok(Cut::Block(block)) => {
-                let look = look.clone();
-                Some(Ok(Box::new(move || Ok(Box::new(observe::Seen::in_block(&block, &look)) as Box<dyn Observed>)) as Task<_>))
+            Ok(Piece::Block(block)) => {
+                let scan = scan.clone();
+                Some(Ok(Box::new(move || Ok(Box::new(observe::Observation::in_block(&block, &scan)) as Box<dyn Observed>)) as Task<_>))
             }
-            // Reading meets the damage again, and knows what to do about it.
-            Ok(Cut::Lost(_)) => None,
+            // Reading meets the damage again, and reports it.
+            Ok(Piece::Lost(_)) => None,
             Err(error) => Some(Err(error)),
         }))))
     }
@@ -125,11 +143,11 @@ impl Reader for TfRecordReader {
         let cutter = self.cutter(request)?;
         Ok(Box::new(cutter.map(move |cut| {
             Ok(match cut? {
-                Cut::Block(block) => {
+                Piece::Block(block) => {
                     let decoder = decoder.clone();
                     Box::new(move || decoder.decode(&block)) as Task<Decoded>
                 }
-                Cut::Lost(fault) => {
+                Piece::Lost(fault) => {
                     let decoder = decoder.clone();
                     Box::new(move || {
                         let record = fault.error.location().records.map_or(1, |(first, _)| first);
@@ -145,12 +163,12 @@ impl Reader for TfRecordReader {
     }
 }
 
-/// The schema without a look at the records: nothing is wanted, or everything wanted is declared.
+/// The schema where no record has to be read for it: nothing is wanted, or everything wanted is declared.
 fn known_schema(request: &Request) -> Option<Schema> {
     let Wanted::Matching(patterns) = &request.wanted else { return None };
-    let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && plan::is_complete(&f.ty));
+    let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && mapping::is_complete(&f.ty));
     patterns
         .iter()
         .all(declared)
-        .then(|| Schema::new(request.declared.fields.iter().filter(|f| plan::is_complete(&f.ty)).cloned().collect()))
+        .then(|| Schema::new(request.declared.fields.iter().filter(|f| mapping::is_complete(&f.ty)).cloned().collect()))
 }

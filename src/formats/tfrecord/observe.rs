@@ -1,8 +1,8 @@
-//! What the records of a block say about the types of features, and the schema of it all.
+//! What the records of a block tell of the types of features, and the schema of it all.
 
 use super::framing::{Block, payload_holds};
-use super::plan::{indices_name, is_complete, row_lengths_name, values_name};
-use super::wire::{self, Kind};
+use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
+use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, Kind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::path::{FieldPath, glob_matches, quoted};
@@ -16,21 +16,24 @@ const MAX_FIELDS: usize = 10_000;
 
 /// What has been seen of the features of some records.
 #[derive(Default)]
-pub struct Seen {
+pub struct Observation {
     records: u64,
     features: BTreeMap<Vec<u8>, Feature>,
     /// The feature lists of tf.SequenceExample.
     lists: BTreeMap<Vec<u8>, Feature>,
+    /// The first record that is the message it is read as, and the first that is the other one, with what is wrong.
+    proper: Option<FirstSeen>,
+    foreign: Option<(FirstSeen, &'static str)>,
 }
 
 /// What has been seen of one feature.
 struct Feature {
-    /// Record and position in it where it stood first: the order of the schema.
+    /// Record and position in it where it was first seen: the order of the schema.
     first: (u64, usize),
-    /// The record looked at last.
+    /// The record seen last.
     last: u64,
     /// Where each kind was first seen: bytes, float, int64.
-    kinds: [Option<Place>; 3],
+    kinds: [Option<FirstSeen>; 3],
     /// Records in which it has a kind.
     present: u64,
     shortest: usize,
@@ -39,35 +42,37 @@ struct Feature {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FirstSeen {
     record: u64,
     input: Arc<str>,
 }
 
-/// Which features the values are looked at of; of the others only the kind.
-pub struct Look {
+/// What is scanned: the values of some features, and the kinds of the others.
+pub struct Scan {
     pub wanted: crate::demand::Wanted,
-    /// The features that `--schema` reads are known without looking.
+    /// The features that `--schema` reads need no inference.
     pub declared: HashSet<String>,
     pub verify: bool,
     /// The records are tf.SequenceExamples.
     pub sequences: bool,
+    /// They were recognised as such, or as tf.Examples; `--from` was not given.
+    pub recognised: bool,
     pub input: Arc<str>,
 }
 
-impl Seen {
-    /// What the records of a block say. Records that cannot be read say nothing: reading will meet them again.
-    pub fn in_block(block: &Block, look: &Look) -> Seen {
-        let mut seen = Seen::default();
+impl Observation {
+    /// What is seen in the records of a block. Records that cannot be read are skipped: reading will meet them again.
+    pub fn in_block(block: &Block, scan: &Scan) -> Observation {
+        let mut seen = Observation::default();
         for (row, payload) in block.payloads.iter().enumerate() {
-            if look.verify && !payload_holds(&block.bytes, payload.clone()) {
+            if scan.verify && !payload_holds(&block.bytes, payload.clone()) {
                 continue;
             }
             seen.records += 1;
             let record = block.first_record + row as u64;
             let mut found: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
             let mut lists: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
-            let outcome = if look.sequences {
+            let outcome = if scan.sequences {
                 wire::sequence_features(&block.bytes, payload.clone(), &mut |is_list, key, feature| {
                     if is_list {
                         lists.push((key, feature))
@@ -82,21 +87,32 @@ impl Seen {
                     Ok(())
                 })
             };
+            let here = || FirstSeen { record, input: scan.input.clone() };
             if outcome.is_err() {
+                if !scan.sequences && seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::SequenceExample {
+                    seen.foreign = Some((here(), SEQUENCE_AMONG_EXAMPLES));
+                }
                 continue;
+            }
+            if scan.sequences && scan.recognised && lists.is_empty() && !found.is_empty() {
+                if seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::Example {
+                    seen.foreign = Some((here(), EXAMPLE_AMONG_SEQUENCES));
+                }
+            } else if seen.proper.is_none() && !(found.is_empty() && lists.is_empty()) {
+                seen.proper = Some(here());
             }
             // Backwards: of a key that is there twice the last entry counts.
             for (position, (key, feature)) in found.iter().enumerate().rev() {
                 if let Some(entry) = entry(&mut seen.features, key, (record, position)) {
-                    entry.look_at(key, &block.bytes, feature.clone(), record, look);
+                    entry.see(key, &block.bytes, feature.clone(), record, scan);
                 }
             }
             for (position, (key, list)) in lists.iter().enumerate().rev() {
                 let Some(entry) = entry(&mut seen.lists, key, (record, found.len() + position)) else { continue };
                 entry.present += 1;
                 let before = entry.present;
-                // What a step is broken by, reading will tell.
-                let _ = wire::steps(&block.bytes, list.clone(), &mut |step| entry.look_at(key, &block.bytes, step, record, look));
+                // Reading will report what is wrong with a step.
+                let _ = wire::steps(&block.bytes, list.clone(), &mut |step| entry.see(key, &block.bytes, step, record, scan));
                 entry.present = before;
             }
         }
@@ -120,16 +136,16 @@ fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u
 }
 
 impl Feature {
-    fn look_at(&mut self, key: &[u8], bytes: &[u8], feature: std::ops::Range<usize>, record: u64, look: &Look) {
+    fn see(&mut self, key: &[u8], bytes: &[u8], feature: std::ops::Range<usize>, record: u64, scan: &Scan) {
         let Ok(Some((kind, list))) = wire::list(bytes, feature) else { return };
         let entry = self;
         entry.present += 1;
         let known = &mut entry.kinds[kind as usize];
         if known.is_none() {
-            *known = Some(Place { record, input: look.input.clone() });
+            *known = Some(FirstSeen { record, input: scan.input.clone() });
         }
         let name = std::str::from_utf8(key).unwrap_or_default();
-        if !look.wanted.includes(name) || look.declared.contains(name) {
+        if !scan.wanted.includes(name) || scan.declared.contains(name) {
             return;
         }
         let count = match kind {
@@ -152,15 +168,26 @@ impl Feature {
     }
 }
 
-impl Observed for Seen {
+impl Observed for Observation {
     fn merge(&mut self, other: Box<dyn Observed>) {
-        let Ok(other) = other.into_any().downcast::<Seen>() else { return };
+        let Ok(other) = other.into_any().downcast::<Observation>() else { return };
         self.records += other.records;
+        self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
+        self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
         merge(&mut self.features, other.features);
         merge(&mut self.lists, other.lists);
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
+        if let Some((first, message)) = self.foreign.as_ref().filter(|_| stops_at_errors(request)) {
+            let error = Error::data(*message).in_input(first.input.clone());
+            let error = error.locate(|at| at.records = Some((first.record, first.record)));
+            let kind = if *message == SEQUENCE_AMONG_EXAMPLES { "tf.Example" } else { "tf.SequenceExample" };
+            return Err(match &self.proper {
+                Some(proper) => error.help(format!("record {} of {} is a {kind}", proper.record, proper.input)),
+                None => error,
+            });
+        }
         if self.features.len() > MAX_FIELDS {
             return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))
                 .help("read those that are needed with `select`, and name their types with --schema"));
@@ -180,7 +207,7 @@ impl Observed for Seen {
         let scalars = Scalars::new(request)?;
         scalars.check(&seen)?;
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
-        // What is declared stands where its first feature does, or last.
+        // A declared field takes the position of its first feature, or the last one.
         let mut declared: Vec<(&Field, HashSet<String>)> = request
             .declared
             .fields
@@ -210,7 +237,7 @@ impl Observed for Seen {
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
         scalars.hint(&fields, &named, request)?;
-        // Features have no order of their own: where all of them are declared, the declared one holds.
+        // Features have no order of their own: where all of them are declared, that is the order.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
         if fields.iter().all(|f| place(f).is_some()) {
             fields.sort_by_key(|f| place(f));
@@ -223,9 +250,7 @@ impl Observed for Seen {
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(
-                error.help("a feature that is not used is not looked at: leave it out with `drop`, or name the others with `select`")
-            );
+            return Err(error.help("a feature that is not used is not checked: leave it out with `drop`, or name the others with `select`"));
         }
         Ok(Schema::new(fields))
     }
@@ -235,7 +260,12 @@ impl Observed for Seen {
     }
 }
 
-/// Takes in what was seen of the features of other records.
+/// Whether a bad record ends the run.
+fn stops_at_errors(request: &Request) -> bool {
+    request.options.on_error == "fail"
+}
+
+/// Adds what was seen of the features of other records.
 fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>) {
     for (key, theirs) in other {
         let Some(ours) = all.get_mut(&key) else {
@@ -258,8 +288,8 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
     }
 }
 
-impl Seen {
-    /// The fields that the feature lists make, behind those of the context.
+impl Observation {
+    /// The fields of the feature lists, after those of the context.
     fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, clashes: &mut Vec<String>) -> Result<()> {
         let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();
         lists.sort_by_key(|(name, feature)| (feature.first, *name));
@@ -268,7 +298,7 @@ impl Seen {
                 continue;
             }
             if fields.iter().any(|f| f.name == name) {
-                let error = Error::data("it is a feature of the context and a feature list, too").in_field(quoted(name));
+                let error = Error::data("it is both a feature of the context and a feature list").in_field(quoted(name));
                 return Err(error.help("read one of them under another name: --schema 'other: int64[?] from name'"));
             }
             match feature.dtype() {
@@ -331,7 +361,7 @@ impl Feature {
 
     /// The dtype that holds all values, or the clash.
     fn dtype(&self) -> Result<DType, String> {
-        let at = |place: &Place| format!("in record {} of {}", place.record, place.input);
+        let at = |place: &FirstSeen| format!("in record {} of {}", place.record, place.input);
         match &self.kinds {
             [None, None, None] => Ok(DType::Null),
             [Some(_), None, None] if self.utf8 => Ok(DType::String),
@@ -387,7 +417,7 @@ impl Scalars {
         }
     }
 
-    /// Tells which features could be scalars, if nothing has been said about it.
+    /// Hints at features that could be scalars, unless --scalar was given.
     fn hint(&self, fields: &[Field], named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<()> {
         let vector = |f: &&Field| f.ty.dims == [Dim::UNIFORM] && !f.ty.is_sparse() && f.ty.fields().is_none();
         let single = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.longest == 1);
@@ -408,7 +438,7 @@ impl Scalars {
         let Scalars::Named(patterns) = self else { return Ok(()) };
         for pattern in patterns {
             if !seen.iter().any(|(name, _)| glob_matches(pattern, name)) {
-                let error = Error::usage(format!("--scalar: there is no feature `{pattern}`"));
+                let error = Error::usage(format!("--scalar: no feature `{pattern}`"));
                 let near = crate::error::nearest(pattern, seen.iter().map(|(name, _)| *name));
                 return Err(match near {
                     Some(near) => error.help(format!("did you mean {}?", quoted(near))),

@@ -1,8 +1,8 @@
-//! Finds the next record behind damage: the first offset at which the checksums of a length and of
-//! its payload hold, with a valid header or the end of the input behind them.
+//! Finds the next record after damage: the first offset at which the checksums of a length and of its
+//! payload hold, followed by a valid header or the end of the input.
 //!
 //! Checksums of payloads are taken from running checksums, so that hostile input full of headers that
-//! claim long payloads costs no more than a look at each of them.
+//! claim long payloads costs no more than one step for each of them.
 
 use super::framing::{FOOTER, HEADER, header, mask};
 
@@ -11,21 +11,21 @@ const STRIDE: usize = 1024;
 
 /// A search over a window of bytes that slides forward.
 pub struct Search {
-    /// Offsets below have been looked at. The first byte is that of the damaged record itself.
+    /// Offsets below have been searched. The first byte is that of the damaged record itself.
     next: usize,
     running: Running,
 }
 
-/// How a step of a search ends.
-pub enum Step {
-    /// A record stands here, or the input ends here.
+/// The state of a search after a step.
+pub enum Progress {
+    /// A record starts here, or the input ends here.
     Found(usize),
-    /// So many bytes at the start of the window have no record; the window should grow to `want`
-    /// bytes, counted from the start that is left when they are dropped.
+    /// The first `useless` bytes of the window have no record; the window should grow to `want` bytes,
+    /// counted from the start that is left when they are dropped.
     More { useless: usize, want: usize },
 }
 
-/// What zero bytes behind a message do to its CRC-32C, a linear map over GF(2): for each power of two
+/// What zero bytes after a message do to its CRC-32C, a linear map over GF(2): for each power of two
 /// of zero bytes the images of the 32 bits.
 struct Zeros([[u32; 32]; 64]);
 
@@ -48,8 +48,8 @@ impl Zeros {
         map.iter().enumerate().fold(0, |sum, (bit, image)| sum ^ (image & 0u32.wrapping_sub(crc >> bit & 1)))
     }
 
-    /// The CRC-32C of a message with that CRC-32C and `n` zero bytes behind it, but for the constants of both ends.
-    fn behind(&self, crc: u32, n: usize) -> u32 {
+    /// The CRC-32C of a message with that CRC-32C followed by `n` zero bytes, except for the constants of both ends.
+    fn followed(&self, crc: u32, n: usize) -> u32 {
         (0..64).filter(|k| (n as u64) >> k & 1 == 1).fold(crc, |crc, k| Zeros::image(&self.0[k], crc))
     }
 }
@@ -83,7 +83,7 @@ impl Running {
     /// The CRC-32C of `bytes[start..end]`.
     fn between(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
         let before = self.before(bytes, start);
-        self.zeros.behind(before, end - start) ^ self.before(bytes, end)
+        self.zeros.followed(before, end - start) ^ self.before(bytes, end)
     }
 }
 
@@ -92,7 +92,7 @@ impl Search {
         Search { next: 1, running: Running::new() }
     }
 
-    /// To be told that the window has lost its first `n` bytes.
+    /// The window has lost its first `n` bytes.
     pub fn dropped(&mut self, n: usize) {
         if n > 0 {
             self.next -= n.min(self.next);
@@ -100,28 +100,28 @@ impl Search {
         }
     }
 
-    /// Looks on, in a window whose start has not changed since the last step but by [`Search::dropped`].
-    pub fn step(&mut self, window: &[u8], at_end: bool, max_record_bytes: u64) -> Step {
+    /// Searches on, in a window whose start has changed since the last step only by [`Search::dropped`].
+    pub fn step(&mut self, window: &[u8], at_end: bool, max_record_bytes: u64) -> Progress {
         while let Some(found) = window.get(self.next..).and_then(header) {
             let at = self.next;
             if found.holds && found.length <= max_record_bytes {
                 let end = usize::try_from(found.length).ok().and_then(|n| n.checked_add(HEADER)?.checked_add(at));
-                let behind = end.and_then(|end| end.checked_add(FOOTER));
-                if let (Some(end), Some(behind)) = (end, behind) {
-                    if behind.saturating_add(HEADER) > window.len() && !at_end {
-                        return Step::More { useless: at, want: (behind - at).saturating_add(HEADER) };
+                let after = end.and_then(|end| end.checked_add(FOOTER));
+                if let (Some(end), Some(after)) = (end, after) {
+                    if after.saturating_add(HEADER) > window.len() && !at_end {
+                        return Progress::More { useless: at, want: (after - at).saturating_add(HEADER) };
                     }
-                    if self.is_record(window, at + HEADER, end) && (behind == window.len() || follows(window, behind)) {
-                        return Step::Found(at);
+                    if self.is_record(window, at + HEADER, end) && (after == window.len() || follows(window, after)) {
+                        return Progress::Found(at);
                     }
                 }
             }
             self.next += 1;
         }
         if at_end {
-            return Step::Found(window.len());
+            return Progress::Found(window.len());
         }
-        Step::More { useless: self.next.min(window.len()), want: HEADER }
+        Progress::More { useless: self.next.min(window.len()), want: HEADER }
     }
 
     fn is_record(&mut self, window: &[u8], start: usize, end: usize) -> bool {

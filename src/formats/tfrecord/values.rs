@@ -1,8 +1,8 @@
 //! The flat values of one column, appended list by list.
 
-use super::column::Span;
-use super::plan::Values;
-use super::wire::{self, Cursor, Flaw, Kind, Parse, flaw};
+use super::features::Span;
+use super::mapping::DefaultValues;
+use super::wire::{self, Cursor, DecodeError, Kind, Parse, fail};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
@@ -16,25 +16,28 @@ use std::sync::Arc;
 
 /// The growing values of a column.
 pub trait Append {
+    /// Where the values are kept.
     type Store: Store;
     /// What holds the values.
     fn store(&mut self) -> &mut Self::Store;
-    /// Makes room for the values of the features that stand at `spans` of `bytes`, about as many as there are:
-    /// growing by doubling would copy them all and keep up to as much memory again.
+    /// Reserves about as much as the features in `spans` of `bytes` need: growing by doubling would copy
+    /// all values, and keep up to twice the memory.
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]);
     /// Appends the values of a list.
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
     /// Appends the values of a default.
-    fn default(&mut self, values: &Values);
+    fn default(&mut self, values: &DefaultValues);
     /// The array of all values.
     fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
 }
 
 /// Flat values of one type.
 pub trait Store {
+    /// Values so far.
     fn len(&self) -> usize;
+    /// Removes values `len` and later.
     fn truncate(&mut self, len: usize);
-    /// Appends `n` values that nobody sees.
+    /// Appends `n` values that are never seen.
     fn fill(&mut self, n: usize);
 }
 
@@ -60,7 +63,7 @@ fn nbytes(spans: &[Span]) -> usize {
 }
 
 fn wrong_kind<T>(expected: &str, found: Kind, list: Cursor, widens: bool) -> Parse<T> {
-    Err(Flaw { at: list.at(), what: format!("expected {expected}, found a {}", found.name()).into(), widens })
+    Err(DecodeError { at: list.at(), what: format!("expected {expected}, found a {}", found.name()).into(), widens })
 }
 
 /// int64, the smaller integers and bool.
@@ -72,6 +75,7 @@ pub struct Ints {
 }
 
 impl Ints {
+    /// An empty column. `inferred`: a wider type would hold what does not fit.
     pub fn new(dtype: &DType, inferred: bool) -> Ints {
         let range = match dtype {
             DType::Bool => Some((0, 1)),
@@ -105,7 +109,7 @@ impl Append for Ints {
         &mut self.values
     }
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]) {
-        // The last byte of a varint is below 0x80; a few bytes in front of the values are, too.
+        // The last byte of a varint is below 0x80; so are a few bytes before the values.
         self.values.reserve(count(bytes, spans, |b| *b < 0x80));
     }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
@@ -117,12 +121,12 @@ impl Append for Ints {
         if let Some((low, high)) = self.range
             && let Some(value) = self.values[start..].iter().find(|v| **v < low || **v > high)
         {
-            return flaw(at, format!("{value} is no {}", self.dtype));
+            return fail(at, format!("{value} is outside the range of {}", self.dtype));
         }
         Ok(())
     }
-    fn default(&mut self, values: &Values) {
-        if let Values::Int64(values) = values {
+    fn default(&mut self, values: &DefaultValues) {
+        if let DefaultValues::Int64(values) = values {
             self.values.extend_from_slice(values);
         }
     }
@@ -150,6 +154,7 @@ pub struct Floats {
 }
 
 impl Floats {
+    /// An empty column. `inferred`: a wider type would hold what does not fit.
     pub fn new(dtype: &DType, inferred: bool) -> Floats {
         Floats { values: Vec::new(), half: *dtype == DType::Float16, inferred }
     }
@@ -173,12 +178,12 @@ impl Append for Floats {
         if self.half
             && let Some(value) = self.values[start..].iter().find(|v| !v.is_nan() && f16::from_f32(**v).to_f32() != **v)
         {
-            return flaw(at, format!("{value} is no float16"));
+            return fail(at, format!("float16 cannot hold {value} exactly"));
         }
         Ok(())
     }
-    fn default(&mut self, values: &Values) {
-        if let Values::Float(values) = values {
+    fn default(&mut self, values: &DefaultValues) {
+        if let DefaultValues::Float(values) = values {
             self.values.extend_from_slice(values);
         }
     }
@@ -200,6 +205,7 @@ pub struct Doubles {
 }
 
 impl Doubles {
+    /// An empty column. `inferred`: a wider type would hold what does not fit.
     pub fn new(inferred: bool) -> Doubles {
         Doubles { values: Vec::new(), floats: Vec::new(), ints: Vec::new(), inferred }
     }
@@ -225,7 +231,7 @@ impl Append for Doubles {
                 self.ints.clear();
                 wire::int64s(list, &mut self.ints)?;
                 if let Some(value) = self.ints.iter().find(|v| v.unsigned_abs() > 1 << 53) {
-                    return flaw(list.at(), format!("{value} is no float64, and the feature holds floats in other records"));
+                    return fail(list.at(), format!("float64 cannot hold {value} exactly, and the feature holds floats in other records"));
                 }
                 self.values.extend(self.ints.iter().map(|v| *v as f64));
             }
@@ -233,8 +239,8 @@ impl Append for Doubles {
         }
         Ok(())
     }
-    fn default(&mut self, values: &Values) {
-        if let Values::Float(values) = values {
+    fn default(&mut self, values: &DefaultValues) {
+        if let DefaultValues::Float(values) = values {
             self.values.extend(values.iter().map(|v| f64::from(*v)));
         }
     }
@@ -244,26 +250,26 @@ impl Append for Doubles {
 }
 
 /// bytes, string and json.
-pub struct Texts {
-    strings: Strings,
+pub struct Bytes {
+    strings: ByteValues,
     dtype: DType,
     inferred: bool,
 }
 
 /// The bytes of all values, one after the other, and where they are cut.
-pub struct Strings {
+pub struct ByteValues {
     offsets: Vec<i64>,
     data: Vec<u8>,
 }
 
-impl Strings {
+impl ByteValues {
     fn push(&mut self, value: &[u8]) {
         self.data.extend_from_slice(value);
         self.offsets.push(self.data.len() as i64);
     }
 }
 
-impl Store for Strings {
+impl Store for ByteValues {
     fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -276,13 +282,14 @@ impl Store for Strings {
     }
 }
 
-impl Texts {
-    pub fn new(dtype: &DType, inferred: bool) -> Texts {
-        Texts { strings: Strings { offsets: vec![0], data: Vec::new() }, dtype: dtype.clone(), inferred }
+impl Bytes {
+    /// An empty column. `inferred`: a wider type would hold what does not fit.
+    pub fn new(dtype: &DType, inferred: bool) -> Bytes {
+        Bytes { strings: ByteValues { offsets: vec![0], data: Vec::new() }, dtype: dtype.clone(), inferred }
     }
 
     fn check(&self, first: usize, at: usize) -> Parse<()> {
-        let Strings { offsets, data } = &self.strings;
+        let ByteValues { offsets, data } = &self.strings;
         let start = offsets[first];
         let whole = &data[start as usize..];
         let cuts = &offsets[first..];
@@ -292,13 +299,13 @@ impl Texts {
                 true => "expected strings, found bytes that are not UTF-8".into(),
                 false => format!("expected {} values, found bytes that are not UTF-8; read them as bytes", self.dtype).into(),
             };
-            return Err(Flaw { at, what, widens: self.inferred });
+            return Err(DecodeError { at, what, widens: self.inferred });
         }
         if self.dtype == DType::Json {
             for pair in cuts.windows(2) {
                 let value = &whole[(pair[0] - start) as usize..(pair[1] - start) as usize];
                 if let Err(error) = serde_json::from_slice::<serde_json::Value>(value) {
-                    return flaw(at, format!("expected JSON: {error}"));
+                    return fail(at, format!("expected JSON: {error}"));
                 }
             }
         }
@@ -306,10 +313,10 @@ impl Texts {
     }
 }
 
-impl Append for Texts {
-    type Store = Strings;
+impl Append for Bytes {
+    type Store = ByteValues;
 
-    fn store(&mut self) -> &mut Strings {
+    fn store(&mut self) -> &mut ByteValues {
         &mut self.strings
     }
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]) {
@@ -326,13 +333,13 @@ impl Append for Texts {
         wire::each_bytes(list, &mut |value| self.strings.push(value))?;
         if self.dtype == DType::Bytes { Ok(()) } else { self.check(first, list.at()) }
     }
-    fn default(&mut self, values: &Values) {
-        if let Values::Bytes(values) = values {
+    fn default(&mut self, values: &DefaultValues) {
+        if let DefaultValues::Bytes(values) = values {
             values.iter().for_each(|value| self.strings.push(value));
         }
     }
     fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        let Strings { offsets, data } = self.strings;
+        let ByteValues { offsets, data } = self.strings;
         let offsets = OffsetBuffer::new(offsets.into());
         Ok(match self.dtype {
             DType::Bytes => Arc::new(LargeBinaryArray::try_new(offsets, data.into(), nulls).map_err(internal)?),
@@ -341,13 +348,14 @@ impl Append for Texts {
     }
 }
 
-/// No values at all: what is found widens the type.
+/// No values: any that is found widens the type.
 pub struct Nothing {
     values: Vec<()>,
     inferred: bool,
 }
 
 impl Nothing {
+    /// An empty column. `inferred`: a wider type would hold what does not fit.
     pub fn new(inferred: bool) -> Nothing {
         Nothing { values: Vec::new(), inferred }
     }
@@ -363,7 +371,7 @@ impl Append for Nothing {
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         wrong_kind("no values, as in earlier records", kind, list, self.inferred)
     }
-    fn default(&mut self, _: &Values) {}
+    fn default(&mut self, _: &DefaultValues) {}
     fn finish(self, _: Option<NullBuffer>) -> Result<ArrayRef> {
         Ok(Arc::new(NullArray::new(self.values.len())))
     }

@@ -8,7 +8,7 @@
 //!
 //! Source of the meaning: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than
 //! protobuf in some places and reads less in others:
-//! - unknown fields are allowed in an Example and behind the list of a Feature, nowhere else;
+//! - unknown fields are allowed in an Example and after the list of a Feature, nowhere else;
 //! - an entry of the map holds exactly one key and one value, in either order;
 //! - the first list of a Feature is its kind, and the first packed run, if it starts with one, its values;
 //! - a `features` message that claims to reach beyond the record ends with the record.
@@ -16,21 +16,23 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What is wrong with the bytes, and at which of them.
+/// What is wrong with the bytes of a record, and at which of them.
 #[derive(Debug)]
-pub struct Flaw {
+pub struct DecodeError {
+    /// Offset in the block; 0: the record as a whole.
     pub at: usize,
+    /// What was expected and found.
     pub what: Cow<'static, str>,
     /// A wider inferred type would hold it.
     pub widens: bool,
 }
 
-pub type Parse<T> = Result<T, Flaw>;
+pub type Parse<T> = Result<T, DecodeError>;
 
-/// A flaw at byte `at`.
+/// An error at byte `at`.
 #[cold]
-pub fn flaw<T>(at: usize, what: impl Into<Cow<'static, str>>) -> Parse<T> {
-    Err(Flaw { at, what: what.into(), widens: false })
+pub fn fail<T>(at: usize, what: impl Into<Cow<'static, str>>) -> Parse<T> {
+    Err(DecodeError { at, what: what.into(), widens: false })
 }
 
 /// The tag byte of field `number` with wire type 2.
@@ -106,10 +108,10 @@ impl<'a> Cursor<'a> {
             }
         }
         let what = if self.rest().len() < 10 { "the bytes end inside a varint" } else { "a varint of more than 10 bytes" };
-        flaw(self.at, what)
+        fail(self.at, what)
     }
 
-    /// The range of a length-delimited value; the cursor then stands behind it.
+    /// The range of a length-delimited value; the cursor moves past it.
     #[inline]
     fn delimited(&mut self) -> Parse<Range<usize>> {
         let start = self.at;
@@ -121,7 +123,7 @@ impl<'a> Cursor<'a> {
                 self.at = range.end;
                 Ok(range)
             }
-            _ => flaw(start, format!("a length of {length} bytes where {left} are left")),
+            _ => fail(start, format!("a length of {length} bytes where {left} are left")),
         }
     }
 
@@ -133,11 +135,11 @@ impl<'a> Cursor<'a> {
             1 => 8,
             2 => return self.delimited().map(drop),
             5 => 4,
-            3 | 4 => return flaw(start, "a protobuf group; tf.Example has none"),
-            other => return flaw(start, format!("{other} is no protobuf wire type; is this a tf.Example?")),
+            3 | 4 => return fail(start, "a protobuf group; tf.Example has none"),
+            other => return fail(start, format!("{other} is not a protobuf wire type; is this a tf.Example?")),
         };
         if self.bytes.len() - self.at < width {
-            return flaw(start, "the bytes end inside a number");
+            return fail(start, "the bytes end inside a number");
         }
         self.at += width;
         Ok(())
@@ -150,7 +152,7 @@ pub fn entries<'a>(features: Cursor<'a>, entry: &mut impl FnMut(&'a [u8], Range<
     let mut cursor = features;
     while !cursor.is_done() {
         if !cursor.takes(delimited(1)) {
-            return flaw(cursor.at, "expected an entry of the map of features");
+            return fail(cursor.at, "expected an entry of the map of features");
         }
         let range = cursor.delimited()?;
         let (key, value) = map_entry(Cursor::new(cursor.bytes, range))?;
@@ -170,14 +172,14 @@ fn map_entry(mut cursor: Cursor) -> Parse<(Range<usize>, Range<usize>)> {
         match cursor.varint()? {
             0x0a if key.is_none() => key = Some(cursor.delimited()?),
             0x12 if value.is_none() => value = Some(cursor.delimited()?),
-            _ => return flaw(at, "an entry of the map of features holds one key and one value"),
+            _ => return fail(at, "an entry of the map of features holds one key and one value"),
         }
     }
     match (key, value) {
         (Some(key), Some(value)) if cursor.is_done() => Ok((key, value)),
-        (Some(_), Some(_)) => flaw(cursor.at, "an entry of the map of features holds one key and one value"),
-        (None, _) => flaw(start, "an entry of the map of features has no key"),
-        (_, None) => flaw(start, "an entry of the map of features has no value"),
+        (Some(_), Some(_)) => fail(cursor.at, "an entry of the map of features holds one key and one value"),
+        (None, _) => fail(start, "an entry of the map of features has no key"),
+        (_, None) => fail(start, "an entry of the map of features has no value"),
     }
 }
 
@@ -200,24 +202,69 @@ pub fn fields<'a>(message: Cursor<'a>, known: u8, field: &mut impl FnMut(u8, Cur
     Ok(())
 }
 
-/// Calls `entry` with each feature of a tf.Example: its key and where it stands.
+/// Calls `entry` with each feature of a tf.Example: its key and its range.
+///
+/// # Errors
+/// The bytes are not a tf.Example; or they are a tf.SequenceExample, whose feature lists would be lost.
 pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMut(&'a [u8], Range<usize>) -> Parse<()>) -> Parse<()> {
-    fields(Cursor::new(bytes, record), 1, &mut |_, features| entries(features, entry))
+    fields(Cursor::new(bytes, record), 2, &mut |number, content| match number {
+        1 => entries(content, entry),
+        _ if are_feature_lists(content) => fail(content.at, SEQUENCE_AMONG_EXAMPLES),
+        _ => Ok(()),
+    })
 }
 
-/// Calls `step` with where each Feature of a FeatureList stands.
+/// Why a tf.SequenceExample is refused where tf.Examples are read.
+pub const SEQUENCE_AMONG_EXAMPLES: &str =
+    "this is a tf.SequenceExample, with feature lists, and the file is read as tf.Examples; --from sequence-example reads both";
+/// Why a tf.Example is refused where tf.SequenceExamples were recognised.
+pub const EXAMPLE_AMONG_SEQUENCES: &str =
+    "this is a tf.Example, without feature lists, and the first record is a tf.SequenceExample; --from sequence-example reads both";
+
+/// What a record is, by its fields: both messages have their features in field 1, only a
+/// tf.SequenceExample has field 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Features, and no feature lists.
+    Example,
+    /// Feature lists.
+    SequenceExample,
+    /// Neither: it may be both.
+    Empty,
+}
+
+/// Which message a record is; what cannot be read is taken for empty.
+pub fn message(bytes: &[u8], record: Range<usize>) -> Message {
+    let mut message = Message::Empty;
+    let _ = fields(Cursor::new(bytes, record), 2, &mut |number, content| {
+        match number {
+            2 if are_feature_lists(content) => message = Message::SequenceExample,
+            1 if message == Message::Empty && !content.is_done() => message = Message::Example,
+            _ => {}
+        }
+        Ok(())
+    });
+    message
+}
+
+/// Whether the content of field 2 of a message is that of `feature_lists`, and not an unknown field.
+fn are_feature_lists(content: Cursor) -> bool {
+    entries(content, &mut |_, list| steps(content.bytes, list, &mut |_| ())).is_ok()
+}
+
+/// Calls `step` with the range of each Feature of a FeatureList.
 pub fn steps(bytes: &[u8], list: Range<usize>, step: &mut impl FnMut(Range<usize>)) -> Parse<()> {
     let mut cursor = Cursor::new(bytes, list);
     while !cursor.is_done() {
         if !cursor.takes(delimited(1)) {
-            return flaw(cursor.at, "expected a step of a feature list");
+            return fail(cursor.at, "expected a step of a feature list");
         }
         step(cursor.delimited()?);
     }
     Ok(())
 }
 
-/// Calls `entry` with each feature of a tf.SequenceExample: whether it is a feature list, its key and where it stands.
+/// Calls `entry` with each feature of a tf.SequenceExample: whether it is a feature list, its key and its range.
 pub fn sequence_features<'a>(
     bytes: &'a [u8],
     record: Range<usize>,
@@ -254,20 +301,20 @@ pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(Kind, Cursor<'
         Some(0x0a) => Kind::Bytes,
         Some(0x12) => Kind::Float,
         Some(0x1a) => Kind::Int64,
-        Some(_) => return flaw(cursor.at, "a feature that is neither bytes_list nor float_list nor int64_list"),
+        Some(_) => return fail(cursor.at, "a feature that is neither bytes_list nor float_list nor int64_list"),
     };
     cursor.at += 1;
     let range = cursor.delimited()?;
     Ok(Some((kind, Cursor::new(bytes, range))))
 }
 
-/// Calls `value` with each item of a bytes_list.
+/// Calls `value` with each value of a bytes_list.
 #[inline]
 pub fn each_bytes<'a>(list: Cursor<'a>, value: &mut impl FnMut(&'a [u8])) -> Parse<()> {
     let mut cursor = list;
     while !cursor.is_done() {
         if !cursor.takes(delimited(1)) {
-            return flaw(cursor.at, "expected an item of a bytes_list");
+            return fail(cursor.at, "expected a value of a bytes_list");
         }
         let range = cursor.delimited()?;
         value(&cursor.bytes[range]);
@@ -279,11 +326,11 @@ pub fn each_bytes<'a>(list: Cursor<'a>, value: &mut impl FnMut(&'a [u8])) -> Par
 pub enum Numbers<'a> {
     /// One after the other.
     Packed(Cursor<'a>),
-    /// Each behind a tag.
+    /// Each after a tag.
     Tagged(Cursor<'a>),
 }
 
-/// The numbers of a float_list or int64_list. Behind a packed run nothing is read.
+/// The numbers of a float_list or int64_list. Nothing is read after a packed run.
 #[inline]
 pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
     let mut cursor = list;
@@ -293,7 +340,7 @@ pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
             let range = cursor.delimited()?;
             Ok(Numbers::Packed(Cursor::new(cursor.bytes, range)))
         }
-        Some(tag) if tag != tagged => flaw(cursor.at, "expected the numbers of a list"),
+        Some(tag) if tag != tagged => fail(cursor.at, "expected the numbers of a list"),
         _ => Ok(Numbers::Tagged(cursor)),
     }
 }
@@ -311,7 +358,7 @@ pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
         Numbers::Tagged(mut cursor) => {
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_INT64) {
-                    return flaw(cursor.at, "expected a number of an int64_list");
+                    return fail(cursor.at, "expected a number of an int64_list");
                 }
                 out.push(cursor.varint()?.cast_signed());
             }
@@ -320,8 +367,8 @@ pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     }
 }
 
-/// Appends the floats of a list. Up to three bytes behind the last whole float of a packed run are
-/// no float, as in TensorFlow.
+/// Appends the floats of a list. Up to three bytes after the last whole float of a packed run
+/// are ignored, as in TensorFlow.
 #[inline]
 pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
     match numbers(list, TAGGED_FLOAT)? {
@@ -333,10 +380,10 @@ pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
         Numbers::Tagged(mut cursor) => {
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_FLOAT) {
-                    return flaw(cursor.at, "expected a number of a float_list");
+                    return fail(cursor.at, "expected a number of a float_list");
                 }
                 let Some(bytes) = cursor.rest().first_chunk::<4>() else {
-                    return flaw(cursor.at, "the bytes end inside a float");
+                    return fail(cursor.at, "the bytes end inside a float");
                 };
                 out.push(f32::from_le_bytes(*bytes));
                 cursor.at += 4;
@@ -353,7 +400,7 @@ fn packed_varints(mut cursor: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     let bytes = cursor.rest();
     let count = bytes.iter().filter(|b| **b < 0x80).count();
     if bytes.last().is_some_and(|b| *b >= 0x80) {
-        return flaw(cursor.end(), "the bytes end inside a varint");
+        return fail(cursor.end(), "the bytes end inside a varint");
     }
     let start = out.len();
     out.resize(start + count, 0);
@@ -406,7 +453,7 @@ pub fn count_int64s(list: Cursor) -> Parse<usize> {
             let mut n = 0;
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_INT64) {
-                    return flaw(cursor.at, "expected a number of an int64_list");
+                    return fail(cursor.at, "expected a number of an int64_list");
                 }
                 cursor.varint()?;
                 n += 1;

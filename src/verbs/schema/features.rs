@@ -7,30 +7,25 @@ use crate::schema::{DType, Dim, Schema, Size};
 /// The code, to be pasted.
 pub fn code(schema: &Schema) -> String {
     let mut text = "import tensorflow as tf\n\nfeature_specification = {\n".to_owned();
-    for leaf in leaves(schema) {
-        let key = quote(&leaf.name);
-        match feature(&leaf) {
-            Ok((feature, None)) => text.push_str(&format!("    {key}: {feature},\n")),
-            Ok((feature, Some(note))) => text.push_str(&format!("    {key}: {feature},  # {note}\n")),
-            Err(reason) => text.push_str(&format!("    # {key}: {reason}\n")),
-        }
-    }
+    leaves(schema).iter().for_each(|leaf| text.push_str(&line(&leaf.name, feature(leaf))));
     text + "}\n"
 }
 
+/// The entry of a feature in the dict.
+pub fn line(name: &str, feature: Result<(String, Option<&'static str>), String>) -> String {
+    let key = quote(name);
+    match feature {
+        Ok((feature, None)) => format!("    {key}: {feature},\n"),
+        Ok((feature, Some(note))) => format!("    {key}: {feature},  # {note}\n"),
+        Err(reason) => format!("    # {key}: {reason}\n"),
+    }
+}
+
 /// The configuration of a feature, and what to know about it; or why there is none.
-fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
+pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let ty = &leaf.field.ty;
     let name = &leaf.name;
-    let dtype = match ty.dtype() {
-        Some(DType::Null) => return Err("has no values, so that nothing is written".to_owned()),
-        Some(DType::Arrow(foreign)) => {
-            return Err(format!("a tf.Example holds no arrow<{}>", crate::schema::notation::arrow_type_text(foreign)));
-        }
-        Some(DType::String | DType::Bytes | DType::Json) => "tf.string",
-        Some(dtype) if dtype.is_float() => "tf.float32",
-        _ => "tf.int64",
-    };
+    let dtype = dtype(leaf)?;
     let note = if leaf.with_nulls {
         Some("a tf.Example has no nulls inside")
     } else if leaf.optional {
@@ -50,8 +45,14 @@ fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     if leaf.dims.len() < 2 {
         return Ok((format!("tf.io.RaggedFeature({dtype})"), note));
     }
+    let partitions = partitions(name, &leaf.dims[1..]);
+    Ok((format!("tf.io.RaggedFeature({dtype}, value_key={}, partitions=[{partitions}])", quote(name)), note))
+}
+
+/// The partitions of axes 1, 2, ... of a feature, outermost first, as tatter stores them.
+pub fn partitions(name: &str, dims: &[Dim]) -> String {
     let mut level = 0;
-    let partitions: Vec<String> = leaf.dims[1..]
+    let partitions: Vec<String> = dims
         .iter()
         .map(|dim| match dim.size {
             Size::Known(n) => format!("tf.io.RaggedFeature.UniformRowLength({n})"),
@@ -61,7 +62,20 @@ fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
             }
         })
         .collect();
-    Ok((format!("tf.io.RaggedFeature({dtype}, value_key={}, partitions=[{}])", quote(name), partitions.join(", ")), note))
+    partitions.join(", ")
+}
+
+/// The dtype of the values of a feature; or why there is none.
+pub fn dtype(leaf: &Leaf) -> Result<&'static str, String> {
+    Ok(match leaf.field.ty.dtype() {
+        Some(DType::Null) => return Err("has no values".to_owned()),
+        Some(DType::Arrow(arrow)) => {
+            return Err(format!("a tf.Example cannot hold arrow<{}>", crate::schema::notation::arrow_type_text(arrow)));
+        }
+        Some(DType::String | DType::Bytes | DType::Json) => "tf.string",
+        Some(dtype) if dtype.is_float() => "tf.float32",
+        _ => "tf.int64",
+    })
 }
 
 fn sparse(name: &str, dtype: &str, dims: &[Dim]) -> Result<String, String> {

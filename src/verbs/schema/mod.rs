@@ -4,6 +4,7 @@ mod arrow;
 mod features;
 mod json;
 mod load;
+mod sequences;
 mod spec;
 
 use crate::chunk::Chunk;
@@ -30,7 +31,7 @@ enum Form {
     Json,
     /// A pyarrow.schema
     Arrow,
-    /// The feature_specification of tf.io.parse_example
+    /// The features that tf.io.parse_example or tf.io.parse_sequence_example takes
     Tf,
     /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
     TfSpec,
@@ -86,6 +87,7 @@ safetensors.numpy.load_file in the place of np.load).";
             }
             Form::Json => json::object(schema),
             Form::Arrow => arrow::code(schema, options)?,
+            Form::Tf if of_sequences(options) => sequences::code(schema),
             Form::Tf => features::code(schema),
             Form::TfSpec => spec::code(schema),
             Form::Numpy => load::numpy(schema),
@@ -93,6 +95,12 @@ safetensors.numpy.load_file in the place of np.load).";
         };
         Ok(Bound { schema: Arc::new(Fields::default()), operator: Operator::Report(Box::new(Printed(text))) })
     }
+}
+
+/// Whether the records are, or would be written as, tf.SequenceExamples.
+fn of_sequences(options: &Options) -> bool {
+    let sequences = |name: &str| name == "sequence-example";
+    options.to.as_deref().map_or_else(|| options.source.is_some_and(sequences), sequences)
 }
 
 /// A text that is known before the first record.

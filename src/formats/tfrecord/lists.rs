@@ -1,57 +1,62 @@
-//! The feature lists of tf.SequenceExample: each step of a list is read as a record of its own would
-//! be, by the type below axis 0; the steps of a record then are its axis 0.
+//! The feature lists of tf.SequenceExample: each step of a list is read as if it were a record, by the
+//! type below axis 0; the steps of a record are its axis 0.
 
-use super::column::{self, Bad, Features, Span};
-use super::plan::{Absent, Leaf, Shape};
-use super::wire::{self, Flaw, Parse};
+use super::column;
+use super::features::{Features, RowError, Span};
+use super::mapping::{Absent, Leaf, Shape};
+use super::nested::stored;
+use super::wire::{self, DecodeError, Parse};
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
-/// The tensor of a leaf that may stand in feature lists.
+/// The tensor of a leaf, which may be a feature list. As [`column::decode`].
 ///
 /// # Errors
-/// None but errors of ours.
-pub fn decode(leaf: &Leaf, step: &Leaf, features: &Features, bad: &mut Vec<Bad>) -> Result<Tensor> {
+/// Only bugs.
+pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> Result<Tensor> {
+    let Some(step) = &leaf.step else {
+        return column::decode(leaf, features, errors);
+    };
     let in_list: Vec<bool> = (0..features.nrows).map(|row| features.list(leaf.values, row).is_some()).collect();
     if leaf.context && !in_list.contains(&true) {
-        return column::decode_context(leaf, features, bad);
+        return column::decode(leaf, features, errors);
     }
     let in_context: Vec<bool> =
         (0..features.nrows).map(|row| leaf.context && !in_list[row] && !features.span(leaf.values, row).is_empty()).collect();
-    let lists = decode_lists(leaf, step, features, &in_context, bad)?;
+    let lists = decode_lists(leaf, step, features, &in_context, errors)?;
     if !in_context.contains(&true) {
         return Ok(lists);
     }
     // Some records have it in their context, some in their lists.
     let mut ignored = Vec::new();
-    let context = column::decode_context(leaf, features, &mut ignored)?;
-    bad.extend(ignored.into_iter().filter(|b| in_context[b.row]));
+    let context = column::decode(leaf, features, &mut ignored)?;
+    errors.extend(ignored.into_iter().filter(|b| in_context[b.row]));
     let rows: Vec<usize> = in_context.iter().enumerate().map(|(row, c)| if *c { row } else { row + features.nrows }).collect();
     Tensor::concat(&[&context, &lists])?.gather(&rows)
 }
 
-fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, elsewhere: &[bool], bad: &mut Vec<Bad>) -> Result<Tensor> {
-    let beside = match &step.shape {
-        Shape::Dense(cuts) => column::stored(cuts),
+fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[bool], errors: &mut Vec<RowError>) -> Result<Tensor> {
+    let companions = match &step.shape {
+        Shape::Dense(axes) => stored(axes),
         _ => Vec::new(),
     };
     let mut spans: Vec<Vec<Span>> = vec![Vec::new(); features.spans.len()];
     let (mut splits, mut valid) = (vec![0i64], Vec::with_capacity(features.nrows));
-    for (row, elsewhere) in elsewhere.iter().enumerate() {
+    for (row, in_context) in in_context.iter().enumerate() {
         let start = splits.last().copied().unwrap_or(0) as usize;
         let present = features.list(leaf.values, row).is_some();
         let outcome = match &leaf.absent {
-            _ if present => steps_of(leaf, &beside, features, row, &mut spans),
-            Absent::Error if !elsewhere => {
+            _ if present => steps_of(leaf, &companions, features, row, &mut spans),
+            Absent::Error if !in_context => {
                 let what = format!("the record has no feature list `{}`", leaf.path).into();
-                Err(Flaw { at: 0, what, widens: leaf.inferred })
+                Err(DecodeError { at: 0, what, widens: leaf.inferred })
             }
             _ => Ok(()),
         };
-        if let Err(flaw) = outcome {
+        if let Err(error) = outcome {
             spans.iter_mut().for_each(|s| s.truncate(start));
-            bad.push(Bad { row, field: leaf.path.clone(), flaw });
+            errors.push(RowError { row, field: leaf.path.clone(), error });
         }
         splits.push(spans.get(leaf.values).map_or(0, Vec::len) as i64);
         valid.push(present || !matches!(leaf.absent, Absent::Null));
@@ -60,7 +65,7 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, elsewhere: &[bool
     let below = Features { bytes: features.bytes, nrows: steps.nvals(), spans, lists: None, max_rows: features.max_rows };
     let mut unfit = Vec::new();
     let values = column::decode(step, &below, &mut unfit)?;
-    bad.extend(unfit.into_iter().map(|b| Bad { row: crate::tensor::row_of(&steps, b.row), ..b }));
+    errors.extend(unfit.into_iter().map(|b| RowError { row: crate::tensor::row_of(&steps, b.row), ..b }));
     let nulls = Some(NullBuffer::new(BooleanBuffer::collect_bool(features.nrows, |row| valid[row]))).filter(|n| n.null_count() > 0);
     match values {
         Tensor::Sparse(sparse) => Ok(Tensor::Sparse(stacked(&steps, &sparse, nulls)?)),
@@ -68,8 +73,8 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, elsewhere: &[bool
     }
 }
 
-/// Appends the steps of the list of values, and as many of each list beside it.
-fn steps_of(leaf: &Leaf, beside: &[usize], features: &Features, row: usize, spans: &mut [Vec<Span>]) -> Parse<()> {
+/// Appends the steps of the list of values, and as many of each companion list.
+fn steps_of(leaf: &Leaf, companions: &[usize], features: &Features, row: usize, spans: &mut [Vec<Span>]) -> Parse<()> {
     let append = |feature: usize, spans: &mut [Vec<Span>]| -> Parse<usize> {
         let (Some(list), Some(out)) = (features.list(feature, row), spans.get_mut(feature)) else { return Ok(0) };
         let before = out.len();
@@ -77,14 +82,14 @@ fn steps_of(leaf: &Leaf, beside: &[usize], features: &Features, row: usize, span
         Ok(out.len() - before)
     };
     let n = append(leaf.values, spans)?;
-    for feature in beside {
+    for feature in companions {
         let found = append(*feature, spans)?;
         if found == 0
             && let Some(out) = spans.get_mut(*feature)
         {
             out.resize(out.len() + n, 0..0);
         } else if found != n {
-            return wire::flaw(0, format!("the feature list of a partition has {found} steps, the values have {n}"));
+            return wire::fail(0, format!("the feature list of a partition has {found} steps, the values have {n}"));
         }
     }
     Ok(())

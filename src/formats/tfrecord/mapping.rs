@@ -1,9 +1,9 @@
-//! Which features a schema is read from, and how: made once for a run, before the first record.
+//! Which features a schema is read from, and how: built once for a run, before the first record.
 //!
 //! | field | features |
 //! |---|---|
 //! | `x: T`, `x: T[3, 4]`, `x: T[?, 2]` | `x`: the values |
-//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis behind axis 0 that has no known size, outermost first |
+//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis after axis 0 that has no known size, outermost first |
 //! | `x: T[..] from v split by E(p), ...` | `v`, and one feature for each partition: tf.io.RaggedFeature |
 //! | `x: sparse<T>[?]` | `x`: the values, at 0, 1, 2, ...: tf.io.VarLenFeature |
 //! | `x: sparse<T>[..]` | `x/values`, and `x/indices_0` ...: one for each axis |
@@ -22,10 +22,10 @@ const DEFAULT_VALUES: u64 = 1 << 24;
 
 /// How the wanted fields of a schema are read.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct Mapping {
     /// One for each wanted field of the record, in the schema's order.
     pub fields: Vec<Node>,
-    /// The names of the features that are looked at.
+    /// The names of the features that are read.
     pub features: Vec<String>,
     index: HashMap<String, usize>,
     sequences: bool,
@@ -57,11 +57,11 @@ pub struct Leaf {
     pub absent: Absent,
     /// Whether the type lets it be null.
     pub optional: bool,
-    /// How a step is read, if the field may stand in feature lists.
+    /// How a step is read, if the field may be a feature list.
     pub step: Option<Box<Leaf>>,
-    /// Whether it may stand among other features.
+    /// Whether it may be a feature of the context.
     pub context: bool,
-    /// Nothing but the data says what the field is: what a wider type would hold is no fault of a record.
+    /// The type is inferred: a value that a wider type would hold is not a fault of its record.
     pub inferred: bool,
 }
 
@@ -69,8 +69,8 @@ pub struct Leaf {
 #[derive(Debug)]
 pub enum Shape {
     Scalar,
-    /// How axes 1, 2, ... are cut, outermost first.
-    Dense(Vec<Cut>),
+    /// How axes 1, 2, ... are split, outermost first.
+    Dense(Vec<AxisRows>),
     /// The features that hold the indices, one for each axis; none: 0, 1, 2, ...
     Sparse {
         indices: Vec<usize>,
@@ -78,9 +78,9 @@ pub enum Shape {
     },
 }
 
-/// How the items of an axis are cut into rows.
+/// How the values of an axis are split into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum AxisRows {
     /// Into rows of this length.
     Every(usize),
     /// By the partition that a feature holds.
@@ -92,25 +92,25 @@ pub enum Cut {
 pub enum Absent {
     Null,
     Empty,
-    Default(Values),
+    Default(DefaultValues),
     Error,
 }
 
-/// Values of one of the kinds.
+/// DefaultValues of one of the kinds.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum DefaultValues {
     Int64(Vec<i64>),
     Float(Vec<f32>),
     Bytes(Vec<Vec<u8>>),
 }
 
-impl Plan {
+impl Mapping {
     /// How the fields of `schema` that the run wants are read; `sequences`: of tf.SequenceExample.
     ///
     /// # Errors
     /// A usage error: a type that no feature holds, a source or default that does not fit it.
-    pub fn new(schema: &Schema, request: &Request, sequences: bool) -> Result<Plan> {
-        let mut plan = Plan { sequences, ..Plan::default() };
+    pub fn new(schema: &Schema, request: &Request, sequences: bool) -> Result<Mapping> {
+        let mut mapping = Mapping { sequences, ..Mapping::default() };
         for field in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
             let declared = request.declared.fields.iter().find(|d| d.name == field.name);
             let mut field = field.clone();
@@ -120,10 +120,10 @@ impl Plan {
                 }
                 field.default = field.default.or_else(|| declared.default.clone());
             }
-            let node = plan.node(&field, &FieldPath::name(&field.name), &field.name, &[], field.ty.optional, declared.is_none())?;
-            plan.fields.push(node);
+            let node = mapping.node(&field, &FieldPath::name(&field.name), &field.name, &[], field.ty.optional, declared.is_none())?;
+            mapping.fields.push(node);
         }
-        Ok(plan)
+        Ok(mapping)
     }
 
     fn slot(&mut self, name: String) -> usize {
@@ -156,7 +156,7 @@ impl Plan {
             .iter()
             .map(|f| {
                 let name = format!("{name}.{}", f.name);
-                // Below an axis no feature can say that a single item is null.
+                // Below an axis no feature can say that a single element is null.
                 self.node(f, &path.join(&f.name), &name, &dims, optional || (dims.is_empty() && f.ty.optional), inferred)
             })
             .collect::<Result<_>>()?;
@@ -170,7 +170,7 @@ impl Plan {
         };
         if let DType::Arrow(_) = dtype {
             return Err(
-                Error::usage(format!("a feature of a tf.Example holds no {dtype}")).help("it holds integers, floats, strings or bytes")
+                Error::usage(format!("a feature of a tf.Example cannot hold {dtype}")).help("it holds integers, floats, strings or bytes")
             );
         }
         let named = source.values.clone();
@@ -179,8 +179,8 @@ impl Plan {
         } else if dims.is_empty() {
             (named.unwrap_or_else(|| name.to_owned()), Shape::Scalar)
         } else {
-            let cuts = if source.split_by.is_empty() { self.by_name(&dims, name)? } else { self.split_by(&dims, &source.split_by)? };
-            (named.unwrap_or_else(|| name.to_owned()), Shape::Dense(cuts))
+            let axes = if source.split_by.is_empty() { self.by_name(&dims, name)? } else { self.split_by(&dims, &source.split_by)? };
+            (named.unwrap_or_else(|| name.to_owned()), Shape::Dense(axes))
         };
         let absent = match &field.default {
             Some(Literal::None) => Absent::Null,
@@ -255,7 +255,7 @@ impl Plan {
     }
 
     /// The partitions that are stored beside the values under names made from the field's.
-    fn by_name(&mut self, dims: &[Dim], name: &str) -> Result<Vec<Cut>> {
+    fn by_name(&mut self, dims: &[Dim], name: &str) -> Result<Vec<AxisRows>> {
         let mut level = 0;
         dims.iter()
             .skip(1)
@@ -263,43 +263,43 @@ impl Plan {
                 Size::Known(n) => every(n),
                 _ => {
                     level += 1;
-                    Ok(Cut::Stored(PartitionEncoding::RowLengths, self.slot(row_lengths_name(name, level))))
+                    Ok(AxisRows::Stored(PartitionEncoding::RowLengths, self.slot(row_lengths_name(name, level))))
                 }
             })
             .collect()
     }
 
-    /// The partitions of a tf.io.RaggedFeature. Known sizes that are not mentioned cut the values first.
-    fn split_by(&mut self, dims: &[Dim], split_by: &[SplitBy]) -> Result<Vec<Cut>> {
+    /// The partitions of a tf.io.RaggedFeature. Known sizes that are not mentioned split the values first.
+    fn split_by(&mut self, dims: &[Dim], split_by: &[SplitBy]) -> Result<Vec<AxisRows>> {
         let mut given = split_by.iter().peekable();
-        let mut cuts = Vec::new();
+        let mut axes = Vec::new();
         for dim in dims.iter().skip(1) {
             match (dim.size, given.peek()) {
                 (Size::Known(n), Some(SplitBy::UniformRowLength(k))) if n == *k => {
                     given.next();
-                    cuts.push(every(n)?);
+                    axes.push(every(n)?);
                 }
-                (Size::Known(n), _) => cuts.push(every(n)?),
+                (Size::Known(n), _) => axes.push(every(n)?),
                 (_, Some(SplitBy::UniformRowLength(k))) => {
                     return Err(Error::usage(format!("an axis split by uniform_row_length({k}) has the size {k}")));
                 }
                 (_, Some(SplitBy::Feature(encoding, feature))) => {
                     given.next();
-                    cuts.push(Cut::Stored(*encoding, self.slot(feature.clone())));
+                    axes.push(AxisRows::Stored(*encoding, self.slot(feature.clone())));
                 }
-                (_, None) => return Err(Error::usage("there is one partition for each axis behind axis 0")),
+                (_, None) => return Err(Error::usage("there is one partition for each axis after axis 0")),
             }
         }
         if given.next().is_some() {
             return Err(Error::usage(format!("{} partitions split {} axes", split_by.len(), split_by.len() + 1))
-                .help("one partition for each axis behind axis 0, outermost first"));
+                .help("one partition for each axis after axis 0, outermost first"));
         }
-        Ok(cuts)
+        Ok(axes)
     }
 }
 
-fn every(n: u64) -> Result<Cut> {
-    usize::try_from(n).map(Cut::Every).map_err(|_| Error::usage(format!("a size of {n} is too large")))
+fn every(n: u64) -> Result<AxisRows> {
+    usize::try_from(n).map(AxisRows::Every).map_err(|_| Error::usage(format!("a size of {n} is too large")))
 }
 
 /// The feature that holds the row lengths of ragged level `level`, counted from 1.
@@ -328,7 +328,7 @@ pub fn kind_of(dtype: &DType) -> Option<Kind> {
 }
 
 /// The values of a default: one that fills the whole shape, or all of them.
-fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Values> {
+fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<DefaultValues> {
     let mut flat = Vec::new();
     flatten(default, &mut flat);
     let count = dims.iter().try_fold(1u64, |n, d| match d.size {
@@ -344,10 +344,10 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Valu
         (None, Literal::List(_)) if dims.len() == 1 => flat.len(),
         (None, _) => return Err(Error::usage("only a field of known sizes, or a vector, can have a default")),
     };
-    let wrong = |found: &Literal| Error::usage(format!("{found:?} is no default for {dtype}"));
+    let wrong = |found: &Literal| Error::usage(format!("{found:?} is not a default for {dtype}"));
     let mut flat = flat.into_iter().cycle().take(if flat_is_empty(default) { 0 } else { n });
     Ok(match kind_of(dtype) {
-        Some(Kind::Int64) => Values::Int64(
+        Some(Kind::Int64) => DefaultValues::Int64(
             flat.map(|v| match v {
                 Literal::Int(i) => i64::try_from(*i).map_err(|_| wrong(v)),
                 Literal::Bool(b) => Ok(i64::from(*b)),
@@ -355,7 +355,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Valu
             })
             .collect::<Result<_>>()?,
         ),
-        Some(Kind::Float) => Values::Float(
+        Some(Kind::Float) => DefaultValues::Float(
             flat.map(|v| match v {
                 Literal::Int(i) => Ok(*i as f32),
                 Literal::Float(f) => Ok(*f as f32),
@@ -363,7 +363,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Valu
             })
             .collect::<Result<_>>()?,
         ),
-        Some(Kind::Bytes) => Values::Bytes(
+        Some(Kind::Bytes) => DefaultValues::Bytes(
             flat.map(|v| match v {
                 Literal::String(s) => Ok(s.as_bytes().to_vec()),
                 Literal::Bytes(b) if *dtype == DType::Bytes => Ok(b.clone()),
@@ -373,7 +373,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Valu
         ),
         None => match flat.next() {
             Some(v) => return Err(wrong(v)),
-            None => Values::Int64(Vec::new()),
+            None => DefaultValues::Int64(Vec::new()),
         },
     })
 }
