@@ -21,7 +21,10 @@ pub struct Options {
     /// Format of the output [default: by extension; jsonl on standard output]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     pub to: Option<String>,
-    /// Types of fields, or @FILE; may be partial
+    /// Name of standard input in messages
+    #[arg(long, value_name = "NAME", help_heading = "Files")]
+    pub input_name: Option<String>,
+    /// Types of fields, or @FILE: such a text, or data that states its types; may be partial
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     pub schema: Option<String>,
     /// Write so many shards: OUT-00000-of-00008

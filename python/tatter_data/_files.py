@@ -7,10 +7,15 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from pyarrow import fs
 
+from . import _splits
+from ._child import Feed
+
+#: Bytes copied at a time from a file to the program.
+_BLOCK = 1 << 20
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -84,3 +89,31 @@ def _matches(path: list[str], pattern: list[str]) -> bool:
 
 def _hidden(path: str) -> bool:
     return any(part.startswith(("_", ".")) for part in path.split("/") if part)
+
+
+def with_records(files: list[File]) -> list[File]:
+    """The files that are not empty; all if there is no other: the program says what is wrong."""
+    return [file for file in files if file.size] or files
+
+
+def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[str], Feed | None]:
+    """The words that name a file to the program, and what sends it there if it cannot open it by name.
+
+    `range` is a range of bytes of a TFRecord file: the records that begin in it.
+    """
+    if file.is_local and range is None:
+        return ["--", file.name], None
+
+    def feed(pipe: IO[bytes]) -> None:
+        system, path = open_system(file.name)
+        with system.open_input_file(path) as source:
+            start, end = (_splits.next_record(source, offset, file.size) for offset in range) if range else (0, file.size)
+            source.seek(start)
+            while start < end:
+                block = source.read(min(_BLOCK, end - start))
+                if not block:
+                    raise EOFError(f"{file.name}: ends at byte {start}, but had {file.size} bytes")
+                pipe.write(block)
+                start += len(block)
+
+    return ["-"], feed

@@ -38,7 +38,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -49,7 +49,7 @@ from pyspark.sql.types import StructType
 
 from . import _splits
 from ._child import Child, Feed, arrow_feed
-from ._files import File, find, open_system
+from ._files import File, find, input_words, open_system, with_records
 from ._options import chain_words, option_words
 from ._sparktypes import arrow_schema, cast, spark_schema
 from .spark import partition_id, partition_options, program, task_options
@@ -60,8 +60,6 @@ _PROGRAM_OPTIONS = (
     "row-group-rows infer-bytes compression tensor-types omit-null quiet"
 ).split()
 _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitBytes to".split()
-#: Bytes copied at a time between a file and the program.
-_BLOCK = 1 << 20
 
 
 class TatterSource(DataSource):
@@ -149,7 +147,7 @@ class _Settings:
         return types, schema
 
     def _infer_types(self) -> str:
-        files = find(self.paths)
+        files = with_records(find(self.paths))
         options = {k: v for k, v in self.program.items() if k in ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")}
         if self.infer_records is None and self.infer_files is None and all(file.is_local for file in files):
             return _text([*_schema_words(options), "--", *(file.name for file in files)], None)
@@ -161,7 +159,7 @@ class _Settings:
             for i, file in enumerate(files[::step]):
                 heads.append(os.path.join(folder, f"{i}.arrows"))
                 words = [*(head or ["convert"]), *option_words({**options, "to": "arrow", "output": heads[-1]})]
-                names, feed = _input(file, None)
+                names, feed = input_words(file)
                 Child([*words, *names], feed=feed, files=[file.name]).finish()
             text = _text(["schema", "--", *heads], None)
         finally:
@@ -253,26 +251,6 @@ class _Part(InputPartition):
         return self.file.name if self.range is None else f"{self.file.name} (bytes {self.range[0]} to {self.range[1]})"
 
 
-def _input(file: File, range: tuple[int, int] | None) -> tuple[list[str], Feed | None]:
-    """The words that name a file, and what writes it to the program where it must be sent."""
-    if file.is_local and range is None:
-        return ["--", file.name], None
-
-    def feed(pipe: IO[bytes]) -> None:
-        system, path = open_system(file.name)
-        with system.open_input_file(path) as source:
-            start, end = (_splits.next_record(source, offset, file.size) for offset in range) if range else (0, file.size)
-            source.seek(start)
-            while start < end:
-                block = source.read(min(_BLOCK, end - start))
-                if not block:
-                    raise EOFError(f"{file.name}: ends at byte {start}, but had {file.size} bytes")
-                pipe.write(block)
-                start += len(block)
-
-    return ["-"], feed
-
-
 class TatterReader(DataSourceReader):
     """Reads the partitions."""
 
@@ -286,7 +264,7 @@ class TatterReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         parts: list[InputPartition] = []
-        for file in find(self._settings.paths):
+        for file in with_records(find(self._settings.paths)):
             limit = self._settings.split_bytes
             if 0 < limit < file.size and self._settings.program.get("from", "tfrecord") == "tfrecord" and _is_tfrecord(file):
                 parts += [_Part(file, range) for range in _splits.ranges(file.size, limit)]
@@ -296,7 +274,7 @@ class TatterReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         assert isinstance(partition, _Part)
-        names, feed = _input(partition.file, partition.range)
+        names, feed = input_words(partition.file, partition.range)
         options = partition_options(self._options, partition_id())
         options.update(schema=self._types, to="arrow")
         if feed is not None:
@@ -365,7 +343,7 @@ class TatterWriter(DataSourceArrowWriter):
         else:
             child = Child([*words, "-"], feed=feed, program=program())
             with system.open_output_stream(path) as out:
-                shutil.copyfileobj(child.stdout, out, _BLOCK)
+                shutil.copyfileobj(child.stdout, out, 1 << 20)
             child.finish()
         return _Written(temporary, name)
 

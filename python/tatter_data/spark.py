@@ -58,14 +58,15 @@ def pipe(df: DataFrame, chain: Chain, **options: Unpack[Options]) -> DataFrame:
             program's message, which names partition and record.
     """
     session = df.sparkSession
-    schema = df.limit(0).toArrow().schema
+    timezone = session.conf.get("spark.sql.session.timeZone") or "UTC"
+    schema = arrow_schema(df.schema, timezone)
     words = chain_words(chain)
     given = task_options(session, dict(options))
     result = Records([], words, {**given, "seed": None}, data=schema.empty_table()).schema
     wanted = spark_schema(result)
     # mapInArrow looks columns up by name and takes a dot for a field of a structure.
     safe = StructType([StructField(f"_{i}", field.dataType, True) for i, field in enumerate(wanted)])
-    target = arrow_schema(safe, session.conf.get("spark.sql.session.timeZone"))
+    target = arrow_schema(safe, timezone)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _run(batches, schema, words, given, target)

@@ -133,9 +133,6 @@ impl Input {
         let mut stream = input.about.stream(Cursor::new(raw).chain(pipe), input.codec)?;
         let enough = |head: &[u8]| options.from.is_some() || recognise::holds_json_line(head);
         fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
-        if name == STANDARD_INPUT {
-            input.extension = None;
-        }
         input.source = Source::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
         Ok(input)
     }
@@ -279,8 +276,10 @@ fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(Error::new(Kind::Io, "this is a directory").in_input(STANDARD_INPUT));
     }
-    let mut input = Input::from_pipe(STANDARD_INPUT, file, options, head_bytes)?;
+    let mut input = Input::from_pipe(options.input_name.as_deref().unwrap_or(STANDARD_INPUT), file, options, head_bytes)?;
     input.nbytes = nbytes;
+    // A name in messages names no format.
+    input.extension = None;
     Ok(input)
 }
 

@@ -6,10 +6,12 @@ use super::work::{Load, Work};
 use crate::chunk::Decoded;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::formats::{Format, Reader, Request, Task, Tasks};
+use crate::formats::{FORMATS, Format, Inference, Reader, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::Options;
 use crate::schema::{Schema, notation};
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The inputs of a run, in order.
@@ -33,7 +35,7 @@ impl Inputs {
     /// # Errors
     /// A file cannot be opened, or its format is not known.
     pub fn open(files: &[String], options: Arc<Options>) -> Result<Inputs> {
-        let declared = Arc::new(declared_schema(options.schema.as_deref())?);
+        let declared = Arc::new(declared_schema(&options)?);
         let inputs = if options.from.as_deref() == Some("none") { no_input(files)? } else { io::inputs(files, &options)? };
         let opened = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         Ok(Inputs { opened, declared, options })
@@ -156,12 +158,35 @@ fn no_input(files: &[String]) -> Result<Vec<Arc<Input>>> {
     }
 }
 
-/// The types of `--schema TEXT|@FILE`.
-fn declared_schema(text: Option<&str>) -> Result<Schema> {
-    let Some(text) = text else { return Ok(Schema::default()) };
+/// The types of `--schema TEXT|@FILE`; a file of data that states its schema gives that.
+fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
+    let Some(text) = options.schema.as_deref() else { return Ok(Schema::default()) };
     let Some(file) = text.strip_prefix('@') else {
         return notation::parse(text).map_err(|e| e.in_input("--schema"));
     };
-    let text = std::fs::read_to_string(file).map_err(|e| Error::io(file, "reading the schema failed", &e))?;
+    let input = Arc::new(Input::regular(Path::new(file))?);
+    if let Some(format) = FORMATS.iter().find(|f| !f.is_text() && f.sniff(input.head())) {
+        return stated_schema(*format, input, options);
+    }
+    let mut text = String::new();
+    input.open()?.read_to_string(&mut text).map_err(|e| Error::io(file, "reading the schema failed", &e))?;
     notation::parse(&text).map_err(|e| e.in_input(file))
+}
+
+fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>) -> Result<Schema> {
+    let name = input.name().clone();
+    let request = Request {
+        wanted: Demand::everything().fields,
+        records: None,
+        sample_bytes: None,
+        declared: Arc::default(),
+        options: options.clone(),
+    };
+    let inferred = format.reader(input, options).map(|reader| reader?.infer(&request)).transpose()?;
+    match inferred {
+        Some(Inference::Known(schema)) => Ok(schema),
+        _ => Err(Error::usage(format!("{} does not state the types of its fields", format.name()))
+            .in_input(name)
+            .help("infer them once: tatter schema FILE > types.txt, then --schema @types.txt")),
+    }
 }

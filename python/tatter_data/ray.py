@@ -1,0 +1,84 @@
+"""Files through a chain of verbs as a Ray Dataset: one task for each file.
+
+::
+
+    import tatter_data.ray
+
+    dataset = tatter_data.ray.read("data/*.tfrecord", "promote docs.tokens --as toks then select id,toks")
+
+A task runs the program over one whole file, so that verbs that look across records (``batch``, ``pack``, ``shuffle``,
+``head``) give for each file what a single process gives. Ray's blocks are not files: in ``dataset.map_batches`` only
+verbs that take each record for itself may run (``select``, ``drop``, ``rename``, ``cast``, ``fill-null``, ``map``,
+``filter``, ``explode``, ``to-dense`` to a given shape, ...), since Ray cuts and joins blocks as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import ray.data
+from ray.data.block import BlockMetadata
+from ray.data.datasource import Datasource, ReadTask
+
+from ._child import Child
+from ._files import File, find, input_words, with_records
+from ._options import Chain, Paths, chain_words, option_words, path_words
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Options
+
+
+def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -> ray.data.Dataset:
+    """The records of files, through a chain of verbs over each file.
+
+    Args:
+        paths: Files, globs or folders, local (on every node) or as URLs that PyArrow or fsspec open.
+        chain: Verbs, as one line or as a list of words.
+        options: The program's global options. ``threads`` is 1 by default, and each task takes as many CPUs. With
+            ``schema`` all files have the same types; without it each file's are inferred.
+
+    Ray may give the files in any order, unless ``DataContext.get_current().execution_options.preserve_order`` is set.
+    """
+    given: dict[str, Any] = {"threads": 1, **options}
+    source = TatterDatasource(path_words(paths), chain_words(chain), given)
+    return ray.data.read_datasource(source, override_num_blocks=len(source.files), ray_remote_args={"num_cpus": given["threads"]})
+
+
+class TatterDatasource(Datasource):
+    """Files and the chain that each is read through."""
+
+    def __init__(self, paths: list[str], chain: list[str], options: dict[str, Any]) -> None:
+        super().__init__()
+        self.files = with_records(find(paths))
+        self._chain = chain
+        self._options = options
+
+    def estimate_inmemory_data_size(self) -> int | None:
+        return None
+
+    def get_read_tasks(self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None) -> list[ReadTask]:
+        tasks = []
+        for file in self.files:
+            metadata = BlockMetadata(num_rows=None, size_bytes=file.size, exec_stats=None, input_files=(file.name,))
+            tasks.append(ReadTask(_reading(file, self._chain, self._options), metadata, per_task_row_limit=per_task_row_limit))
+        return tasks
+
+
+def _reading(file: File, chain: list[str], options: dict[str, Any]) -> Any:
+    def tables() -> Iterable[pa.Table]:
+        names, feed = input_words(file)
+        given = dict(options) if feed is None else {"input_name": file.name, **options}
+        child = Child([*chain, *option_words(given), "--to=arrow", *names], feed=feed, files=[file.name])
+        schema, batches = child.batches()
+        empty = True
+        for batch in batches:
+            empty = False
+            yield pa.Table.from_batches([batch])
+        if empty:
+            yield schema.empty_table()
+
+    return tables
