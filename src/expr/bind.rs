@@ -402,6 +402,15 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
         "ragged.map_flat_values" | "map_flat_values" => {
             return error.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
         }
+        "int" | "float" | "bool" | "str" => {
+            let function = match name {
+                "int" => "cast(x, int64)",
+                "float" => "cast(x, float32)",
+                "bool" => "cast(x, bool)",
+                _ => "strings.as_string(x)",
+            };
+            return error.help(format!("{function} converts"));
+        }
         "sparse.map_values" => return error.help("write with_values(x, f(values(x)))"),
         "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return error.help(format!("reduce_{name}(x, axis) reduces")),
         _ => {}

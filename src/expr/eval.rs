@@ -27,6 +27,8 @@ pub struct Value {
 pub struct Frame {
     pub nrows: usize,
     pub slots: Vec<Option<Value>>,
+    /// The keys of the records, from which random numbers are drawn, where they are needed.
+    pub keys: Option<Value>,
 }
 
 /// A bound expression.
@@ -50,6 +52,8 @@ pub enum NodeKind {
     Call(Arc<CallNode>, usize),
     /// `left and right`, `left or right` on scalars: the right side is evaluated only for records where the left leaves it open.
     Logic { and: bool, left: Box<Node>, right: Box<Node> },
+    /// The key of each record, from which random numbers are drawn.
+    Keys,
     /// Refuses nulls.
     NotNull { of: Box<Node>, name: Arc<str> },
 }
@@ -137,10 +141,21 @@ impl Node {
     pub fn is_constant(&self) -> bool {
         match &self.kind {
             NodeKind::Constant(_) => true,
-            NodeKind::Slot { .. } => false,
+            NodeKind::Slot { .. } | NodeKind::Keys => false,
             NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.is_constant(),
             NodeKind::Call(call, _) => call.is_constant(),
             NodeKind::Logic { left, right, .. } => left.is_constant() && right.is_constant(),
+        }
+    }
+
+    /// Whether it draws random numbers.
+    pub fn is_random(&self) -> bool {
+        match &self.kind {
+            NodeKind::Keys => true,
+            NodeKind::Constant(_) | NodeKind::Slot { .. } => false,
+            NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.is_random(),
+            NodeKind::Call(call, _) => call.is_random(),
+            NodeKind::Logic { left, right, .. } => left.is_random() || right.is_random(),
         }
     }
 
@@ -153,6 +168,7 @@ impl Node {
             NodeKind::Slot { slot, .. } => {
                 frame.slots.get(*slot).cloned().flatten().ok_or_else(|| Error::internal("a name without a value"))
             }
+            NodeKind::Keys => frame.keys.clone().ok_or_else(|| Error::internal("a frame without the keys of its records")),
             NodeKind::Constant(tensor) => Ok(Value::constant(tensor.clone())),
             NodeKind::Field { of, levels, position, .. } => {
                 let value = of.eval(frame)?;
@@ -204,6 +220,11 @@ impl CallNode {
         self.args.iter().all(Node::is_constant)
     }
 
+    /// Whether it, or an argument, draws random numbers.
+    pub fn is_random(&self) -> bool {
+        self.args.iter().any(Node::is_random)
+    }
+
     /// All results.
     ///
     /// # Errors
@@ -240,7 +261,8 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
         return right.eval(frame);
     }
     let slots = frame.slots.iter().map(|slot| slot.as_ref().map(|v| v.gather(&open)).transpose()).collect::<Result<_>>()?;
-    let second = right.eval(&Frame { nrows: open.len(), slots }).map_err(|e| {
+    let keys = frame.keys.as_ref().map(|v| v.gather(&open)).transpose()?;
+    let second = right.eval(&Frame { nrows: open.len(), slots, keys }).map_err(|e| {
         let row = e.location().row.and_then(|row| open.get(row)).copied();
         e.locate(|at| at.row = row)
     })?;

@@ -6,6 +6,7 @@ use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, Value};
 use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
+use super::kernels::random::keys;
 use super::operand::{Operand, OperandKind};
 use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
 use super::types::outermost_uniform;
@@ -14,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::BooleanArray;
 use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, UInt64Array};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct Program {
     columns: Vec<usize>,
     schema: Arc<Schema>,
     nslots: usize,
+    /// The seed of the keys of the records, where random numbers are drawn.
+    seed: Option<u64>,
 }
 
 enum Step {
@@ -56,7 +59,13 @@ impl Program {
             binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
         }
         let (fields, columns) = binding.fields.into_iter().unzip();
-        Ok(Program { steps: binding.steps, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots })
+        let random = binding.steps.iter().any(|step| match step {
+            Step::Set { node, .. } => node.is_random(),
+            Step::Unpack { call, .. } => call.is_random(),
+            Step::Update { .. } => false,
+        });
+        let seed = random.then_some(options.seed);
+        Ok(Program { steps: binding.steps, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots, seed })
     }
 
     /// The schema behind the assignments.
@@ -72,7 +81,8 @@ impl Program {
         let nrows = chunk.nrows;
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
-        let mut frame = Frame { nrows, slots };
+        let keys = self.seed.map(|seed| record_keys(&chunk, seed)).transpose()?;
+        let mut frame = Frame { nrows, slots, keys };
         for step in &self.steps {
             match step {
                 Step::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
@@ -103,6 +113,12 @@ impl Program {
             .collect::<Result<_>>()?;
         Chunk::try_new(nrows, columns, chunk.origin)
     }
+}
+
+/// The keys of the records of a chunk, from which random numbers are drawn.
+fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
+    let keys = UInt64Array::from(keys(&chunk.origin, chunk.nrows, seed)?);
+    Ok(Value::column(Tensor::Leaf(Arc::new(keys))))
 }
 
 struct Binding {
@@ -304,6 +320,8 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
 pub struct ScalarExpr {
     node: Node,
     nslots: usize,
+    /// The seed of the keys of the records, where random numbers are drawn.
+    seed: Option<u64>,
 }
 
 /// Binds an expression that gives a scalar in each record; nulls of a whole field are allowed where the expression is that field.
@@ -321,7 +339,8 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
             .help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values")
             .into_error(text));
     }
-    Ok(ScalarExpr { node, nslots: schema.fields.len() })
+    let seed = node.is_random().then_some(options.seed);
+    Ok(ScalarExpr { node, nslots: schema.fields.len(), seed })
 }
 
 impl ScalarExpr {
@@ -337,7 +356,8 @@ impl ScalarExpr {
     pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
-        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots })?;
+        let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys })?;
         Ok(value.full(chunk.nrows)?.into_owned())
     }
 
@@ -363,7 +383,7 @@ impl ScalarExpr {
                 .into_error(text));
         }
         let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
-        Ok(ScalarExpr { node, nslots: self.nslots })
+        Ok(ScalarExpr { node, nslots: self.nslots, seed: self.seed })
     }
 }
 

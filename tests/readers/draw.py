@@ -85,12 +85,12 @@ class Draw:
         if dtype in INTEGERS:
             least, most = integer_range(dtype)
             if low is not None:
-                return rng.randint(max(low, least), min(high, most))
+                return rng.randint(min(max(low, least), most), max(min(high, most), least))
             if self.profile == "edges" and rng.random() < 0.3:
                 return rng.choice([least, most, most - 1, least + 1, most // 2 + 1])
             return rng.randint(max(least, -4), 9)
         if low is not None:
-            return rng.randint(low * 4, high * 4) / 4
+            return max(-EDGES[dtype], min(EDGES[dtype], rng.randint(low * 4, high * 4) / 4))
         if self.profile == "nan" and rng.random() < 0.45:
             return rng.choice([math.nan, math.nan, math.inf, -math.inf, -0.0])
         if self.profile == "edges" and rng.random() < 0.35:

@@ -86,7 +86,7 @@ def float_of(v):
     return float(v) if isinstance(v, (int, float)) and not isinstance(v, bool) else None
 
 
-def values_differ(want, got, dtype, at="", scale=0.0):
+def values_differ(want, got, dtype, at="", scale=0.0, absolute=0.0):
     """What differs between two nested values, in words; None if nothing does."""
     if isinstance(want, list):
         if not isinstance(got, list) or len(want) != len(got):
@@ -94,12 +94,13 @@ def values_differ(want, got, dtype, at="", scale=0.0):
         if dtype in TOLERANCE and want and not isinstance(want[0], list):
             finite = [abs(f) for f in map(float_of, want) if f is not None and math.isfinite(f)]
             scale = max(finite, default=0.0)
-        return next(filter(None, (values_differ(w, g, dtype, f"{at}[{i}]", scale) for i, (w, g) in enumerate(zip(want, got)))), None)
+        return next(filter(None, (values_differ(w, g, dtype, f"{at}[{i}]", scale, absolute) for i, (w, g) in enumerate(zip(want, got)))), None)
     if dtype in TOLERANCE:
         a, b = float_of(want), float_of(got)
         if a is None or b is None:
             return None if want == got else f"{at or 'it'} is {got!r} instead of {want!r}"
-        if a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= TOLERANCE[dtype] * max(abs(a), 1e-3 * scale if math.isfinite(a) else 0):
+        bound = TOLERANCE[dtype] * max(abs(a), 1e-3 * scale) + absolute * TOLERANCE[dtype] / 2e-6
+        if a == b or (math.isnan(a) and math.isnan(b)) or (math.isfinite(a) and abs(a - b) <= bound):
             return None
         return f"{at or 'it'} is {got!r} instead of {want!r}"
     same = type(want) is type(got) and want == got
@@ -108,7 +109,7 @@ def values_differ(want, got, dtype, at="", scale=0.0):
     return None if same else f"{at or 'it'} is {got!r} instead of {want!r}"
 
 
-def output_differs(t, got):
+def output_differs(t, got, absolute=0.0):
     if t["kind"] == "sparse":
         if not isinstance(got, dict) or set(got) != {"indices", "values", "dense_shape"}:
             return "it is not a sparse tensor"
@@ -117,7 +118,7 @@ def output_differs(t, got):
                 or values_differ(t["values"], got["values"], t["dtype"], "values"))
     if t["kind"] == "pyval":
         return values_differ(t["value"], got, "float64" if isinstance(t["value"], float) else "")
-    return values_differ(t["value"], got, t["dtype"])
+    return values_differ(t["value"], got, t["dtype"], absolute=absolute)
 
 
 def sizes(value, axis):

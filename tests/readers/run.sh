@@ -1,5 +1,6 @@
 #!/bin/sh
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
+# run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
 # Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow jsonl numpy tfrecord.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,4 +13,9 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
     cp "$here/requirements.txt" "$venv/requirements.txt"
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
-exec "$venv/bin/python" "$here/suite.py" "$tatter" "$@"
+program=suite.py
+if [ "${1:-}" = differential ]; then
+    program=differential.py
+    shift
+fi
+exec "$venv/bin/python" "$here/$program" "$tatter" "$@"

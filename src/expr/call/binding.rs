@@ -140,6 +140,11 @@ impl Call {
         })
     }
 
+    /// Adds the keys of the records, a uint64 for each, to the kernel's arguments.
+    pub fn record_keys(&mut self) -> Arg {
+        self.push(Node { ty: Type::tensor(DType::UInt64, Vec::new()), span: self.span.clone(), kind: NodeKind::Keys })
+    }
+
     /// Adds a tensor to the kernel's arguments.
     pub fn push(&mut self, node: Node) -> Arg {
         let arg = Arg { ty: node.ty.clone(), index: self.nodes.len(), span: node.span.clone() };

@@ -49,6 +49,21 @@ pub fn pointwise<const N: usize>(
     call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
 }
 
+/// A function of any number of tensors of one dtype that keeps it; see [`pointwise`].
+///
+/// # Errors
+/// As [`pointwise`].
+pub fn pointwise_all(
+    call: &mut Call,
+    of: Vec<Arg>,
+    f: impl Fn(&[Datum]) -> Result<ArrayRef, RowError> + Send + Sync + 'static,
+) -> ExprResult<OperandKind> {
+    let all: Vec<&[Dim]> = of.iter().map(|a| a.ty.dims.as_slice()).collect();
+    let dims = types::broadcast(&all)?;
+    let dtype = of.first().ok_or_else(|| call.internal("no operands"))?.dtype()?.clone();
+    call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
+}
+
 fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Datum]) -> Result<ArrayRef, RowError>) -> Result<Tensor> {
     let mut scalar = of.iter().map(|a| Ok(a.rank() == 0 && args.value(a.index)?.constant)).collect::<Result<Vec<_>>>()?;
     if scalar.iter().all(|s| *s) {

@@ -111,6 +111,8 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
+    // A single tensor beside nothing is as dense as it was.
+    let ragged = ragged && (args.len() > 1 || axis == 0);
     let dims = types::stacked(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {

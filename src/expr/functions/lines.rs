@@ -5,7 +5,7 @@
 use super::math::floats;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::ExprResult;
-use crate::expr::kernels::lines::{AlongLine, Line, replaced};
+use crate::expr::kernels::lines::{AlongLine, Line, replaced, replaced_padded};
 use crate::expr::kernels::number::Number;
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
@@ -13,14 +13,14 @@ use crate::schema::DType;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["nn.softmax"],
+        ["nn.softmax", "math.softmax"],
         "logits|x, axis=-1",
         "Exponentials of each row, scaled to a sum of 1.",
         [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
         |c| softmax(c, false)
     ),
     function!(
-        ["nn.log_softmax"],
+        ["nn.log_softmax", "math.log_softmax"],
         "logits|x, axis=-1",
         "Logarithms of the softmax.",
         [("nn.log_softmax([[5.0], [-3.0]])", "[[0.0], [0.0]]")],
@@ -94,8 +94,14 @@ struct Running {
 fn running(call: &mut Call, product: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
-    let axis = axis_of(call, 1, 0, &x)?;
     let (exclusive, reverse) = (call.flag(2, false)?, call.flag(3, false)?);
+    let axis = call.optional_int(1)?.unwrap_or(0);
+    let axis = call.axis(1, axis, x.rank())?;
+    if !product && last_ragged(&x.ty.dims).is_some_and(|last| axis < last) {
+        let with = Running { product, exclusive, reverse };
+        return call.one(x.ty.clone(), move |args| replaced_padded(&*x.of(args)?, axis, x.rank(), &with));
+    }
+    let axis = if product { axis_of(call, 1, 0, &x)? } else { axis };
     along(call, x, axis, Running { product, exclusive, reverse })
 }
 

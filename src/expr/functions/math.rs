@@ -4,7 +4,7 @@
 
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
-use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
@@ -297,9 +297,9 @@ fn truncate_divide(call: &mut Call) -> ExprResult<OperandKind> {
     arithmetic(call, Binary::TruncateDivide)
 }
 
-fn of_floats(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
+/// The first two arguments, of one float dtype; whole literals are floats.
+pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let mut items: Vec<Operand> = vec![call.operand(0)?.clone(), call.operand(1)?.clone()];
-    // Literals that are whole numbers are floats here.
     for item in &mut items {
         if let OperandKind::Literal(Literal::Int(n)) = item.kind {
             item.kind = OperandKind::Literal(Literal::Float(n as f64));
@@ -310,7 +310,13 @@ fn of_floats(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     if !dtype.is_float() {
         return Err(call.error(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
     }
-    pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
+    Ok([args[0].clone(), args[1].clone()])
+}
+
+fn of_floats(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
+    let args = two_floats(call)?;
+    let dtype = args[0].dtype()?.clone();
+    pointwise(call, args, dtype, move |[x, y]| kernel::binary(op, x, y))
 }
 
 fn inverted(call: &mut Call) -> ExprResult<OperandKind> {
@@ -339,7 +345,7 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
     pointwise(call, [args[0].clone(), args[1].clone()], DType::Bool, move |[x, y]| compare::compare(op, x, y).map_err(|e| (0, e)))
 }
 
-fn bools(call: &Call, x: &crate::expr::call::Arg) -> ExprResult<()> {
+fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
     let dtype = x.dtype()?;
     if *dtype == DType::Bool {
         return Ok(());
@@ -409,7 +415,7 @@ fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
 }
 
 /// The first argument, of a float dtype; a whole literal is a float.
-pub fn floats(call: &mut Call) -> ExprResult<crate::expr::call::Arg> {
+pub fn floats(call: &mut Call) -> ExprResult<Arg> {
     let item = call.operand(0)?.clone();
     if item.is_literal()
         && let OperandKind::Literal(Literal::Int(n)) = item.kind

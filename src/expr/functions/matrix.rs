@@ -2,14 +2,14 @@
 //!
 //! Source of the meaning: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`.
 
-use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::operand::OperandKind;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::{i64s, native};
 use crate::expr::kernels::level::{check_count, partition_of, record_below, wrap};
+use crate::expr::kernels::number::{Number, numbers};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::{broadcast, last_ragged};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};

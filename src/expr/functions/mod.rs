@@ -11,17 +11,21 @@ macro_rules! function {
     };
 }
 
+mod activations;
 mod apply;
 mod axes;
+mod casts;
 mod construct;
 mod convert;
 mod cross;
 mod decompose;
 mod join;
 mod lines;
+mod lookup;
 mod math;
 mod matrix;
 mod partitions;
+mod random;
 mod reduce;
 mod repeat;
 mod segments;
@@ -29,6 +33,7 @@ mod select;
 mod sequence;
 mod sort;
 mod sparse;
+mod special;
 mod strings;
 mod structured;
 
@@ -39,6 +44,9 @@ use std::sync::LazyLock;
 /// The families, in the order of the manual.
 pub static FAMILIES: &[Family] = &[
     Family { title: "Arithmetic", functions: math::FUNCTIONS },
+    Family { title: "Special functions", functions: special::FUNCTIONS },
+    Family { title: "Activations", functions: activations::FUNCTIONS },
+    Family { title: "Conversions of numbers", functions: casts::FUNCTIONS },
     Family { title: "Reductions", functions: reduce::FUNCTIONS },
     Family { title: "Construction", functions: construct::FUNCTIONS },
     Family { title: "Ragged tensors from partitions", functions: partitions::FUNCTIONS },
@@ -50,6 +58,8 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Matrices", functions: matrix::FUNCTIONS },
     Family { title: "Selection", functions: select::FUNCTIONS },
     Family { title: "Order and counts", functions: sort::FUNCTIONS },
+    Family { title: "Vocabularies", functions: lookup::FUNCTIONS },
+    Family { title: "Random numbers", functions: random::FUNCTIONS },
     Family { title: "Along an axis", functions: lines::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
     Family { title: "Combinations", functions: cross::FUNCTIONS },
@@ -66,6 +76,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and numbers", functions: strings::number::FUNCTIONS },
     Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
     Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
+    Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
     Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
     Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },

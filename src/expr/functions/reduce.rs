@@ -39,14 +39,14 @@ pub static FUNCTIONS: &[Function] = &[
         "input_tensor|x, axis=None, keepdims=False",
         "Least values along axes.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
-        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite })
+        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x, axis=None, keepdims=False",
         "Greatest values along axes.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
-        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite })
+        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_any", "math.reduce_any"],

@@ -38,14 +38,14 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids, num_segments",
         "Greatest values of segments.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
-        |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false })) }
+        |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_min"],
         "data, segment_ids, num_segments",
         "Least values of segments.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
-        |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false })) }
+        |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_mean"],
@@ -80,14 +80,14 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids",
         "Greatest values of runs of equal ids.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
-        |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: false }))
+        |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_min"],
         "data, segment_ids",
         "Least values of runs of equal ids.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
-        |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: false }))
+        |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_mean"],

@@ -63,6 +63,45 @@ fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
+/// The values in another number dtype, those beyond its range as its ends; NaN as [`cast`] has it.
+///
+/// # Errors
+/// Other dtypes than numbers: a bug in tatter.
+pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
+    fn of<F: Number + Convert, T: Number + Convert>(array: &ArrayRef, floats: (bool, bool)) -> Result<ArrayRef> {
+        let (low, high) = (<T as Convert>::wide(T::LOWEST), <T as Convert>::wide(T::HIGHEST));
+        let one = |v: F::Native| {
+            if let (false, false) = floats {
+                let exact = |bits: i64, unsigned: bool| if unsigned { i128::from(bits as u64) } else { i128::from(bits) };
+                let value = exact(F::bits64(v), F::LOWEST == F::ZERO);
+                let (low, high) = (exact(T::bits64(T::LOWEST), T::LOWEST == T::ZERO), exact(T::bits64(T::HIGHEST), T::LOWEST == T::ZERO));
+                return if value < low {
+                    T::LOWEST
+                } else if value > high {
+                    T::HIGHEST
+                } else {
+                    T::of::<F>(v)
+                };
+            }
+            let wide = F::wide(v);
+            // The greatest integer of 64 bits is rounded up as a float, which is beyond it.
+            if wide <= low {
+                T::LOWEST
+            } else if wide >= high {
+                T::HIGHEST
+            } else {
+                T::of::<F>(v)
+            }
+        };
+        let out: Vec<T::Native> = native::<F>(array)?.iter().map(|v| one(*v)).collect();
+        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+    }
+    let from = dtype_of(array)?;
+    let floats = (from.is_float(), to.is_float());
+    let unknown = || Error::internal(format!("a saturating cast of {from} to {to}"));
+    numbers!(&from, F => numbers!(to, T => of::<F, T>(array, floats), Err(unknown())), Err(unknown()))
+}
+
 /// Conversions between number dtypes, as C++ compiled for x86-64 has them.
 pub trait Convert: ArrowPrimitiveType {
     const FLOAT: bool;

@@ -15,6 +15,15 @@ pub struct Datum<'a> {
 /// An error about one flat value.
 pub type RowError = (usize, Error);
 
+/// A value for each two values, of which one may stand everywhere.
+pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
+    match (a, b) {
+        (([x], true), (b, _)) => b.iter().map(|y| f(*x, *y)).collect(),
+        ((a, _), ([y], true)) => a.iter().map(|x| f(*x, *y)).collect(),
+        ((a, _), (b, _)) => a.iter().zip(b).map(|(x, y)| f(*x, *y)).collect(),
+    }
+}
+
 /// The strings of an operand.
 pub fn texts<'a>(operand: Datum<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
     let texts = Texts::of(operand.array)?;

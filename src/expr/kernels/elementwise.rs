@@ -4,7 +4,7 @@
 //! NaN propagates through minimum and maximum.
 
 use super::cast::{bools, dtype_of, native};
-use super::datum::{Datum, RowError, texts};
+use super::datum::{Datum, RowError, texts, zip};
 use super::number::{Number, floats, integers, numbers};
 use super::text::TextBuilder;
 use crate::error::{Error, Result};
@@ -46,14 +46,6 @@ pub enum Logic {
     And,
     Or,
     Xor,
-}
-
-fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
-    match (a, b) {
-        (([x], true), (b, _)) => b.iter().map(|y| f(*x, *y)).collect(),
-        ((a, _), ([y], true)) => a.iter().map(|x| f(*x, *y)).collect(),
-        ((a, _), (b, _)) => a.iter().zip(b).map(|(x, y)| f(*x, *y)).collect(),
-    }
 }
 
 fn whole(e: Error) -> RowError {

@@ -5,7 +5,7 @@
 //! ```
 
 use super::cast::{dtype_of, native};
-use super::level::merged;
+use super::level::{bounding, check_count, merged};
 use super::number::{Number, numbers};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -31,7 +31,7 @@ impl Line {
 /// The lines along an axis of a tensor of that rank, which is dense below the axis.
 ///
 /// # Errors
-/// There is no such axis: a fault of ours.
+/// There is no such axis: a bug in tatter.
 pub fn lines(tensor: &Tensor, axis: usize, rank: usize) -> Result<Vec<Line>> {
     let (_, below) = tensor.levels(axis)?;
     let partition = below.as_list()?.partition();
@@ -57,7 +57,7 @@ pub trait AlongLine: Send + Sync {
 /// The numbers of a tensor replaced line by line along an axis.
 ///
 /// # Errors
-/// Other values than numbers: a fault of ours.
+/// Other values than numbers: a bug in tatter.
 pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine) -> Result<Tensor> {
     let lines = lines(tensor, axis, rank)?;
     tensor.map_below(rank, &mut |t| {
@@ -68,6 +68,50 @@ pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine
             let mut out = vec![<T as Number>::ZERO; values.len()];
             lines.iter().for_each(|line| with.line::<T>(*line, values, &mut out));
             Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
+        }, return Err(Error::internal(format!("lines of {dtype}"))));
+        Ok(Tensor::Leaf(out))
+    })
+}
+
+/// As [`replaced`], along any axis of a ragged tensor: a line has a value for each place of the padded tensor, 0 where
+/// there is none, and what comes to those places is left out.
+///
+/// # Errors
+/// As [`replaced`]; the padded tensor would have more values than can be counted.
+pub fn replaced_padded(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine) -> Result<Tensor> {
+    let sizes = bounding(tensor, rank)?;
+    let whole = merged(tensor, 0, rank)?;
+    // The place of each value in the padded tensors, one after the other.
+    let (mut places, mut lines, mut end) = (Vec::with_capacity(whole.nvals()), Vec::new(), 0usize);
+    let (partitions, _) = tensor.levels(rank)?;
+    for record in 0..whole.nrows() {
+        let shape: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
+        let volume = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n)).and_then(|n| n.checked_add(end));
+        let after = check_count(volume, record)?;
+        let mut rows = vec![(record, 0usize)];
+        for (partition, size) in partitions.iter().zip(&shape) {
+            rows =
+                rows.iter().flat_map(|(row, at)| partition.range(*row).enumerate().map(move |(i, item)| (item, at * size + i))).collect();
+        }
+        places.extend(rows.iter().map(|(_, at)| end + at));
+        let stride: usize = shape[axis + 1..].iter().product();
+        let length = shape[axis];
+        if length > 0 && after > end {
+            let blocks = (after - end) / (stride * length);
+            let starts = (0..blocks).flat_map(|block| (0..stride).map(move |i| block * stride * length + i));
+            lines.extend(starts.map(|start| Line { start: end + start, stride, length }));
+        }
+        end = after;
+    }
+    tensor.map_below(rank, &mut |t| {
+        let array = t.as_leaf()?;
+        let dtype = dtype_of(array)?;
+        let out = numbers!(&dtype, T => {
+            let mut padded = vec![<T as Number>::ZERO; end];
+            places.iter().zip(native::<T>(array)?).for_each(|(place, v)| padded[*place] = *v);
+            let mut out = padded.clone();
+            lines.iter().for_each(|line| with.line::<T>(*line, &padded, &mut out));
+            Arc::new(PrimitiveArray::<T>::from_iter_values(places.iter().map(|place| out[*place]))) as ArrayRef
         }, return Err(Error::internal(format!("lines of {dtype}"))));
         Ok(Tensor::Leaf(out))
     })

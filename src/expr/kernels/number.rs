@@ -16,6 +16,8 @@ pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Sen
     const BOTTOM: Self::Native;
     /// What is above everything.
     const TOP: Self::Native;
+    /// The least magnitude that TensorFlow keeps: smaller results of special functions are 0.
+    const TINIEST: f64;
     /// Whether sums wrap, so that their order makes no difference.
     const WRAPS: bool;
     fn add(a: Self::Native, b: Self::Native) -> Self::Native;
@@ -53,6 +55,7 @@ macro_rules! integer {
             const HIGHEST: $native = <$native>::MAX;
             const BOTTOM: $native = <$native>::MIN;
             const TOP: $native = <$native>::MAX;
+            const TINIEST: f64 = 0.0;
             const WRAPS: bool = true;
             #[inline]
             fn add(a: $native, b: $native) -> $native {
@@ -166,6 +169,7 @@ macro_rules! float {
             const HIGHEST: $native = <$native>::MAX;
             const BOTTOM: $native = <$native>::NEG_INFINITY;
             const TOP: $native = <$native>::INFINITY;
+            const TINIEST: f64 = <$native as FloatConstants>::TINIEST;
             const WRAPS: bool = false;
             #[inline]
             fn add(a: $native, b: $native) -> $native {
@@ -255,12 +259,14 @@ macro_rules! float {
 trait FloatConstants: Sized {
     const ZERO: Self;
     const ONE: Self;
+    const TINIEST: f64;
     fn narrow(a: f64) -> Self;
 }
 
 impl FloatConstants for f16 {
     const ZERO: f16 = f16::ZERO;
     const ONE: f16 = f16::ONE;
+    const TINIEST: f64 = 0.0;
     fn narrow(a: f64) -> f16 {
         f16::from_f64(a)
     }
@@ -269,6 +275,7 @@ impl FloatConstants for f16 {
 impl FloatConstants for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+    const TINIEST: f64 = f32::MIN_POSITIVE as f64;
     fn narrow(a: f64) -> f32 {
         a as f32
     }
@@ -277,6 +284,7 @@ impl FloatConstants for f32 {
 impl FloatConstants for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+    const TINIEST: f64 = f64::MIN_POSITIVE;
     fn narrow(a: f64) -> f64 {
         a
     }

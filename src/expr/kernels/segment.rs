@@ -25,12 +25,14 @@ use std::sync::Arc;
 pub enum Reduce<'a> {
     Sum,
     Product,
-    /// Nothing gives the greatest finite value, with `infinite` infinity.
+    /// Nothing gives the greatest finite value, with `infinite` infinity. A NaN stays, or is replaced by what follows.
     Minimum {
         infinite: bool,
+        nan_stays: bool,
     },
     Maximum {
         infinite: bool,
+        nan_stays: bool,
     },
     Any,
     All,
@@ -79,9 +81,9 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
         Reduce::Product => folds(values, &splits, start, T::multiply),
         Reduce::Minimum { .. } if T::WRAPS => short_folds(values, &splits, start, T::minimum),
         Reduce::Maximum { .. } if T::WRAPS => short_folds(values, &splits, start, T::maximum),
-        Reduce::Minimum { infinite: true } => folds(values, &splits, start, T::minimum),
-        Reduce::Minimum { infinite: false } => folds(values, &splits, start, lesser::<T>),
-        Reduce::Maximum { infinite: false } => folds(values, &splits, start, greater::<T>),
+        Reduce::Minimum { nan_stays: true, .. } => folds(values, &splits, start, T::minimum),
+        Reduce::Minimum { nan_stays: false, .. } => folds(values, &splits, start, lesser::<T>),
+        Reduce::Maximum { nan_stays: false, .. } => folds(values, &splits, start, greater::<T>),
         _ => folds(values, &splits, start, T::maximum),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
@@ -150,10 +152,10 @@ fn first<T: Number>(op: Reduce) -> T::Native {
     match op {
         Reduce::Sum | Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => T::ZERO,
         Reduce::Product => T::ONE,
-        Reduce::Minimum { infinite: true } => T::TOP,
-        Reduce::Minimum { infinite: false } => T::HIGHEST,
-        Reduce::Maximum { infinite: true } => T::BOTTOM,
-        Reduce::Maximum { infinite: false } => T::LOWEST,
+        Reduce::Minimum { infinite: true, .. } => T::TOP,
+        Reduce::Minimum { infinite: false, .. } => T::HIGHEST,
+        Reduce::Maximum { infinite: true, .. } => T::BOTTOM,
+        Reduce::Maximum { infinite: false, .. } => T::LOWEST,
     }
 }
 
@@ -212,9 +214,9 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         match op {
             Reduce::Sum => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::add(out[*id], *v)),
             Reduce::Product => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::multiply(out[*id], *v)),
-            Reduce::Minimum { infinite: true } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
-            Reduce::Minimum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = lesser::<T>(out[*id], *v)),
-            Reduce::Maximum { infinite: false } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = greater::<T>(out[*id], *v)),
+            Reduce::Minimum { nan_stays: true, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
+            Reduce::Minimum { nan_stays: false, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = lesser::<T>(out[*id], *v)),
+            Reduce::Maximum { nan_stays: false, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = greater::<T>(out[*id], *v)),
             _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
@@ -294,10 +296,10 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
         Ok(Some(match op {
             Reduce::Sum => onto::<T>(array, rows, start, <T as Number>::add)?,
             Reduce::Product => onto::<T>(array, rows, start, <T as Number>::multiply)?,
-            Reduce::Minimum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::minimum)?,
-            Reduce::Minimum { infinite: false } => onto::<T>(array, rows, start, lesser::<T>)?,
-            Reduce::Maximum { infinite: false } => onto::<T>(array, rows, start, greater::<T>)?,
-            Reduce::Maximum { infinite: true } => onto::<T>(array, rows, start, <T as Number>::maximum)?,
+            Reduce::Minimum { nan_stays: true, .. } => onto::<T>(array, rows, start, <T as Number>::minimum)?,
+            Reduce::Minimum { nan_stays: false, .. } => onto::<T>(array, rows, start, lesser::<T>)?,
+            Reduce::Maximum { nan_stays: false, .. } => onto::<T>(array, rows, start, greater::<T>)?,
+            Reduce::Maximum { nan_stays: true, .. } => onto::<T>(array, rows, start, <T as Number>::maximum)?,
             Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => return Ok(None),
         }))
     }, Ok(None))

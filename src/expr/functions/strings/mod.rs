@@ -5,6 +5,7 @@
 //!
 //! Source of the meaning: `tf.strings`.
 
+pub mod base64;
 pub mod hash;
 pub mod join;
 pub mod letters;

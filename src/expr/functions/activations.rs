@@ -1,0 +1,95 @@
+//! Activations of neural networks, value by value.
+//!
+//! Source of the meaning: `tf.nn`.
+
+use super::apply::unary;
+use super::special::{one, two};
+use crate::expr::call::{Call, Function, cast_node, strict_node};
+use crate::expr::error::ExprResult;
+use crate::expr::kernels::cast::cast;
+use crate::expr::kernels::special::{self as kernel, mapped};
+use crate::expr::operand::{Operand, OperandKind};
+use crate::schema::{DType, Literal};
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["nn.gelu"],
+        "features|x, approximate=False",
+        "x times the share of the normal distribution below x.",
+        [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413447]")],
+        |c| {
+            let approximate = c.flag(1, false)?;
+            one(c, if approximate { kernel::gelu_approximate } else { kernel::gelu })
+        }
+    ),
+    function!(
+        ["nn.silu", "nn.swish"],
+        "features|x, beta=1.0",
+        "x times the sigmoid of beta x.",
+        [("nn.silu([0.0, 1.0])", "[0.0, 0.7310586]")],
+        |c| {
+            let beta = number(c, 1, 1.0)?;
+            one(c, move |x| kernel::silu(x, beta))
+        }
+    ),
+    function!(["nn.selu"], "features|x", "The scaled exponential unit.", [("nn.selu([0.0, 1.0])", "[0.0, 1.050701]")], |c| {
+        one(c, kernel::selu)
+    }),
+    function!(
+        ["nn.leaky_relu"],
+        "features|x, alpha=0.2",
+        "Negative values times alpha; integers give float32.",
+        [("nn.leaky_relu([-1.0, 2.0], alpha=0.5)", "[-0.5, 2.0]")],
+        |c| {
+            // An attribute of TensorFlow's kernel, which is a float32.
+            let alpha = f64::from(number(c, 1, 0.2)? as f32);
+            let node = strict_node(c.operand(0)?)?;
+            let integer = node.ty.dtype().is_some_and(DType::is_integer);
+            let node = if integer { cast_node(node, &DType::Float32, c.text())? } else { node };
+            let x = c.push(node);
+            c.plain(&x)?;
+            c.check_dtype(&x, "numbers", DType::is_float)?;
+            let dtype = x.dtype()?.clone();
+            unary(c, x, dtype, move |a| mapped(|v| if v < 0.0 { v * alpha } else { v }, a))
+        }
+    ),
+    function!(
+        ["nn.sigmoid_cross_entropy_with_logits"],
+        "labels, logits",
+        "The cross entropy of labels and the sigmoids of logits.",
+        [("nn.sigmoid_cross_entropy_with_logits(labels=[0.5], logits=[0.0])", "[0.6931472]")],
+        |c| two(c, kernel::sigmoid_cross_entropy)
+    ),
+    function!(["math.imag", "imag"], "input|x", "The imaginary part of real numbers: 0.", [("math.imag([1.5])", "[0.0]")], |c| {
+        let x = c.tensor(0)?;
+        c.check_dtype(&x, "numbers", DType::is_number)?;
+        let dtype = x.dtype()?.clone();
+        let to = dtype.clone();
+        unary(c, x, dtype, move |a| {
+            let zeros = arrow_array::Int8Array::from(vec![0; a.len()]);
+            cast(&(std::sync::Arc::new(zeros) as arrow_array::ArrayRef), &to)
+        })
+    }),
+    function!(
+        ["math.real", "real", "math.conj", "conj"],
+        "input|x",
+        "The real part, and the conjugate, of real numbers: the numbers themselves.",
+        [("math.real([1.5])", "[1.5]")],
+        |c| {
+            let node = strict_node(c.operand(0)?)?;
+            let x = c.push(node.clone());
+            c.check_dtype(&x, "numbers", DType::is_number)?;
+            Ok(OperandKind::Tensor(node))
+        }
+    ),
+];
+
+/// Argument `i` as a number that is known before the first record.
+fn number(call: &Call, i: usize, default: f64) -> ExprResult<f64> {
+    match call.given(i).map(|item: &Operand| &item.kind) {
+        None => Ok(default),
+        Some(OperandKind::Literal(Literal::Float(x))) => Ok(*x),
+        Some(OperandKind::Literal(Literal::Int(n))) => Ok(*n as f64),
+        Some(_) => Err(call.error(format!("{}: {} is a number that is known before the first record", call.name, call.param(i)))),
+    }
+}

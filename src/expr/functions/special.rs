@@ -1,0 +1,147 @@
+//! Special functions of floats, value by value.
+//!
+//! Source of the meaning: `tf.math` and `tf.math.special`.
+
+use super::apply::{pointwise, unary};
+use super::math::{floats, two_floats};
+use crate::expr::call::{Call, Function};
+use crate::expr::error::ExprResult;
+use crate::expr::kernels::special::{self as kernel, mapped, next_after, paired};
+use crate::expr::operand::OperandKind;
+use crate::schema::DType;
+
+/// A row of a function of one float.
+macro_rules! of_one {
+    ($names:expr, $summary:literal, $example:expr, $f:path) => {
+        function!($names, "x", $summary, [$example], |c| one(c, $f))
+    };
+}
+
+/// A row of a function of two floats.
+macro_rules! of_two {
+    ($names:expr, $signature:literal, $summary:literal, $example:expr, $f:path) => {
+        function!($names, $signature, $summary, [$example], |c| two(c, $f))
+    };
+}
+
+pub static FUNCTIONS: &[Function] = &[
+    of_one!(["math.digamma", "digamma"], "The derivative of lgamma.", ("math.digamma(1.0)", "-0.5772157"), kernel::digamma),
+    of_two!(
+        ["math.polygamma", "polygamma"],
+        "a, x",
+        "The a-th derivative of digamma.",
+        ("math.polygamma(1.0, 1.0)", "1.644934"),
+        kernel::polygamma
+    ),
+    of_two!(["math.zeta", "zeta"], "x, q", "The zeta function of Hurwitz.", ("math.zeta(2.0, 1.0)", "1.644934"), kernel::zeta),
+    of_one!(["math.erfinv", "erfinv"], "The inverse of erf.", ("math.erfinv(0.5)", "0.4769363"), kernel::erfinv),
+    of_one!(["math.erfcinv", "erfcinv"], "The inverse of erfc.", ("math.erfcinv(0.5)", "0.4769363"), kernel::erfcinv),
+    of_one!(["math.ndtri", "ndtri"], "Quantiles of the normal distribution.", ("math.ndtri(0.975)", "1.959964"), kernel::ndtri),
+    of_two!(
+        ["math.xlogy", "xlogy"],
+        "x, y",
+        "x log y; 0 where x is 0.",
+        ("math.xlogy([0.0, 2.0], [0.0, 1.0])", "[0.0, 0.0]"),
+        kernel::xlogy
+    ),
+    of_two!(
+        ["math.xlog1py", "xlog1py"],
+        "x, y",
+        "x log(1 + y); 0 where x is 0.",
+        ("math.xlog1py([0.0, 2.0], [-1.0, 0.0])", "[0.0, 0.0]"),
+        kernel::xlog1py
+    ),
+    of_two!(["math.xdivy", "xdivy"], "x, y", "x / y; 0 where x is 0.", ("math.xdivy([0.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]"), kernel::xdivy),
+    of_two!(
+        ["math.multiply_no_nan", "multiply_no_nan"],
+        "x, y",
+        "Product; 0 where y is 0, even of NaN.",
+        ("math.multiply_no_nan([math.nan, 2.0], [0.0, 3.0])", "[0.0, 6.0]"),
+        kernel::multiply_no_nan
+    ),
+    of_one!(
+        ["math.reciprocal_no_nan", "reciprocal_no_nan"],
+        "1 / x; 0 where x is 0.",
+        ("math.reciprocal_no_nan([0.0, 4.0])", "[0.0, 0.25]"),
+        kernel::reciprocal_no_nan
+    ),
+    function!(
+        ["math.nextafter", "nextafter"],
+        "x1|x, x2|y",
+        "The next float after x1 in the direction of x2.",
+        [("math.nextafter(cast(1.0, float64), 2.0)", "1.0000000000000002")],
+        |c| {
+            let args = two_floats(c)?;
+            let dtype = args[0].dtype()?.clone();
+            c.check_dtype(&args[0], "float32 and float64", |d| *d != DType::Float16)?;
+            pointwise(c, args, dtype, |[x, y]| next_after(x, y))
+        }
+    ),
+    of_one!(
+        ["math.angle", "angle"],
+        "The angle in the complex plane: 0, or pi of negative numbers.",
+        ("math.angle([1.0, -1.0])", "[0.0, 3.1415927]"),
+        kernel::angle
+    ),
+    of_one!(
+        ["math.bessel_i0", "math.special.bessel_i0"],
+        "The modified Bessel function I0.",
+        ("math.bessel_i0(1.0)", "1.2660658"),
+        kernel::bessel_i0
+    ),
+    of_one!(
+        ["math.bessel_i0e", "math.special.bessel_i0e"],
+        "I0 times exp(-|x|).",
+        ("math.bessel_i0e(1.0)", "0.46575963"),
+        kernel::bessel_i0e
+    ),
+    of_one!(
+        ["math.bessel_i1", "math.special.bessel_i1"],
+        "The modified Bessel function I1.",
+        ("math.bessel_i1(1.0)", "0.5651591"),
+        kernel::bessel_i1
+    ),
+    of_one!(
+        ["math.bessel_i1e", "math.special.bessel_i1e"],
+        "I1 times exp(-|x|).",
+        ("math.bessel_i1e(1.0)", "0.20791042"),
+        kernel::bessel_i1e
+    ),
+    of_one!(["math.special.bessel_j0"], "The Bessel function J0.", ("math.special.bessel_j0(1.0)", "0.7651977"), kernel::bessel_j0),
+    of_one!(["math.special.bessel_j1"], "The Bessel function J1.", ("math.special.bessel_j1(1.0)", "0.44005057"), kernel::bessel_j1),
+    of_one!(["math.special.bessel_y0"], "The Bessel function Y0.", ("math.special.bessel_y0(1.0)", "0.08825696"), kernel::bessel_y0),
+    of_one!(["math.special.bessel_y1"], "The Bessel function Y1.", ("math.special.bessel_y1(1.0)", "-0.7812128"), kernel::bessel_y1),
+    of_one!(
+        ["math.special.bessel_k0"],
+        "The modified Bessel function K0.",
+        ("math.special.bessel_k0(1.0)", "0.42102444"),
+        kernel::bessel_k0
+    ),
+    of_one!(["math.special.bessel_k0e"], "K0 times exp(x).", ("math.special.bessel_k0e(1.0)", "1.1444631"), kernel::bessel_k0e),
+    of_one!(
+        ["math.special.bessel_k1"],
+        "The modified Bessel function K1.",
+        ("math.special.bessel_k1(1.0)", "0.60190725"),
+        kernel::bessel_k1
+    ),
+    of_one!(["math.special.bessel_k1e"], "K1 times exp(x).", ("math.special.bessel_k1e(1.0)", "1.6361535"), kernel::bessel_k1e),
+    of_one!(["math.special.dawsn"], "Dawson's integral.", ("math.special.dawsn(1.0)", "0.5380795"), kernel::dawsn),
+    of_one!(["math.special.expint"], "The exponential integral Ei.", ("math.special.expint(1.0)", "1.8951178"), kernel::expint),
+    of_one!(["math.special.fresnel_cos"], "Fresnel's integral C.", ("math.special.fresnel_cos(1.0)", "0.7798934"), kernel::fresnel_cos),
+    of_one!(["math.special.fresnel_sin"], "Fresnel's integral S.", ("math.special.fresnel_sin(1.0)", "0.43825915"), kernel::fresnel_sin),
+    of_one!(["math.special.spence"], "Spence's integral.", ("math.special.spence(0.5)", "0.58224055"), kernel::spence),
+];
+
+/// A function of one float, value by value.
+pub fn one(call: &mut Call, f: impl Fn(f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
+    let x = floats(call)?;
+    let dtype = x.dtype()?.clone();
+    unary(call, x, dtype, move |a| mapped(&f, a))
+}
+
+/// A function of two floats, value by value.
+pub fn two(call: &mut Call, f: impl Fn(f64, f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
+    let args = two_floats(call)?;
+    let dtype = args[0].dtype()?.clone();
+    pointwise(call, args, dtype, move |[x, y]| paired(&f, x, y))
+}
