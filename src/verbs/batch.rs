@@ -1,4 +1,4 @@
-//! `batch N`: consecutive records into one.
+//! `batch N`: groups consecutive records into batches.
 
 use super::shared::batches::{BatchSize, Batches, batched_schema, parse_size};
 use super::shared::fields::split_assignment;
@@ -10,16 +10,16 @@ use crate::path::FieldPath;
 use crate::schema::{Schema, Size};
 use std::sync::Arc;
 
-/// N consecutive records into one.
+/// Groups N consecutive records into a batch.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Batch {
-    /// Records in a batch, or all
+    /// Records per batch, or all
     #[arg(value_name = "N|all", value_parser = parse_size)]
     size: BatchSize,
-    /// Leave out a last batch that is not full
+    /// Drop the last batch if it has fewer than N records
     #[arg(long)]
     drop_remainder: bool,
-    /// Close a batch before FIELD would hold more than so many values; may be repeated
+    /// At most N values of FIELD per batch; may be repeated
     #[arg(long, value_name = "FIELD=N", value_parser = parse_limit)]
     max_values: Vec<Limit>,
 }
@@ -40,18 +40,19 @@ fn parse_limit(text: &str) -> Result<Limit, Error> {
 
 impl Verb for Batch {
     const NAME: &'static str = "batch";
-    const SUMMARY: &'static str = "Make N consecutive records one";
+    const SUMMARY: &'static str = "Group N consecutive records into a batch";
     const ABOUT: &'static str = "\
-Every field gains axis 0, the records of the batch. Sizes that may differ between records become ragged: `[?]` \
-becomes `[?, (?)]`; known sizes stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors, a \
-sparse tensor gains a leading dimension and the largest dense shape of the batch. Nulls are carried.\n\n\
-With --max-values a batch also ends where the next record would bring FIELD (all its axes counted) over the \
-number; a record that is larger alone is a batch alone. `batch all` holds all records in memory (see \
---max-memory). With --drop-remainder all batches have N records, and axis 0 is known.";
+Every field gains axis 0, the records of the batch. Axes whose size may differ between records become ragged: `[?]` \
+becomes `[?, (?)]`; axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a \
+sparse tensor gains a leading dimension and the largest dense shape of the batch. Nulls are kept.
+
+With --max-values a batch also ends before a record that would bring the number of values in FIELD (all its axes \
+counted) above the limit; a record above the limit is a batch of its own. `batch all` holds all records in memory (see \
+--max-memory). With --drop-remainder every batch has N records, and the size of axis 0 is known.";
     const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "colors and lengths, two records at a time",
+            about: "two records per batch",
             args: "batch 2",
             input: "{\"colors\": [\"red\", \"blue\"], \"lengths\": [7]}\n{\"colors\": [\"orange\"], \"lengths\": []}\n\
                     {\"colors\": [\"black\", \"yellow\"], \"lengths\": [1, 3]}\n{\"colors\": [\"green\"], \"lengths\": [3, 5, 2]}\n",
@@ -59,7 +60,7 @@ number; a record that is larger alone is a batch alone. `batch all` holds all re
                      {\"colors\":[[\"black\",\"yellow\"],[\"green\"]],\"lengths\":[[1,3],[3,5,2]]}\n",
         },
         Example {
-            about: "at most 5 tokens in a batch, however many records that are",
+            about: "at most 5 tokens per batch, any number of records",
             args: "batch all --max-values tokens=5",
             input: "{\"tokens\": [1, 2]}\n{\"tokens\": [3]}\n{\"tokens\": [4, 5, 6]}\n{\"tokens\": [7, 7, 7, 7, 7, 7]}\n{\"tokens\": []}\n",
             output: "{\"tokens\":[[1,2],[3]]}\n{\"tokens\":[[4,5,6]]}\n{\"tokens\":[[7,7,7,7,7,7]]}\n{\"tokens\":[[]]}\n",

@@ -1,10 +1,10 @@
-//! `bucket`: batches of records of similar length.
+//! `bucket`: groups records of similar length into batches.
 
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
 use super::shared::memory::{Budget, owned};
-use super::shared::pad_plan::Plan;
+use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -22,27 +22,27 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// Batches of records of similar length.
+/// Groups records of similar length into batches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Bucket {
-    /// The length of a record: len(tokens), a field, any integer expression
+    /// Length of a record: len(tokens), a field, or any integer expression
     #[arg(long, value_name = "EXPR")]
     by: String,
-    /// Upper ends of the buckets, as 10,20: below 10, below 20, the others
+    /// Bucket boundaries, as 10,20: below 10, 10 to 19, 20 and above
     #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
     boundaries: Numbers,
-    /// Records in a batch of each bucket, one more than boundaries
+    /// Batch size of each bucket, one more than boundaries
     #[arg(long, value_name = "N,..", value_parser = parse_sizes)]
     batch_sizes: Numbers,
     /// Pad each batch to its longest record
     #[arg(long)]
     pad: bool,
-    /// Pad each batch to the bucket's boundary less 1; no record may be as long as the last boundary
+    /// Pad each batch to the bucket's boundary minus 1; every length must be below the last boundary
     #[arg(long)]
     pad_to_boundary: bool,
     #[command(flatten)]
     padding: PaddingArgs,
-    /// Leave out batches that are not full at the end
+    /// Drop the batches at the end that are not full
     #[arg(long)]
     drop_remainder: bool,
 }
@@ -62,29 +62,29 @@ fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
 fn parse_sizes(text: &str) -> Result<Numbers, Error> {
     let numbers = numbers(text)?;
     if numbers.contains(&0) {
-        return Err(Error::usage("a batch has at least 1 record"));
+        return Err(Error::usage("a batch size must be at least 1"));
     }
     Ok(Numbers(numbers))
 }
 
 impl Verb for Bucket {
     const NAME: &'static str = "bucket";
-    const SUMMARY: &'static str = "Make batches of records of similar length";
+    const SUMMARY: &'static str = "Group records of similar length into batches";
     const ABOUT: &'static str = "\
-Records are put into buckets by their length: one that equals a boundary belongs to the next bucket. As soon as a \
-bucket holds its batch size, it is given as a batch; what is left at the end follows in the order of the buckets. With \
---pad every batch is padded to its longest record, with --pad-to-boundary to its bucket's boundary less 1; --shape \
-and --default are those of `padded-batch`.";
+Each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
+written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets. \
+With --pad every batch is padded to its longest record, with --pad-to-boundary to the bucket's boundary minus 1; \
+--shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "short and long records apart, two in a batch",
+            about: "short and long records in separate batches of two",
             args: "bucket --by 'len(x)' --boundaries 3 --batch-sizes 2,2",
             input: "{\"x\": [1]}\n{\"x\": [2, 2, 2]}\n{\"x\": [3, 3]}\n{\"x\": [4, 4, 4, 4]}\n{\"x\": []}\n",
             output: "{\"x\":[[1],[3,3]]}\n{\"x\":[[2,2,2],[4,4,4,4]]}\n{\"x\":[[]]}\n",
         },
         Example {
-            about: "the same, each batch padded",
+            about: "the same, padded",
             args: "bucket --by 'len(x)' --boundaries 3 --batch-sizes 2,2 --pad --default x=-1",
             input: "{\"x\": [1]}\n{\"x\": [2, 2, 2]}\n{\"x\": [3, 3]}\n{\"x\": [4, 4, 4, 4]}\n{\"x\": []}\n",
             output: "{\"x\":[[1,-1],[3,3]]}\n{\"x\":[[2,2,2,-1],[4,4,4,4]]}\n{\"x\":[[]]}\n",
@@ -95,19 +95,19 @@ and --default are those of `padded-batch`.";
         let (boundaries, sizes) = (&self.boundaries.0, &self.batch_sizes.0);
         if sizes.len() != boundaries.len() + 1 {
             let error = format!("expected {} batch sizes, one more than boundaries, found {}", boundaries.len() + 1, sizes.len());
-            return Err(Error::usage(error).help("one size for each bucket: those below the boundaries, and that of the longest records"));
+            return Err(Error::usage(error).help("one size per bucket: one for each boundary, and one for longer records"));
         }
         let pads = self.pad || self.pad_to_boundary;
         if !pads && !self.padding.is_empty() {
-            return Err(Error::usage("--shape and --default say how batches are padded, but they are not: add --pad"));
+            return Err(Error::usage("--shape and --default need --pad or --pad-to-boundary"));
         }
         if self.padding.has_max() {
-            return Err(Error::usage("`max` is the longest of the whole input, but a batch is padded before that is known"));
+            return Err(Error::usage("`max` is the longest of the whole input, which is not known when a batch is padded"));
         }
         let by = bind_scalar(&self.by, schema, options)?;
         if !by.ty().dtype().is_some_and(DType::is_integer) {
             return Err(Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty()))
-                .help("the length of a field is len(field)"));
+                .help("the length of a field is len(FIELD)"));
         }
         let batched = batched_schema(schema, Size::Uniform);
         let mut padders = Vec::new();
@@ -134,7 +134,7 @@ and --default are those of `padded-batch`.";
             to_boundary: self.pad_to_boundary,
             drop_remainder: self.drop_remainder,
             names: names(schema),
-            budget: Budget::new("bucket", "make the batches smaller", options),
+            budget: Budget::new("bucket", "use smaller batches", options),
             left: 0,
         };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
@@ -164,7 +164,7 @@ fn to_boundary(
     let mut maxima = Vec::new();
     for (field, limit) in plan.fields.iter_mut().zip(&mut limits) {
         let (_, known) = schema.find(&field.path)?;
-        // The axis of the batch, if the field has it, stands in front.
+        // The batch axis, if the field has it, comes first.
         let batch_axes = field.sizes.len() - known.ty.rank();
         for (axis, dim) in known.ty.dims.iter().enumerate() {
             if field.sizes[batch_axes + axis] == AxisSize::Longest && !matches!(dim.size, Size::Known(_)) {
@@ -174,11 +174,11 @@ fn to_boundary(
         }
         maxima.push(vec![most; field.sizes.len()]);
     }
-    let edits = Plan { ..plan }.edits(batched, Some(&maxima))?;
+    let edits = PaddingPlan { ..plan }.edits(batched, Some(&maxima))?;
     Ok((edits, limits))
 }
 
-/// Records of one bucket that are no batch yet.
+/// Records of one bucket that are not a full batch yet.
 struct Open {
     size: usize,
     parts: Vec<Chunk>,
@@ -210,16 +210,16 @@ impl Buckets {
             .map(|row| {
                 if lengths.is_null(row) {
                     let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
-                    return Err(error.help("fill it first (fill-null), or leave such records out (filter)"));
+                    return Err(error.help("fill it first (fill-null), or drop such records (filter)"));
                 }
                 let length = lengths.value(row);
-                // As TensorFlow does it: the first that is above the length, though they need not increase.
+                // As in TensorFlow: the first boundary above the length; boundaries need not increase.
                 let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
                 let number = self.boundaries.iter().position(is_above).unwrap_or(self.boundaries.len());
                 if self.to_boundary && number == self.boundaries.len() {
                     let last = self.boundaries.last().copied().unwrap_or(0);
                     let error = Error::data(format!("a length of {length} is not below the last boundary, {last}")).at_row(row);
-                    return Err(error.help("with --pad-to-boundary every record is; add a boundary"));
+                    return Err(error.help("--pad-to-boundary needs a boundary above the longest record; add one"));
                 }
                 Ok(number)
             })

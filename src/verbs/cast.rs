@@ -1,4 +1,4 @@
-//! `cast x=float32,..`: values of another dtype.
+//! `cast x=float32,..`: changes the dtype of fields.
 
 use super::shared::edit::{Edits, Scope};
 use super::shared::fields::{Patterns, split_assignment};
@@ -13,10 +13,10 @@ use crate::tensor::{Sparse, Tensor};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use std::sync::Arc;
 
-/// Values of another dtype.
+/// Changes the dtype of fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Cast {
-    /// Fields and their new dtypes, as x=float32,docs.score=int8; `*` stands for any characters of a name
+    /// Fields and new dtypes, as x=float32,docs.score=int8; `*` matches any characters in a name
     #[arg(value_name = "FIELD=DTYPE,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -39,7 +39,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
     let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
     Err(match nearest(text, names.clone()) {
-        _ if text.contains(['[', '{', '<']) => error.help("cast changes the dtype alone, the axes stay"),
+        _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes stay"),
         Some(near) => error.help(format!("did you mean {near}?")),
         None => error.help(format!("the dtypes are: {}", names.collect::<Vec<_>>().join(", "))),
     })
@@ -49,20 +49,21 @@ impl Verb for Cast {
     const NAME: &'static str = "cast";
     const SUMMARY: &'static str = "Change the dtype of fields";
     const ABOUT: &'static str = "\
-Axes and sizes stay; ragged, sparse and structured fields are cast inside. As in TensorFlow, floats to \
-integers truncate towards zero, integers that do not fit wrap around, NaN and whatever is not 0 is true. \
-string and bytes become each other (bytes that are not UTF-8 are an error), json becomes string as its text. \
-Strings and numbers do not: `map` has strings.to_number and strings.as_string. Nulls are refused.";
+Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting \
+floats to integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to \
+true. string and bytes cast to each other (bytes that are not valid UTF-8 are an error); json casts to string, as its \
+text. Strings and numbers do not cast to each other: use strings.to_number and strings.as_string in `map`. Nulls are \
+refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "scores as integers, at any nesting",
+            about: "scores as integers, at any depth",
             args: "cast id=float64,docs.score=int32",
             input: "{\"id\": 7, \"docs\": [{\"score\": 1.9}, {\"score\": -1.9}]}\n",
             output: "{\"id\":7.0,\"docs\":[{\"score\":1},{\"score\":-1}]}\n",
         },
         Example {
-            about: "what does not fit wraps, as in TensorFlow",
+            about: "values out of range wrap around, as in TensorFlow",
             args: "cast x=int8,y=bool",
             input: "{\"x\": [127, 128, 300], \"y\": [[0.0, 0.5], [\"NaN\"]]}\n",
             output: "{\"x\":[127,-128,44],\"y\":[[false,true],[true]]}\n",
@@ -100,9 +101,7 @@ fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
     let from = match &ty.element {
         Element::Struct(fields) => {
             let names: Vec<String> = fields.iter().take(5).map(|f| path::quoted(&f.name)).collect();
-            return Err(
-                Error::usage("is a structure: its fields are cast one by one").help(format!("its fields are: {}", names.join(", ")))
-            );
+            return Err(Error::usage("is a structure; cast its fields").help(format!("its fields are: {}", names.join(", "))));
         }
         Element::Value(dtype) | Element::Sparse(dtype) => dtype,
     };
@@ -115,9 +114,9 @@ fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
     if !known {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
-            d if text(d) => error.help(format!("numbers are read from text with map 'x = strings.to_number(x, {to})'")),
-            d if d.is_tensor() && text(to) => error.help("numbers are written as text with map 'x = strings.as_string(x)'"),
-            DType::Json => error.help("read it as its own type with --schema"),
+            d if text(d) => error.help(format!("parse numbers from strings with map 'x = strings.to_number(x, {to})'")),
+            d if d.is_tensor() && text(to) => error.help("format numbers as strings with map 'x = strings.as_string(x)'"),
+            DType::Json => error.help("give its type with --schema"),
             _ => error,
         });
     }
@@ -136,11 +135,11 @@ fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
             s.dense_shape().clone(),
             s.validity().cloned(),
         )?)),
-        _ => Err(Error::data("these are no single values")),
+        _ => Err(Error::data("expected single values")),
     }
 }
 
-/// Below a structure that is null, values may be null: they stay so.
+/// Values inside a null structure may be null and stay null.
 fn cast_values(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if array.data_type() == &arrow_schema::DataType::Null {
         return Ok(new_null_array(&to.arrow(), array.len()));

@@ -1,4 +1,4 @@
-//! `compose F --encoding E`: flat values and partitions become one ragged field.
+//! `compose F --encoding E`: builds a ragged field from flat values and row partitions.
 
 use super::shared::args::parse_encoding;
 use super::shared::edit::{Edits, Kernel, Scope, outer_rank, remove};
@@ -13,28 +13,28 @@ use crate::tensor::{RowPartition, Tensor, ints};
 use arrow_buffer::ScalarBuffer;
 use std::sync::Arc;
 
-/// Flat values and partitions become one ragged field.
+/// Builds a ragged field from flat values and row partitions.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Compose {
-    /// The field to make, of FIELD/values and FIELD/E_1 ...
+    /// Field to build from FIELD/values and FIELD/E_1 ...
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
+    /// Encoding of the partitions: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
     #[arg(long, value_name = "E", value_parser = parse_encoding)]
     encoding: PartitionEncoding,
 }
 
 impl Verb for Compose {
     const NAME: &'static str = "compose";
-    const SUMMARY: &'static str = "Put a ragged field together from flat values and partitions";
+    const SUMMARY: &'static str = "Build a ragged field from flat values and row partitions";
     const ABOUT: &'static str = "\
-The inverse of `decompose`: FIELD/values is cut by FIELD/E_1, FIELD/E_2 ..., outermost first, each partition covering exactly \
-the rows of the next. FIELD/nrows_1 ... may stand beside value_rowids; without them the last id decides. The parts are \
-replaced by FIELD, whose axes behind the first are ragged.";
+The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
+must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise \
+the last row id does. These fields are replaced by FIELD, whose axes after the first are ragged.";
     const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and the like; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "Paddle's articles: 2 and 1 sentences, of 3, 1 and 2 words",
+            about: "articles of 2 and 1 sentences, of 3, 1 and 2 words",
             args: "compose words --encoding lod",
             input: "{\"words/values\": [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"], \"words/lod_1\": [2, 1], \"words/lod_2\": [3, 1, 2]}\n",
             output: "{\"words\":[[[\"a\",\"b\",\"c\"],[\"d\"]],[[\"e\",\"f\"]]]}\n",
@@ -60,7 +60,7 @@ replaced by FIELD, whose axes behind the first are ragged.";
             return Err(Error::usage(format!("is {}; expected flat values, a vector", flat.ty)).in_field(&values));
         }
         if outer_rank(schema, &self.field) > 0 && schema.find(&self.field).is_ok() {
-            return Err(Error::usage("is there already").in_field(&self.field));
+            return Err(Error::usage("already exists").in_field(&self.field));
         }
         let mut levels = Vec::new();
         loop {
@@ -83,7 +83,7 @@ replaced by FIELD, whose axes behind the first are ragged.";
             Vec::new()
         };
         if !counts.is_empty() && counts.len() != levels.len() {
-            return Err(Error::usage(format!("{} numbers of rows for {} levels", counts.len(), levels.len())).in_field(&self.field));
+            return Err(Error::usage(format!("{} nrows fields for {} levels", counts.len(), levels.len())).in_field(&self.field));
         }
         let mut edits = Edits::new(schema);
         let (encoding, path) = (self.encoding, self.field.clone());
@@ -131,15 +131,14 @@ replaced by FIELD, whose axes behind the first are ragged.";
     }
 }
 
-/// The partitions of one level, one in each record.
+/// The partitions of one level, one per record.
 struct Level<'a> {
     path: &'a FieldPath,
     rows: RowPartition,
     numbers: ScalarBuffer<i64>,
 }
 
-/// The flat values under all levels: each is read from the innermost out, because it says how many
-/// rows the level outside has to cover.
+/// Decodes the levels from the innermost out, because the number of rows of each is what the next outer one must cover.
 fn composed(values: &Tensor, levels: &[Level], counts: &[ScalarBuffer<i64>], encoding: PartitionEncoding) -> Result<Tensor> {
     let list = values.as_list()?;
     let mut covered = list.partition().clone();

@@ -1,4 +1,4 @@
-//! `convert`: records unchanged, from one format into another.
+//! `convert`: writes records unchanged, in another format.
 
 use super::shared::unchanged::Unchanged;
 use super::verb::{Bound, Example, Operator, Verb};
@@ -8,25 +8,25 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Records unchanged.
+/// Writes records unchanged.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Convert {}
 
 impl Verb for Convert {
     const NAME: &'static str = "convert";
-    const SUMMARY: &'static str = "Write the records unchanged, in another format";
+    const SUMMARY: &'static str = "Write records unchanged, usually in another format";
     const ABOUT: &'static str = "\
-The output's format is that of its extension, or --to; JSON lines on standard output. Nothing is lost \
-silently: what the format cannot hold is an error that names the field and the way out.";
+The format of the output is that of its extension, or --to; on standard output it is JSON lines. Nothing is lost \
+silently: what the output format cannot hold is an error that names the field and a way around it.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "every list keeps its own length, null stays apart from the empty list",
+            about: "lists keep their lengths; null and the empty list stay distinct",
             args: "convert",
             input: "{\"id\": 1, \"tokens\": [5, 2]}\n{\"id\": 2, \"tokens\": []}\n{\"id\": 3, \"tokens\": null}\n",
             output: "{\"id\":1,\"tokens\":[5,2]}\n{\"id\":2,\"tokens\":[]}\n{\"id\":3,\"tokens\":null}\n",
         },
         Example {
-            about: "types are inferred from all records: one fraction makes the field float64",
+            about: "types are inferred from all records: one fraction makes a field float64",
             args: "convert",
             input: "{\"x\": 1}\n{\"x\": 1.5}\n",
             output: "{\"x\":1.0}\n{\"x\":1.5}\n",

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The number of records that reach it.
+/// Prints the number of records that reach it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Count {}
 
@@ -18,16 +18,11 @@ impl Verb for Count {
     const REPORTS: bool = true;
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
-Ends a chain: it counts what reaches it. No field is parsed that no verb in front of it needs; where the \
-footer or the framing of the file is enough, nothing else is read.";
+Ends a chain and counts the records that reach it. Only fields that an earlier verb needs are parsed; where the footer \
+or the framing of the file is enough, nothing else is read.";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
-        Example {
-            about: "batches that a chain makes",
-            args: "batch 2 then count",
-            input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
-            output: "2\n",
-        },
+        Example { about: "batches", args: "batch 2 then count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "2\n" },
     ];
 
     fn bind(&self, _: &Arc<Schema>, _: &Options) -> Result<Bound> {

@@ -1,4 +1,4 @@
-//! `decompose F --encoding E`: flat values and partitions as fields of their own.
+//! `decompose F --encoding E`: splits a ragged field into flat values and row partitions.
 
 use super::shared::args::parse_encoding;
 use super::shared::edit::{Edits, Kernel, Scope};
@@ -13,29 +13,29 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::Int64Array;
 use std::sync::Arc;
 
-/// Flat values and partitions become fields of their own.
+/// Splits a ragged field into flat values and row partitions.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Decompose {
-    /// The field
+    /// Field to split
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// How partitions are written: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
+    /// Encoding of the partitions: row_lengths, row_splits, row_starts, row_limits, value_rowids, lod, lod_offsets
     #[arg(long, value_name = "E", value_parser = parse_encoding)]
     encoding: PartitionEncoding,
 }
 
 impl Verb for Decompose {
     const NAME: &'static str = "decompose";
-    const SUMMARY: &'static str = "Split a ragged field into flat values and partitions";
+    const SUMMARY: &'static str = "Split a ragged field into flat values and row partitions";
     const ABOUT: &'static str = "\
-FIELD is replaced by FIELD/values, a vector, and one field FIELD/E_1, FIELD/E_2 ... for each axis behind the first, \
-outermost first, uniform ones included; beside value_rowids stand the numbers of rows, FIELD/nrows_1 ... `lod` are \
-row lengths and `lod_offsets` row splits, as Paddle calls them. `compose` is the inverse. Nulls are refused.";
+FIELD is replaced by FIELD/values, a vector, and one field per axis after the first, outermost first: FIELD/E_1, \
+FIELD/E_2 ..., uniform axes too. With value_rowids, FIELD/nrows_1 ... hold the numbers of rows. `lod` is Paddle's name \
+for row lengths, `lod_offsets` for row splits. `compose` is the inverse. Nulls are refused.";
     const MEANING: &'static str =
         "tf.RaggedTensor.nested_row_splits, nested_row_lengths, nested_value_rowids; Paddle's recursive_sequence_lengths";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "two articles of sentences of words: their lengths, level by level",
+            about: "the lengths of articles and sentences, level by level",
             args: "decompose words --encoding lod",
             input: "{\"words\": [[[\"a\", \"b\", \"c\"], [\"d\"]], [[\"e\", \"f\"]]]}\n",
             output: "{\"words/values\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"],\"words/lod_1\":[2,1],\"words/lod_2\":[3,1,2]}\n",
@@ -54,7 +54,7 @@ row lengths and `lod_offsets` row splits, as Paddle calls them. `compose` is the
         edits.beside(&self.field, move |fields: &mut Vec<Field>, position| {
             let Field { name, ty, .. } = fields[position].clone();
             if ty.rank() < 2 || ty.is_sparse() {
-                return Err(Error::usage(format!("is {ty}: it takes two axes to have a partition")));
+                return Err(Error::usage(format!("is {ty}; only a field of rank 2 or more has row partitions")));
             }
             let axes = ty.rank() - 1;
             let vector = Type { dims: merged_dims(&ty.dims, 0, axes), ..ty };
@@ -84,7 +84,7 @@ row lengths and `lod_offsets` row splits, as Paddle calls them. `compose` is the
     }
 }
 
-/// Flat values, then the partition of each axis behind the first.
+/// Flat values, then the partition of each axis after the first.
 fn decomposed(tensor: &Tensor, axes: usize, encoding: PartitionEncoding) -> Result<Vec<Tensor>> {
     let (partitions, _) = tensor.levels(axes + 1)?;
     let mut parts = vec![merge_axes(tensor, 0, axes)?];

@@ -1,4 +1,4 @@
-//! `drop a,b.c`: all fields but these.
+//! `drop a,b.c`: drops fields.
 
 use super::shared::choose::Choice;
 use super::shared::fields::Patterns;
@@ -9,24 +9,24 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// All fields but these.
+/// Drops fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Drop {
-    /// Fields as a,b.c; `*` stands for any characters of a name
+    /// Fields, as a,b.c; `*` matches any characters in a name
     #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
 }
 
 impl Verb for Drop {
     const NAME: &'static str = "drop";
-    const SUMMARY: &'static str = "Leave these fields out";
+    const SUMMARY: &'static str = "Drop fields";
     const ABOUT: &'static str = "\
-The other fields are kept as they are. A field inside structures is named by its path; a structure that loses \
-all its fields stays, empty.";
+All other fields are kept. A field inside structures is named by its path; a structure that loses all its fields \
+stays, empty.";
     const MEANING: &'static str = "tf.experimental.StructuredTensor.with_updates({field: None})";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "all but one field",
+            about: "drop one field",
             args: "drop tokens",
             input: "{\"id\": 1, \"label\": \"a\", \"tokens\": [5, 2]}\n",
             output: "{\"id\":1,\"label\":\"a\"}\n",

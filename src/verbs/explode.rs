@@ -1,4 +1,4 @@
-//! `explode F`: one record for each item of a field.
+//! `explode F`: writes one record for each item of a field.
 
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
@@ -11,34 +11,34 @@ use crate::tensor::batch::{unbatch, unbatched_type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
 
-/// One record for each item of a field.
+/// Writes one record for each item of a field.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Explode {
-    /// The field whose items become records
+    /// Field to explode
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// A record without items stays, with a null in their place
+    /// Keep records without items, with a null in FIELD
     #[arg(long)]
     keep_empty: bool,
 }
 
 impl Verb for Explode {
     const NAME: &'static str = "explode";
-    const SUMMARY: &'static str = "Make one record of each item of a field";
+    const SUMMARY: &'static str = "Write one record for each item of a field";
     const ABOUT: &'static str = "\
-The field loses axis 0, all other fields are repeated beside its items. A record whose list is empty or null \
-gives none; with --keep-empty it stays, its field null. Items may be values, lists, structures or slices of \
-a sparse tensor. Nulls are carried. To take several fields apart together, item by item, use `unbatch`.";
+The field loses axis 0 and all other fields are repeated. A record whose list is empty or null is dropped; with \
+--keep-empty it is kept, and the field is null. Items may be values, lists, structures or slices of a sparse tensor. \
+Nulls are kept. To split several fields together, item by item, use `unbatch`.";
     const MEANING: &'static str = "unnest";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "a record for each document",
+            about: "one record per document",
             args: "explode docs",
             input: "{\"id\": 1, \"docs\": [{\"title\": \"a\"}, {\"title\": \"b\"}]}\n{\"id\": 2, \"docs\": []}\n",
             output: "{\"id\":1,\"docs\":{\"title\":\"a\"}}\n{\"id\":1,\"docs\":{\"title\":\"b\"}}\n",
         },
         Example {
-            about: "records without words stay",
+            about: "keep records without words",
             args: "explode words --keep-empty",
             input: "{\"id\": 1, \"words\": [\"big\", \"dog\"]}\n{\"id\": 2, \"words\": []}\n",
             output: "{\"id\":1,\"words\":\"big\"}\n{\"id\":1,\"words\":\"dog\"}\n{\"id\":2,\"words\":null}\n",
@@ -50,37 +50,37 @@ a sparse tensor. Nulls are carried. To take several fields apart together, item 
         check_parents(schema, &self.field)?;
         let ty = &field.ty;
         if ty.dims.is_empty() {
-            let error = Error::usage("has no axis: it holds a single item").in_field(&self.field);
+            let error = Error::usage("is a scalar and has no items to explode").in_field(&self.field);
             let lists: Vec<String> =
                 schema.fields.iter().filter(|f| f.ty.rank() > 0).take(5).map(|f| crate::path::quoted(&f.name)).collect();
-            return Err(if lists.is_empty() { error } else { error.help(format!("fields that have one: {}", lists.join(", "))) });
+            return Err(if lists.is_empty() { error } else { error.help(format!("fields with items: {}", lists.join(", "))) });
         }
         if ty.is_sparse() && ty.rank() == 1 {
-            let error = Error::usage("is a sparse vector: its items would be sparse tensors without an axis").in_field(&self.field);
+            let error = Error::usage("is a sparse vector; its items would be sparse tensors of rank 0").in_field(&self.field);
             return Err(error.help(format!("make it dense first: to-dense -f {}", self.field)));
         }
         let mut item = unbatched_type(ty);
         item.optional |= self.keep_empty;
-        let mut behind = schema.as_ref().clone();
-        set_type(&mut behind.fields, &positions, &item);
+        let mut output = schema.as_ref().clone();
+        set_type(&mut output.fields, &positions, &item);
         let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty };
-        Ok(Bound { schema: Arc::new(behind), operator: Operator::Map(Arc::new(step)) })
+        Ok(Bound { schema: Arc::new(output), operator: Operator::Map(Arc::new(step)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // How many records it takes to make so many is not known.
+        // The number of records to read is unknown.
         Demand { records: None, ..after }.and_fields(self.field.names().first().cloned())
     }
 }
 
-/// The axes of structures around the field would have to go first.
+/// Refuses a field inside structures that have axes themselves.
 fn check_parents(schema: &Schema, path: &FieldPath) -> Result<()> {
     let mut at = path.parent();
     while let Some(parent) = at {
         let (_, field) = schema.find(&parent)?;
         if field.ty.rank() > 0 {
-            let error = Error::usage(format!("stands in {parent}, which has axes itself")).in_field(path);
-            return Err(error.help(format!("first make one record of each: explode {parent}")));
+            let error = Error::usage(format!("is inside {parent}, which has axes itself")).in_field(path);
+            return Err(error.help(format!("explode those first: explode {parent}")));
         }
         at = parent.parent();
     }
@@ -131,7 +131,7 @@ impl Items {
             Tensor::Sparse(s) => RowPartition::from_row_lengths((0..s.nrows()).map(|row| s.shape_of(row)[0]))?,
             other => other.as_list()?.partition().clone(),
         };
-        // Items below a null row, which a row of known size has, are left out.
+        // A null row of known size has items; they are skipped.
         let hidden = |row: usize| nulls.as_ref().is_some_and(|v| v.is_null(row)) && partition.row_length(row) > 0;
         let any_hidden = (0..partition.nrows()).any(hidden);
         let values = unbatch(list.clone())?;
@@ -157,7 +157,7 @@ impl Items {
     }
 }
 
-/// Puts `new` at a place inside structures without axes; gives what stood there.
+/// Replaces the tensor at these positions, inside structures without axes; returns the old one.
 fn replace(tensors: &mut [Tensor], positions: &[usize], new: Tensor) -> Result<Option<Tensor>> {
     let Some((first, rest)) = positions.split_first() else { return Ok(None) };
     let Some(tensor) = tensors.get_mut(*first) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `fill-null x=0,..`: values in the place of nulls.
+//! `fill-null x=0,..`: replaces nulls with a value.
 
 use super::shared::edit::{Edits, Scope};
 use super::shared::fields::split_assignment;
@@ -16,10 +16,10 @@ use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
-/// Values in the place of nulls.
+/// Replaces nulls with a value.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FillNull {
-    /// Fields and what to put there, as x=0,name="",tags=[]; a field may stand twice
+    /// Fields and values, as x=0,name="",tags=[]; a field may be given twice
     #[arg(value_name = "FIELD=VALUE,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -35,7 +35,7 @@ fn parse(text: &str) -> Result<Pairs, Error> {
     Ok(Pairs(assignments(text).into_iter().map(pair).collect::<Result<_>>()?))
 }
 
-/// Splits at commas that stand in no name, text or list.
+/// Splits at commas outside names, strings and lists.
 fn assignments(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote, mut escaped) = (Vec::new(), 0, 0usize, None, false);
     for (i, c) in text.char_indices() {
@@ -62,20 +62,20 @@ fn assignments(text: &str) -> Vec<&str> {
 
 impl Verb for FillNull {
     const NAME: &'static str = "fill-null";
-    const SUMMARY: &'static str = "Put values in the place of nulls";
+    const SUMMARY: &'static str = "Replace nulls with a value";
     const ABOUT: &'static str = "\
-A value (x=0, name=\"\", name=unknown, ok=False) goes where single values are null: the field itself, or items \
-at any depth of its lists. Null lists stay null, they are something else; x=[] makes all of them empty, the \
-field's own and those inside. A list that is not empty (x=[0, 0]) goes where the field as a whole is null. \
-Both may be given: x=[],x=0. Of a sparse tensor x=0 fills the null values among its entries, and x=[] makes \
-a null tensor one without entries. A null row of known size, as of float32[4], is filled by either. s={} makes a \
-null structure one whose fields are null; then fill these: s={},s.a=0.
+A scalar (x=0, name=\"\", name=unknown, ok=False) replaces null values: the field itself, or items at any depth of its \
+lists. Null lists are a different thing and stay null; x=[] replaces all of them with empty lists, the field's own and \
+those inside. A list that is not empty (x=[0, 0]) replaces the field where it is null as a whole. Both can be given: \
+x=[],x=0. In a sparse tensor x=0 replaces null values among its entries, and x=[] replaces a null tensor with one that \
+has no entries. A null row of known size, as of float32[4], is replaced by either. s={} replaces a null structure with \
+one whose fields are null; then fill those: s={},s.a=0.
 
-A value is a literal: numbers, True, \"text\", b\"bytes\"; for strings a bare word will do. It must fit the \
-field's dtype; a field that is null everywhere takes the value's.";
+A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes. It must fit the field's dtype; \
+a field that is always null takes the dtype of the value.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "missing prices are 0, missing lists empty",
+            about: "missing prices become 0, missing lists empty",
             args: "fill-null price=0,tags=[]",
             input: "{\"price\": 2.5, \"tags\": [\"a\"]}\n{\"price\": null, \"tags\": null}\n{}\n",
             output: "{\"price\":2.5,\"tags\":[\"a\"]}\n{\"price\":0.0,\"tags\":[]}\n{\"price\":0.0,\"tags\":[]}\n",
@@ -99,8 +99,8 @@ field's dtype; a field that is null everywhere takes the value's.";
             let values: Vec<&str> = self.pairs.0.iter().filter(|(other, _)| other == field).map(|(_, text)| text.as_str()).collect();
             edits.change(field, |ty| {
                 let plan = Plan::of(ty, &values, field)?;
-                let behind = plan.ty.clone();
-                Ok((behind, move |tensor: &Tensor, scope: &Scope| plan.apply(tensor, scope)))
+                let filled = plan.ty.clone();
+                Ok((filled, move |tensor: &Tensor, scope: &Scope| plan.apply(tensor, scope)))
             })?;
         }
         Ok(edits.bound())
@@ -113,7 +113,7 @@ field's dtype; a field that is null everywhere takes the value's.";
 
 /// What is done to one field.
 struct Plan {
-    /// The type behind it.
+    /// The resulting type.
     ty: Type,
     /// Null structures become structures of nulls.
     structures: bool,
@@ -142,7 +142,7 @@ impl Plan {
                 "[]" if !all_known(&self.ty.dims) => self.lists = true,
                 _ => {
                     let first = fields.first().map_or("a".to_owned(), |f| quoted(&f.name));
-                    let error = Error::usage(format!("is a structure, and {text} is none"));
+                    let error = Error::usage(format!("is a structure and cannot be filled with {text}"));
                     return Err(error.help(format!(
                         "a null structure becomes one of nulls by {field}={{}}; its fields are filled one by one: {field}.{first}=.."
                     )));
@@ -152,11 +152,11 @@ impl Plan {
         }
         let Some(dtype) = self.ty.dtype().cloned() else { return Ok(()) };
         if let DType::Arrow(_) = dtype {
-            return Err(Error::usage(format!("is {dtype}, which no literal can be of")));
+            return Err(Error::usage(format!("is {dtype}, which has no literals")));
         }
         let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
-            return Err(Error::usage("None is the null itself"));
+            return Err(Error::usage("None is null and cannot replace a null"));
         }
         let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
         let is_sparse = self.ty.is_sparse();
@@ -168,7 +168,7 @@ impl Plan {
         let of_list = matches!(literal, Literal::List(_));
         if of_list && is_sparse {
             let error = Error::usage(format!("is sparse: cannot be filled with {literal}"));
-            return Err(error.help(format!("{field}=0 fills values that are null, {field}=[] makes a null tensor one without values")));
+            return Err(error.help(format!("{field}=0 replaces null values, {field}=[] replaces a null tensor with an empty one")));
         }
         if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {
             return Err(Error::usage(format!("cannot be filled with {literal}: {misfit}")));
@@ -235,7 +235,7 @@ impl Plan {
         let dims = &self.ty.dims;
         let mut tensor = tensor.clone();
         if let (Some(literal), Some(valid)) = (&self.whole, tensor.validity()) {
-            // Below a null structure there is no list to fill.
+            // Inside a null structure there is no list to fill.
             let hidden = |row: usize| scope.parents.as_ref().is_some_and(|p| p.is_null(row));
             let valid = BooleanBuffer::collect_bool(valid.len(), |row| valid.is_valid(row) || hidden(row));
             tensor = tensor.with_validity(Some(valid.into()))?.fill_null_rows(&self.ty, literal)?;
@@ -257,17 +257,17 @@ fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|e| {
         if *dtype == DType::Null {
             let error = Error::usage(format!("cannot be filled with `{text}`: {}", e.message()));
-            return error.help("a string is written in quotes, as \"a\"");
+            return error.help("write a string in quotes, as \"a\"");
         }
         let error = Error::usage(format!("cannot be filled with `{text}`: expected a value of {dtype}"));
-        if text.trim() == "{}" { error.help("{} is for structures") } else { error }
+        if text.trim() == "{}" { error.help("{} is only for structures") } else { error }
     })
 }
 
 fn json_literal(text: &str) -> Result<Literal> {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(_) => Ok(Literal::String(text.trim().to_owned())),
-        Err(e) => Err(Error::usage(format!("holds JSON, and {text} is none: {e}"))),
+        Err(e) => Err(Error::usage(format!("holds JSON, and {text} is not valid JSON: {e}"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `filter`: keeps the records for which a condition is true.
+//! `filter`: keeps records for which a condition is true.
 
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
@@ -9,19 +9,20 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Keeps the records for which a condition is true.
+/// Keeps records for which a condition is true.
 #[derive(clap::Args)]
 pub struct Filter {
-    /// A bool in each record: 'len(tokens) > 3 and label != 0'
+    /// An expression of type bool: 'len(tokens) > 3 and label != 0'
     #[arg(value_name = "CONDITION")]
     condition: String,
 }
 
 impl Verb for Filter {
     const NAME: &'static str = "filter";
-    const SUMMARY: &'static str = "Keep the records for which a condition is true";
-    const ABOUT: &'static str = "The condition is an expression that gives a bool in each record (tatter-functions(7)). `and` and `or` evaluate their \
-right side only for records where the left leaves it open, so that `len(x) > 0 and x[0] > 3` can't fail.";
+    const SUMMARY: &'static str = "Keep records for which a condition is true";
+    const ABOUT: &'static str = "\
+The condition is an expression that gives one bool per record (see tatter-functions(7)). `and` and `or` short-circuit \
+in each record, so `len(x) > 0 and x[0] > 3` cannot fail.";
     const MEANING: &'static str = "tf.data.Dataset.filter";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -31,7 +32,7 @@ right side only for records where the left leaves it open, so that `len(x) > 0 a
             output: "{\"x\":[1,2]}\n",
         },
         Example {
-            about: "the right side is not looked at where there is no first token",
+            about: "the right side is not evaluated if there is no first token",
             args: "filter 'len(tokens) > 0 and tokens[0] > 3'",
             input: "{\"tokens\": [5, 2]}\n{\"tokens\": []}\n{\"tokens\": [1, 9]}\n",
             output: "{\"tokens\":[5,2]}\n",
@@ -44,7 +45,7 @@ right side only for records where the left leaves it open, so that `len(x) > 0 a
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // How many records are read for so many behind is not known.
+        // The number of records to read is unknown.
         let after = Demand { records: None, ..after };
         match names_used(&self.condition, false) {
             Some(used) => after.and_fields(used.read),

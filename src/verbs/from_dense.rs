@@ -1,4 +1,4 @@
-//! `from-dense`: padding taken off.
+//! `from-dense`: removes padding.
 
 use super::shared::edit::{Edits, Kernel, Scope, outer_rank};
 use super::shared::fields::{FieldArgs, Patterns, every_field};
@@ -15,43 +15,45 @@ use crate::tensor::pad::Side;
 use crate::tensor::{Tensor, ints};
 use std::sync::Arc;
 
-/// Padding is taken off.
+/// Removes padding from rows.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FromDense {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Take off this value at the end of each row
+    /// Remove this value from the end of each row
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true, conflicts_with = "lengths")]
     padding: Option<String>,
-    /// Keep so many items of each row: FIELD/lengths, or one field for each axis
+    /// Fields that hold the row lengths, one for each axis, as x/lengths
     #[arg(long, value_name = "FIELD,..", value_parser = Patterns::parse)]
     lengths: Option<Patterns>,
-    /// The axis that --padding is taken off from
+    /// Axis from which --padding removes values
     #[arg(long, value_name = "K", default_value_t = 1)]
     ragged_rank: usize,
-    /// Where the padding stands
+    /// Side of a row that is padded
     #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
     side: String,
 }
 
 impl Verb for FromDense {
     const NAME: &'static str = "from-dense";
-    const SUMMARY: &'static str = "Strip padding, so that rows have their own lengths";
+    const SUMMARY: &'static str = "Remove padding from rows";
     const ABOUT: &'static str = "\
-With --padding V every row along axis 1 (--ragged-rank) loses the values at its end (with --side left at its start) that equal V; those between others \
-stay, and NaN equals nothing. A vector loses its own. With --lengths FIELD a row keeps its first so many items (with --side left its last): a field of \
-rank r holds the lengths along axis r, so that a scalar is the length of a vector; for several axes several fields are given, \
-as `to-dense --lengths` makes them. Lengths beyond the row count as its length, negative ones as 0. Nulls are refused.";
+With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from \
+its start with --side left. Values in between stay, and NaN equals nothing. In a vector they are removed from the \
+vector itself. With --lengths FIELD each row keeps its first values, as many as its length (its last ones with --side \
+left): a field of rank r holds the lengths along axis r, so a scalar is the length of a vector; for several axes give \
+several fields, as `to-dense --lengths` writes them. A length above the size of its row counts as that size, a \
+negative one as 0. Nulls are refused.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "trailing zeros go, the zero inside stays",
+            about: "remove trailing zeros; zeros in between stay",
             args: "from-dense --padding 0",
             input: "{\"x\": [[5, 7, 0], [0, 3, 0], [6, 0, 0]]}\n",
             output: "{\"x\":[[5,7],[0,3],[6]]}\n",
         },
         Example {
-            about: "there and back by the lengths",
+            about: "round trip with lengths",
             args: "to-dense --lengths then from-dense -f x --lengths x/lengths then select x",
             input: "{\"x\": [[1, 0], [], [2, 3, 0]]}\n",
             output: "{\"x\":[[1,0],[],[2,3,0]]}\n",
@@ -80,17 +82,17 @@ as `to-dense --lengths` makes them. Lengths beyond the row count as its length, 
             }
             (None, Some(lengths)) => {
                 let Some([path]) = named.as_deref() else {
-                    return Err(Error::usage("--lengths are those of one field").help("name it: from-dense -f x --lengths x/lengths"));
+                    return Err(Error::usage("--lengths needs one field to work on").help("name it: from-dense -f x --lengths x/lengths"));
                 };
                 let mut given = lengths.resolve(schema)?;
-                // The innermost axis first: the lengths are those of the padded rows.
+                // Innermost axis first: the lengths are those of padded rows.
                 given.sort_by_key(|lengths| std::cmp::Reverse(schema.find(lengths).map_or(0, |(_, f)| f.ty.rank())));
                 for lengths in given {
                     cut(&mut edits, path, &lengths, side)?;
                 }
             }
             (None, None) => {
-                return Err(Error::usage("what is padding? Give --padding VALUE or --lengths FIELD"));
+                return Err(Error::usage("one of --padding VALUE and --lengths FIELD is required"));
             }
         }
         Ok(edits.bound())
@@ -106,7 +108,7 @@ fn literal(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|_| Error::usage(format!("--padding: expected a value of {dtype}, found `{text}`")))
 }
 
-/// Whether the padding is a value of such a field, and the field has the axis.
+/// Whether the field has the axis, and a dtype that the padding fits.
 fn fits(text: &str, ty: &Type, ragged_rank: usize) -> bool {
     let Some(dtype) = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()) else { return false };
     let axis = if ty.rank() == 1 { 0 } else { ragged_rank };
@@ -122,10 +124,12 @@ fn shortened(dims: &[Dim], axis: usize) -> Vec<Dim> {
 }
 
 fn check_type(ty: &Type, axis: usize) -> Result<&DType> {
-    let dtype =
-        ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()).ok_or_else(|| Error::usage(format!("is {ty}: it has no padding")))?;
+    let dtype = ty
+        .dtype()
+        .filter(|d| d.is_tensor() && !ty.is_sparse())
+        .ok_or_else(|| Error::usage(format!("is {ty}, which cannot have padding")))?;
     if axis >= ty.rank() {
-        return Err(Error::usage(format!("is {ty}: there is no axis {axis} to strip")));
+        return Err(Error::usage(format!("is {ty}; there is no axis {axis}")));
     }
     Ok(dtype)
 }
@@ -146,7 +150,7 @@ fn strip(edits: &mut Edits, path: &FieldPath, text: &str, ragged_rank: usize, si
 
 fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> Result<()> {
     if lengths.parent() != path.parent() {
-        return Err(Error::usage(format!("the lengths of {path} stand beside it, in the same structure")).in_field(lengths));
+        return Err(Error::usage(format!("the lengths of {path} must be in the same structure as the field")).in_field(lengths));
     }
     let outer = outer_rank(edits.schema(), path);
     let (field, by) = (path.clone(), lengths.clone());
@@ -154,7 +158,7 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
         let other = fields.iter().position(|f| f.name == by.last()).unwrap_or(position);
         let axis = fields[other].ty.rank();
         if !fields[other].ty.dtype().is_some_and(DType::is_integer) || fields[other].ty.is_sparse() {
-            return Err(Error::usage(format!("is {}: lengths are integers", fields[other].ty)).in_field(&by));
+            return Err(Error::usage(format!("is {}; lengths must be integers", fields[other].ty)).in_field(&by));
         }
         check_type(&fields[position].ty, axis)?;
         let dims = shortened(&fields[position].ty.dims, axis);

@@ -1,4 +1,4 @@
-//! `from-sparse`: right-ragged sparse fields become ragged.
+//! `from-sparse`: converts right-ragged sparse fields to ragged.
 
 use super::shared::edit::{Edits, Scope};
 use super::shared::fields::{FieldArgs, every_field};
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use crate::tensor::sparsify::ragged_of_sparse;
 use std::sync::Arc;
 
-/// Right-ragged sparse fields become ragged.
+/// Converts right-ragged sparse fields to ragged.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FromSparse {
     #[command(flatten)]
@@ -21,20 +21,21 @@ pub struct FromSparse {
 
 impl Verb for FromSparse {
     const NAME: &'static str = "from-sparse";
-    const SUMMARY: &'static str = "Make sparse fields ragged";
+    const SUMMARY: &'static str = "Convert sparse fields to ragged";
     const ABOUT: &'static str = "\
-The entries of every row must be right-ragged: they stand at 0, 1, 2 ... without a gap, in order. Matrices become \
-`[?, (?)]`, vectors `[?]`; sparse tensors of higher rank are refused. Other sparse tensors become dense: `to-dense`.";
+Rows must be right-ragged: the entries of each row have the indices 0, 1, 2 ..., in order and without gaps. Matrices \
+become `[?, (?)]`, vectors `[?]`; sparse tensors of higher rank are refused. To convert other sparse tensors use \
+`to-dense`.";
     const MEANING: &'static str = "tf.RaggedTensor.from_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "back from coordinates to rows; an empty row stays",
+            about: "a sparse matrix as rows; an empty row stays",
             args: "from-sparse",
             input: "{\"x\": {\"indices\": [[0, 0], [0, 1], [2, 0]], \"values\": [3, 1, 4], \"dense_shape\": [3, 4]}}\n",
             output: "{\"x\":[[3,1],[],[4]]}\n",
         },
         Example {
-            about: "there and back",
+            about: "round trip",
             args: "to-sparse then from-sparse",
             input: "{\"x\": [[\"a\", \"b\"], [\"c\"]]}\n",
             output: "{\"x\":[[\"a\",\"b\"],[\"c\"]]}\n",
@@ -59,7 +60,7 @@ The entries of every row must be right-ragged: they stand at 0, 1, 2 ... without
             let field = path.clone();
             edits.change(&path, |ty| {
                 let (Element::Sparse(dtype), 1 | 2) = (&ty.element, ty.rank()) else {
-                    return Err(Error::usage(format!("is {ty}: only sparse vectors and matrices become ragged")));
+                    return Err(Error::usage(format!("is {ty}; only sparse vectors and matrices can become ragged")));
                 };
                 let outer = if ty.rank() == 1 { Dim::UNIFORM } else { ty.dims[0].clone() };
                 let known = if let Size::Known(n) = outer.size { usize::try_from(n).ok() } else { None };

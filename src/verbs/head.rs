@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The first N records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Head {
-    /// How many records
+    /// Number of records [default: 10]
     #[arg(value_name = "N")]
     count: u64,
 }
@@ -20,8 +20,8 @@ impl Verb for Head {
     const NAME: &'static str = "head";
     const SUMMARY: &'static str = "Keep the first N records";
     const ABOUT: &'static str = "\
-The reader is stopped as soon as there are enough, so that the first records of a huge file or an endless \
-pipe are there at once. Types are inferred from these records alone.";
+Reading stops as soon as N records have been written, so the start of a huge file or an endless pipe appears at once. \
+Types are inferred from these records only.";
     const MEANING: &'static str = "tf.data.Dataset.take";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -1,4 +1,4 @@
-//! `implode --by KEY`: consecutive records of one key into one.
+//! `implode --by KEY`: groups consecutive records with equal keys.
 
 use super::shared::memory::Held;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
@@ -14,10 +14,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, downcast_primitive_array};
 use std::sync::Arc;
 
-/// Consecutive records of one key into one.
+/// Groups consecutive records with equal keys.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Implode {
-    /// The field, or fields as a,b, that records must have in common
+    /// Key fields, as a,b
     #[arg(long, value_name = "KEY", value_parser = parse)]
     by: Keys,
 }
@@ -31,11 +31,11 @@ fn parse(text: &str) -> Result<Keys, Error> {
 
 impl Verb for Implode {
     const NAME: &'static str = "implode";
-    const SUMMARY: &'static str = "Make consecutive records of one key one record";
+    const SUMMARY: &'static str = "Group consecutive records with equal keys";
     const ABOUT: &'static str = "\
-The key stays as it is; every other field gains axis 0, the records of the key, as `batch` would do it. Only \
-neighbours are put together: `sort --by KEY` first brings equal keys together. Nulls are equal to each other, \
-and so are NaN; nulls are carried. `explode` is the inverse. The records of the open key are held in memory.";
+The key fields stay; every other field gains axis 0, the records of the group, as with `batch`. Only adjacent records \
+are grouped: sort them first with `sort --by KEY`. Nulls are equal to each other, and so are NaN. Nulls are kept. \
+`explode` is the inverse. The records of the current group are held in memory (see --max-memory).";
     const MEANING: &'static str = "the inverse of unnest";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -45,7 +45,7 @@ and so are NaN; nulls are carried. `explode` is the inverse. The records of the 
             output: "{\"user\":\"a\",\"t\":[1,5]}\n{\"user\":\"b\",\"t\":[2]}\n{\"user\":\"a\",\"t\":[9]}\n",
         },
         Example {
-            about: "what explode takes apart",
+            about: "undo explode",
             args: "explode words then implode --by id",
             input: "{\"id\": 1, \"words\": [\"big\", \"dog\"]}\n{\"id\": 2, \"words\": [\"John\"]}\n",
             output: "{\"id\":1,\"words\":[\"big\",\"dog\"]}\n{\"id\":2,\"words\":[\"John\"]}\n",
@@ -58,10 +58,10 @@ and so are NaN; nulls are carried. `explode` is the inverse. The records of the 
             let (positions, _) = schema.find(path)?;
             match positions.as_slice() {
                 [position] if !keys.contains(position) => keys.push(*position),
-                [_] => return Err(Error::usage(format!("{path} stands twice in the key"))),
+                [_] => return Err(Error::usage(format!("{path} is given twice in --by"))),
                 _ => {
-                    let error = Error::usage("stands inside a structure; a key is a field of the record").in_field(path);
-                    return Err(error.help(format!("move it up: map '{0} = {path}' then implode --by {0}", quoted(path.last()))));
+                    let error = Error::usage("is inside a structure; a key must be a field of the record").in_field(path);
+                    return Err(error.help(format!("move it up first: map '{0} = {path}' then implode --by {0}", quoted(path.last()))));
                 }
             }
         }
@@ -71,7 +71,7 @@ and so are NaN; nulls are carried. `explode` is the inverse. The records of the 
             names: schema.fields.iter().map(|f| f.name.clone()).collect(),
             keys,
             last: None,
-            held: Held::new("implode", "the records of one key are held: choose a key that fewer of them share", options),
+            held: Held::new("implode", "the records of one group are held; choose a key that fewer records share", options),
         };
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(groups)) })
     }
@@ -84,7 +84,7 @@ and so are NaN; nulls are carried. `explode` is the inverse. The records of the 
 struct Groups {
     names: Vec<String>,
     keys: Vec<usize>,
-    /// The last record, which decides whether the next goes on with its group.
+    /// The last record: the next one belongs to its group if the keys are equal.
     last: Option<Chunk>,
     /// The records of the open group.
     held: Held,
@@ -160,7 +160,7 @@ fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
     }
 }
 
-/// The same for single values without nulls; gives whether it knows their type.
+/// The same for single values without nulls; returns whether their type is supported.
 fn mark_plain(array: &ArrayRef, changes: &mut [bool]) -> bool {
     use arrow_schema::DataType::*;
     let array = array.as_ref();
@@ -171,7 +171,7 @@ fn mark_plain(array: &ArrayRef, changes: &mut [bool]) -> bool {
         true
     };
     match array.data_type() {
-        // Of floats, NaN equals NaN: the slow way knows.
+        // NaN equals NaN: floats take the slow path.
         Float16 | Float32 | Float64 => return false,
         LargeUtf8 => {
             let strings = array.as_string::<i64>();

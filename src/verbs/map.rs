@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Computes fields with expressions.
 #[derive(clap::Args)]
 pub struct Map {
-    /// Assignments separated by `;` or new lines: 'y = x * 2; m = reduce_mean(lengths, axis=0)'
+    /// Assignments separated by `;` or newlines: 'y = x * 2; m = reduce_mean(lengths, axis=0)'
     #[arg(value_name = "ASSIGNMENTS")]
     assignments: String,
 }
@@ -20,9 +20,11 @@ pub struct Map {
 impl Verb for Map {
     const NAME: &'static str = "map";
     const SUMMARY: &'static str = "Compute fields with expressions";
-    const ABOUT: &'static str = "Every assignment gives a field of the record its value: a new field goes to the end, one that is there is replaced, \
-`a.b = ...` puts it inside structures, `a = None` deletes it. A later assignment sees the earlier ones. Expressions are Python's, with TensorFlow's \
-functions (tatter-functions(7)); `y, z = f(x)` takes several results. Types are checked before the first record is read.";
+    const ABOUT: &'static str = "\
+Each assignment computes a field: a new field is appended, an existing one is replaced, `a.b = ...` assigns inside \
+structures, and `a = None` deletes a field. Later assignments see the results of earlier ones. Expressions have \
+Python's syntax and TensorFlow's functions (see tatter-functions(7)); `y, z = f(x)` unpacks several results. Types are \
+checked before the first record is read.";
     const MEANING: &'static str = "tf.data.Dataset.map, StructuredTensor.with_updates";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -1,4 +1,4 @@
-//! `merge-dims F OUTER INNER`: a range of axes becomes one.
+//! `merge-dims F OUTER INNER`: merges adjacent axes.
 
 use super::shared::axes::own_axes;
 use super::shared::edit::{Edits, Scope};
@@ -12,32 +12,31 @@ use crate::tensor::Tensor;
 use crate::tensor::merge::{merge_axes, merged_dims};
 use std::sync::Arc;
 
-/// A range of axes becomes one.
+/// Merges adjacent axes into one.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MergeDims {
-    /// The field
+    /// Field to change
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// The first axis of the range, from 0; negative ones count from the last
+    /// First axis to merge, from 0; negative axes count from the last
     #[arg(value_name = "OUTER", allow_negative_numbers = true)]
     outer: i64,
-    /// The last axis of the range
+    /// Last axis to merge
     #[arg(value_name = "INNER", allow_negative_numbers = true)]
     inner: i64,
 }
 
 impl Verb for MergeDims {
     const NAME: &'static str = "merge-dims";
-    const SUMMARY: &'static str = "Flatten a range of axes into one";
+    const SUMMARY: &'static str = "Merge adjacent axes into one";
     const ABOUT: &'static str = "\
-The values stay in their order, only the borders between rows go. The field may be structured: then its \
-structures are regrouped. Axes are counted inside the record, those of the structures around the field \
-first; these belong to all their fields together, so merging them is refused and `promote` is the way. Nulls \
-are refused.";
+The values stay in order; only the boundaries between rows are removed. If the field is a structure, its structures \
+are regrouped. Axes are counted within the record and include those of enclosing structures. An axis of an enclosing \
+structure is shared by all its fields, so merging it is refused; use `promote` instead. Nulls are refused.";
     const MEANING: &'static str = "tf.RaggedTensor.merge_dims, StructuredTensor.merge_dims";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "sentences of words become one list of words",
+            about: "flatten sentences into one list of words",
             args: "merge-dims x 0 1",
             input: "{\"x\": [[\"John\", \"likes\"], [], [\"the\", \"big\", \"dog\"]]}\n",
             output: "{\"x\":[\"John\",\"likes\",\"the\",\"big\",\"dog\"]}\n",
@@ -56,7 +55,7 @@ are refused.";
         let path = self.field.clone();
         edits.change(&self.field, |ty| {
             if ty.is_sparse() {
-                return Err(Error::usage("is sparse: the axes of a sparse tensor are merged by sparse.reshape in `map`"));
+                return Err(Error::usage("is sparse; to merge its axes use sparse.reshape in `map`"));
             }
             let merged = Type { dims: merged_dims(&ty.dims, outer, inner), ..ty.clone() };
             Ok((merged, move |tensor: &Tensor, scope: &Scope| {

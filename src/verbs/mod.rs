@@ -3,6 +3,8 @@
 //! [`verb`] is the contract, [`shared`] what several verbs use; everything else is one verb. Verbs never import
 //! another verb.
 
+#![warn(missing_docs)]
+
 mod batch;
 mod bucket;
 mod cast;
@@ -46,7 +48,7 @@ pub use verb::{Bound, Digest, Entry, Example, Flow, Fold, Map, Operator, Parsed,
 
 use verb::entry;
 
-/// All verbs, in the order of the help. Adding a verb is one file, its `mod` line and its line here.
+/// All verbs, in the order of the help. A new verb is one file, its `mod` line and its row here.
 pub static VERBS: &[Entry] = &[
     entry::<convert::Convert>(),
     entry::<count::Count>(),

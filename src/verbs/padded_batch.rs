@@ -1,4 +1,4 @@
-//! `padded-batch N`: N consecutive records into one, padded.
+//! `padded-batch N`: groups consecutive records into padded batches.
 
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{BatchSize, Batches, batched_schema, parse_size};
@@ -11,27 +11,27 @@ use crate::options::Options;
 use crate::schema::{Schema, Size};
 use std::sync::Arc;
 
-/// N consecutive records into one, padded to the longest.
+/// Groups N consecutive records into a batch, padded to the longest.
 #[derive(clap::Args, Clone, Debug)]
 pub struct PaddedBatch {
-    /// Records in a batch, or all
+    /// Records per batch, or all
     #[arg(value_name = "N|all", value_parser = parse_size)]
     size: BatchSize,
     #[command(flatten)]
     padding: PaddingArgs,
-    /// Leave out a last batch that is not full
+    /// Drop the last batch if it has fewer than N records
     #[arg(long)]
     drop_remainder: bool,
 }
 
 impl Verb for PaddedBatch {
     const NAME: &'static str = "padded-batch";
-    const SUMMARY: &'static str = "Make N consecutive records one, padded to the longest";
+    const SUMMARY: &'static str = "Group N consecutive records into a padded batch";
     const ABOUT: &'static str = "\
-Every field gains axis 0, the records of the batch, and every other axis gets one size: that of the longest \
-record of the batch, or what --shape says of the record's own axes. Nothing is cut: a record that is larger than its \
-shape is an error (`batch` then `to-dense --shape` cuts). Fields inside structures are padded likewise. Sparse \
-fields, structured tensors and nulls are refused.";
+Every field gains axis 0, the records of the batch, and every other axis is padded to one size: that of the longest \
+record in the batch, or the size given by --shape for the axes of a record. Nothing is truncated: a record larger than \
+its shape is an error (to truncate, use `batch` then `to-dense --shape`). Fields inside structures are padded too. \
+Sparse fields, structured tensors and nulls are refused.";
     const MEANING: &'static str = "tf.data.Dataset.padded_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -73,7 +73,7 @@ fields, structured tensors and nulls are refused.";
             (BatchSize::Of(n), Some(records)) => records.checked_mul(n as u64),
             _ => None,
         };
-        // A record that is too large in a field is an error, whoever needs the field behind.
+        // A record that is too large in any field is an error, whether or not the field is needed later.
         Demand { records, fields: Wanted::All }
     }
 }

@@ -1,4 +1,4 @@
-//! `partition F --row-lengths G`: axis 0 cut in two.
+//! `partition F --row-lengths G`: partitions axis 0 into rows.
 
 use super::shared::axes::owned_by_structure;
 use super::shared::edit::{Edits, Kernel, Scope, outer_rank, remove};
@@ -13,18 +13,18 @@ use crate::tensor::merge::{partition, partitioned_dims};
 use crate::tensor::{RowPartition, Tensor, ints};
 use std::sync::Arc;
 
-/// Axis 0 is cut in two.
+/// Partitions axis 0 of a field into rows.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Partition {
-    /// The field
+    /// Field to partition
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
     #[command(flatten)]
     by: By,
-    /// Number of rows beside --value-rowids, for empty rows at the end
+    /// Field that holds the number of rows, with --value-rowids, if the last rows are empty
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
     nrows: Option<FieldPath>,
-    /// Keep the field that holds the partition
+    /// Keep the partition field
     #[arg(long)]
     keep: bool,
 }
@@ -33,22 +33,22 @@ pub struct Partition {
 #[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false)]
 struct By {
-    /// The field that holds the length of each row
+    /// Field that holds the length of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_lengths: Option<FieldPath>,
-    /// Where each row starts, and where the last one ends
+    /// Field that holds the start of each row and the end of the last
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_splits: Option<FieldPath>,
-    /// Where each row starts
+    /// Field that holds the start of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_starts: Option<FieldPath>,
-    /// Where each row ends
+    /// Field that holds the end of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_limits: Option<FieldPath>,
-    /// The row of each value, not decreasing
+    /// Field that holds the row of each value, sorted
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     value_rowids: Option<FieldPath>,
-    /// Rows of K values each
+    /// Rows of K values
     #[arg(long, value_name = "K", value_parser = super::shared::args::positive)]
     uniform: Option<usize>,
 }
@@ -68,21 +68,21 @@ impl By {
 
 impl Verb for Partition {
     const NAME: &'static str = "partition";
-    const SUMMARY: &'static str = "Cut axis 0 of a field into rows";
+    const SUMMARY: &'static str = "Partition axis 0 of a field into rows";
     const ABOUT: &'static str = "\
-The items along axis 0 are grouped into rows: `[?]` becomes `[?, (?)]`. The partition stands in another field of the record, \
-in any of TensorFlow's encodings, and must cover exactly the items; that field goes, unless --keep is given. --uniform K makes \
-rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0 1`.";
+Groups the items along axis 0 into rows: `[?]` becomes `[?, (?)]`. The partition is read from another field of the \
+record, in any of TensorFlow's encodings, and must cover all items; that field is dropped unless --keep is given. \
+--uniform K makes rows of K items. The field may be a structure. The inverse is `merge-dims FIELD 0 1`.";
     const MEANING: &'static str = "tf.RaggedTensor.from_row_lengths and the like, StructuredTensor.partition_outer_dimension";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "words into sentences, by their lengths",
+            about: "words into sentences, by row lengths",
             args: "partition words --row-lengths lengths",
             input: "{\"words\": [\"John\", \"sleeps\", \"the\", \"big\", \"dog\", \"barks\"], \"lengths\": [2, 0, 4]}\n",
             output: "{\"words\":[[\"John\",\"sleeps\"],[],[\"the\",\"big\",\"dog\",\"barks\"]]}\n",
         },
         Example {
-            about: "a flat vector as rows of three",
+            about: "a vector into rows of three",
             args: "partition x --uniform 3",
             input: "{\"x\": [1, 2, 3, 4, 5, 6]}\n{\"x\": []}\n",
             output: "{\"x\":[[1,2,3],[4,5,6]]}\n{\"x\":[]}\n",
@@ -95,7 +95,7 @@ rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0
             return Err(owned_by_structure(schema, &self.field, 0));
         }
         if field.ty.rank() == 0 || field.ty.is_sparse() {
-            return Err(Error::usage(format!("is {}: it has no axis 0 to cut into rows", field.ty)).in_field(&self.field));
+            return Err(Error::usage(format!("is {} and has no axis 0 to partition", field.ty)).in_field(&self.field));
         }
         let mut edits = Edits::new(schema);
         let by = self.by.field();
@@ -108,7 +108,9 @@ rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0
                 return Err(Error::usage(format!("is {}; expected {wanted}", partition.ty)).in_field(path));
             }
             if path.parent() != self.field.parent() {
-                return Err(Error::usage(format!("the partition of {} stands beside it, in the same structure", self.field)).in_field(path));
+                return Err(
+                    Error::usage(format!("the partition of {} must be in the same structure as the field", self.field)).in_field(path)
+                );
             }
         }
         match by {
@@ -116,8 +118,8 @@ rows of K items. The field may be structured. The inverse is `merge-dims FIELD 0
             None => match self.by.uniform {
                 Some(size) => self.bind_uniform(&mut edits, size)?,
                 None => {
-                    let error = Error::usage("how is it cut into rows?").in_field(&self.field);
-                    return Err(error.help("name the field that says so, as --row-lengths lengths, or give rows of K items: --uniform K"));
+                    let error = Error::usage("no partition is given").in_field(&self.field);
+                    return Err(error.help("name the field that holds it, as --row-lengths lengths, or give --uniform K"));
                 }
             },
         }
@@ -188,5 +190,5 @@ impl Partition {
 }
 
 fn not_a_multiple(items: usize, size: usize) -> Error {
-    Error::usage(format!("{items} items along axis 0 are no multiple of {size}"))
+    Error::usage(format!("{items} items along axis 0 are not a multiple of {size}"))
 }

@@ -1,4 +1,4 @@
-//! `promote PATH --as NAME`: a field moves up to the structure around its own.
+//! `promote PATH --as NAME`: moves a field out of a structure.
 
 use super::shared::edit::Edits;
 use super::verb::{Bound, Example, Verb};
@@ -11,32 +11,32 @@ use crate::tensor::Tensor;
 use crate::tensor::merge::{promote, promoted_type};
 use std::sync::Arc;
 
-/// A field moves up to the structure around its own.
+/// Moves a field out of the structure that contains it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Promote {
-    /// The field, as docs.tokens
+    /// Field to promote, as docs.tokens
     #[arg(value_name = "PATH", value_parser = FieldPath::parse)]
     path: FieldPath,
-    /// Its name there [default: its own]
+    /// Name of the new field [default: the last part of PATH]
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
-    /// Leave it out where it was
+    /// Remove the source field
     #[arg(long = "move")]
     moves: bool,
 }
 
 impl Verb for Promote {
     const NAME: &'static str = "promote";
-    const SUMMARY: &'static str = "Move a field of structures up a level";
+    const SUMMARY: &'static str = "Move a field out of a structure";
     const ABOUT: &'static str = "\
-`docs.tokens` becomes a field of the record: the axes of `docs` and the first axis of `tokens` are merged, so \
-that its values stay in their order. A scalar of every document becomes a vector. The source stays where it is; --move \
-takes it away. A null structure or value stays a null; a null list among the merged ones gives nothing. A field \
-of that name is replaced.";
+`docs.tokens` becomes a field of the record: the axes of `docs` and the first axis of `tokens` are merged, and values \
+stay in order. A scalar of each document becomes a vector. The source field stays unless --move is given. A null \
+structure or value becomes a null; a null list adds nothing to the merged axis. An existing field of the same name is \
+replaced.";
     const MEANING: &'static str = "tf.experimental.StructuredTensor.promote";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "the tokens of all documents, in a row",
+            about: "the tokens of all documents in one list",
             args: "promote docs.tokens --as toks --move",
             input: "{\"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}, {\"title\": \"c\", \"tokens\": [3]}]}\n",
             output: "{\"docs\":[{\"title\":\"a\"},{\"title\":\"b\"},{\"title\":\"c\"}],\"toks\":[1,2,3]}\n",
@@ -55,16 +55,16 @@ of that name is replaced.";
                 [name] => name.clone(),
                 _ => {
                     return Err(Error::usage(format!("--as {text}: expected one name, not a path"))
-                        .help(format!("a name with a dot in it is written `{text}` in backquotes")));
+                        .help(format!("write a name that contains a dot in backquotes: `{text}`")));
                 }
             },
             None => self.path.last().to_owned(),
         };
         let (_, field) = schema.find(&self.path)?;
         let Some(parent) = self.path.parent() else {
-            let error = Error::usage("is a field of the record already: there is nothing above it").in_field(&self.path);
+            let error = Error::usage("is already a field of the record").in_field(&self.path);
             return Err(match field.ty.fields().and_then(|inner| inner.first()) {
-                Some(inner) => error.help(format!("to move its fields up, name one of them: promote {}", self.path.join(&inner.name))),
+                Some(inner) => error.help(format!("to promote one of its fields: promote {}", self.path.join(&inner.name))),
                 None => error,
             });
         };
@@ -74,10 +74,10 @@ of that name is replaced.";
         edits.beside(&parent, |fields, position| {
             let structure = fields[position].ty.clone();
             let Some(number) = structure.fields().and_then(|inner| inner.iter().position(|f| f.name == last)) else {
-                return Err(Error::usage("is no structure"));
+                return Err(Error::usage("is not a structure"));
             };
             if field_ty.is_sparse() && structure.rank() > 0 {
-                let error = Error::usage("is sparse, and its axes cannot be merged with those of its structures").in_field(&self.path);
+                let error = Error::usage("is sparse; its axes cannot be merged with those of its structures").in_field(&self.path);
                 return Err(error.help(format!("make it dense first: to-dense -f {}", self.path)));
             }
             let promoted = Field::new(name.clone(), promoted_type(&structure, &field_ty));
@@ -87,7 +87,7 @@ of that name is replaced.";
             let replaced = fields.iter().position(|f| f.name == name);
             if replaced == Some(position) && moves {
                 return Err(Error::usage(format!("{} would replace the structure it comes from", quoted(&name)))
-                    .help("give it another name with --as"));
+                    .help("give another name with --as"));
             }
             match replaced {
                 Some(at) => fields[at] = promoted,

@@ -1,4 +1,4 @@
-//! `rename old=new,..`: other names for fields.
+//! `rename old=new,..`: renames fields.
 
 use super::shared::fields::split_assignment;
 use super::shared::unchanged::Unchanged;
@@ -10,10 +10,10 @@ use crate::path::{self, FieldPath};
 use crate::schema::{Element, Field, Schema};
 use std::sync::Arc;
 
-/// Other names for fields.
+/// Renames fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Rename {
-    /// Names as old=new,docs.old=new
+    /// Old and new names, as id=key,docs.tokens=ids
     #[arg(value_name = "OLD=NEW,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -27,7 +27,7 @@ fn parse(text: &str) -> Result<Pairs, Error> {
         let (old, new) = (FieldPath::parse(old)?, FieldPath::parse(new)?);
         if new.names().len() > 1 && new.parent() != old.parent() {
             let error = Error::usage(format!("{old} cannot become {new}: a field is renamed, not moved"));
-            return Err(error.help("`promote` moves fields up; a dot in a name needs backquotes: `a.b`"));
+            return Err(error.help("`promote` moves fields up; a name that contains a dot needs backquotes: `a.b`"));
         }
         Ok((old, new.last().to_owned()))
     };
@@ -36,13 +36,13 @@ fn parse(text: &str) -> Result<Pairs, Error> {
 
 impl Verb for Rename {
     const NAME: &'static str = "rename";
-    const SUMMARY: &'static str = "Give fields other names";
+    const SUMMARY: &'static str = "Rename fields";
     const ABOUT: &'static str = "\
-Fields keep their places and values. All names change at once, so that two fields may swap theirs. A field \
-inside structures is named by its path, its new name stands alone.";
+Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside \
+structures is named by its path; its new name is given without the path.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "two fields",
+            about: "rename two fields",
             args: "rename id=key,tokens=ids",
             input: "{\"id\": 1, \"tokens\": [5, 2]}\n",
             output: "{\"key\":1,\"ids\":[5,2]}\n",
@@ -71,8 +71,8 @@ inside structures is named by its path, its new name stands alone.";
             let siblings = siblings_at(&renamed.fields, &positions);
             for (position, field) in siblings.iter().enumerate() {
                 if siblings[..position].iter().any(|other| other.name == field.name) {
-                    let error = Error::usage(format!("two fields would be called {}", path::quoted(&field.name)));
-                    return Err(error.help(format!("drop the other one first, or rename it as well: {}=..", path::quoted(&field.name))));
+                    let error = Error::usage(format!("two fields would be named {}", path::quoted(&field.name)));
+                    return Err(error.help(format!("drop the other field first, or rename it too: {}=NAME", path::quoted(&field.name))));
                 }
             }
         }
@@ -80,7 +80,7 @@ inside structures is named by its path, its new name stands alone.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // The new names, too: what they would clash with is found in a chain as in a pipe.
+        // The new names too, so that a clash is found in a chain as it is in a pipe.
         let names = self.pairs.0.iter().flat_map(|(old, new)| old.names().first().into_iter().chain([new]));
         after.and_fields(names.cloned())
     }

@@ -1,7 +1,7 @@
-//! `sample N` or `sample 0.1`: some of the records.
+//! `sample N` or `sample 0.1`: keeps a random sample.
 
 use super::shared::memory::Slices;
-use super::shared::pool::{Place, Pool};
+use super::shared::pool::{Pool, RecordId};
 use super::shared::random::Random;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -11,10 +11,10 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Some of the records, in their order.
+/// Keeps a random sample of the records, in order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sample {
-    /// How many records, as 100, or which part of them, as 0.1
+    /// Number of records, as 100, or fraction of them, as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
 }
@@ -37,20 +37,20 @@ fn parse(text: &str) -> Result<SampleSize, Error> {
 
 impl Verb for Sample {
     const NAME: &'static str = "sample";
-    const SUMMARY: &'static str = "Keep some of the records, drawn at random";
+    const SUMMARY: &'static str = "Keep a random sample of the records";
     const ABOUT: &'static str = "\
-`sample 100` keeps exactly 100 records, any 100 as likely as any others, and holds them in memory (see \
---max-memory). `sample 0.1` keeps each record with this probability, streaming. Records stay in their order. --seed \
-decides which ones alone: they are the same for any number of threads.";
+`sample 100` keeps exactly 100 records, every subset equally likely, and holds them in memory (see --max-memory). \
+`sample 0.1` keeps each record with probability 0.1, streaming. Records stay in order. The sample depends only on \
+--seed and the input, not on the number of threads.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "exactly two of four, in their order; another seed draws others",
+            about: "exactly two of four, in order; another seed draws others",
             args: "sample 2 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
             output: "{\"id\":3}\n{\"id\":4}\n",
         },
         Example {
-            about: "each with probability 0.5: about half of them",
+            about: "each with probability 0.5, about half of them",
             args: "sample 0.5 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
             output: "{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n",
@@ -89,13 +89,13 @@ impl Fold for Chances {
     }
 }
 
-/// Record number i, from 0, takes the place of one that is kept with probability size / (i + 1).
+/// Record i, from 0, replaces one of those kept with probability size / (i + 1).
 struct Reservoir {
     size: usize,
     pool: Pool,
     random: Random,
-    /// Where the records of the reservoir stand.
-    kept: Vec<Place>,
+    /// The records of the reservoir.
+    kept: Vec<RecordId>,
     seen: u64,
     options: Options,
     slices: Option<Slices>,

@@ -1,4 +1,4 @@
-//! `select a,b.c`: these fields alone.
+//! `select a,b.c`: keeps only these fields.
 
 use super::shared::choose::Choice;
 use super::shared::fields::Patterns;
@@ -9,21 +9,20 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// These fields alone, in this order.
+/// Keeps only these fields, in this order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Select {
-    /// Fields as a,b.c; `*` stands for any characters of a name
+    /// Fields, as a,b.c; `*` matches any characters in a name
     #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
 }
 
 impl Verb for Select {
     const NAME: &'static str = "select";
-    const SUMMARY: &'static str = "Keep these fields alone, in this order";
+    const SUMMARY: &'static str = "Keep only these fields, in this order";
     const ABOUT: &'static str = "\
-A field inside structures is named by its path: `docs.tokens` keeps of every document only its tokens. Fields \
-that are not kept are never parsed. Names need backquotes around them only where they hold one of `. , = *`, a \
-space or a backquote.";
+A field inside structures is named by its path: `docs.tokens` keeps only the tokens of each document. Fields that are \
+not kept are never parsed. A name needs backquotes only if it contains one of `. , = *`, a space or a backquote.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "two fields, in this order",
@@ -32,7 +31,7 @@ space or a backquote.";
             output: "{\"label\":\"a\",\"id\":1}\n{\"label\":\"b\",\"id\":2}\n",
         },
         Example {
-            about: "a field of every document, and all fields that end in id",
+            about: "a field of every document, and all fields that end with id",
             args: "select 'docs.tokens,*id'",
             input: "{\"id\": 7, \"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}], \"doc_id\": 9}\n",
             output: "{\"docs\":[{\"tokens\":[1,2]},{\"tokens\":[]}],\"id\":7,\"doc_id\":9}\n",

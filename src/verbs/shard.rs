@@ -1,4 +1,4 @@
-//! `shard I/N`: every N-th record.
+//! `shard I/N`: keeps every N-th record.
 
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -8,10 +8,10 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Every N-th record, from the one of number I.
+/// Keeps every N-th record, starting at record I.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shard {
-    /// Which of how many shards, from 0: 0/2, 1/2
+    /// Shard index and number of shards, as 0/2 or 1/2
     #[arg(value_name = "I/N", value_parser = parse)]
     part: Part,
 }
@@ -25,19 +25,19 @@ struct Part {
 fn parse(text: &str) -> Result<Part, Error> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     match text.split_once('/').map(|(index, of)| (number(index), number(of))) {
-        Some((Some(_), Some(0))) => Err(Error::usage("there is at least 1 shard, as in 0/1")),
+        Some((Some(_), Some(0))) => Err(Error::usage("the number of shards must be at least 1, as in 0/1")),
         Some((Some(index), Some(of))) if index < of => Ok(Part { index, of }),
-        Some((Some(_), Some(of))) => Err(Error::usage(format!("the shards of {of} are 0/{of} to {}/{of}", of - 1))),
-        _ => Err(Error::usage("expected I/N, as 0/2 and 1/2 for two halves")),
+        Some((Some(_), Some(of))) => Err(Error::usage(format!("shards of {of} are numbered 0/{of} to {}/{of}", of - 1))),
+        _ => Err(Error::usage("expected I/N, as 0/2 or 1/2 for two halves")),
     }
 }
 
 impl Verb for Shard {
     const NAME: &'static str = "shard";
-    const SUMMARY: &'static str = "Keep every N-th record";
+    const SUMMARY: &'static str = "Keep every N-th record, starting at record I";
     const ABOUT: &'static str = "\
-`shard I/N` keeps the records I, I+N, I+2N ..., counted from 0, so that the shards 0/N to N-1/N hold every \
-record once.";
+`shard I/N` keeps records I, I+N, I+2N ..., counted from 0. The shards 0/N to (N-1)/N together hold every record \
+exactly once.";
     const MEANING: &'static str = "tf.data.Dataset.shard";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -47,7 +47,7 @@ record once.";
             output: "{\"id\":0}\n{\"id\":2}\n",
         },
         Example {
-            about: "batches for the second of two workers",
+            about: "every second batch, for the second of two workers",
             args: "batch 2 then shard 1/2",
             input: "{\"id\": 0}\n{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
             output: "{\"id\":[2,3]}\n",
@@ -66,7 +66,7 @@ record once.";
 
 struct Every {
     part: Part,
-    /// The number of the next record.
+    /// The index of the next record.
     seen: u64,
 }
 

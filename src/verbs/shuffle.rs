@@ -1,7 +1,7 @@
-//! `shuffle`: records in random order.
+//! `shuffle`: writes records in random order.
 
 use super::shared::memory::{Held, Slices};
-use super::shared::pool::{Place, Pool};
+use super::shared::pool::{Pool, RecordId};
 use super::shared::random::Random;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -11,33 +11,34 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Records in random order.
+/// Writes records in random order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shuffle {
-    /// Draw from the next N records only; holds no more than these
+    /// Draw from a buffer of N records instead of from all
     #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
 }
 
 impl Verb for Shuffle {
     const NAME: &'static str = "shuffle";
-    const SUMMARY: &'static str = "Put the records in random order";
+    const SUMMARY: &'static str = "Shuffle records";
     const ABOUT: &'static str = "\
-Holds all records in memory (see --max-memory) and gives them in an order that --seed decides alone: it is the \
-same for any number of threads, any format and any version. Numbers come from ChaCha8 keyed with the seed; the order is \
-that of Fisher and Yates from the last place on.\n\n\
-With --buffer N only N records are held: each record given is drawn from a buffer of N and replaced by the next one \
+Holds all records in memory (see --max-memory) and writes them in an order that depends only on --seed and the number \
+of records: it is the same for any number of threads, any format and any version. The order is a Fisher-Yates shuffle \
+with random numbers of ChaCha8 keyed with the seed.
+
+With --buffer N only N records are held: each record written is drawn from the buffer and replaced by the next record \
 of the input.";
     const MEANING: &'static str = "tf.data.Dataset.shuffle";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "an order that the seed decides",
+            about: "the order depends on the seed",
             args: "shuffle --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n{\"id\": 5}\n",
             output: "{\"id\":4}\n{\"id\":1}\n{\"id\":3}\n{\"id\":2}\n{\"id\":5}\n",
         },
         Example {
-            about: "with a buffer of 2, a record comes at most one place too early",
+            about: "with a buffer of 2, records move forward by at most one position",
             args: "shuffle --buffer 2 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n{\"id\": 5}\n",
             output: "{\"id\":2}\n{\"id\":3}\n{\"id\":1}\n{\"id\":5}\n{\"id\":4}\n",
@@ -90,8 +91,8 @@ struct Buffered {
     size: usize,
     pool: Pool,
     random: Random,
-    /// Where the records of the buffer stand.
-    slots: Vec<Place>,
+    /// The records of the buffer.
+    slots: Vec<RecordId>,
     options: Options,
     slices: Option<Slices>,
 }
@@ -112,7 +113,7 @@ impl Fold for Buffered {
         if !given.is_empty() {
             out.push(self.pool.gather(&given)?);
         }
-        // Not for each chunk: it costs as much as the buffer is long.
+        // Not for each chunk: it costs time in proportion to the buffer.
         if self.pool.nrows() > self.size.saturating_add(self.size / 2).saturating_add(1) {
             self.pool.compact(&mut self.slots)?;
         }
@@ -121,7 +122,7 @@ impl Fold for Buffered {
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
         let slices = self.slices.get_or_insert_with(|| {
-            // As many left, so many to draw from.
+            // Draws from those left.
             let mut order = Vec::with_capacity(self.slots.len());
             while !self.slots.is_empty() {
                 let slot = self.random.below(self.slots.len() as u64) as usize;

@@ -1,4 +1,4 @@
-//! `skip N`: all but the first records.
+//! `skip N`: skips the first records.
 
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -8,28 +8,29 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// All but the first N records.
+/// Skips the first N records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Skip {
-    /// How many records to leave out
+    /// Number of records to skip
     #[arg(value_name = "N")]
     count: u64,
 }
 
 impl Verb for Skip {
     const NAME: &'static str = "skip";
-    const SUMMARY: &'static str = "Leave out the first N records";
-    const ABOUT: &'static str = "The records behind them are passed on unchanged.";
+    const SUMMARY: &'static str = "Skip the first N records";
+    const ABOUT: &'static str = "\
+All later records are written unchanged.";
     const MEANING: &'static str = "tf.data.Dataset.skip";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "without the first two records",
+            about: "skip the first two records",
             args: "skip 2",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
             output: "{\"id\":3}\n",
         },
         Example {
-            about: "the second record alone",
+            about: "only the second record",
             args: "skip 1 then head 1",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
             output: "{\"id\":2}\n",

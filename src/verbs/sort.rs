@@ -1,4 +1,4 @@
-//! `sort --by EXPR`: records in order.
+//! `sort --by EXPR`: sorts records.
 
 use super::shared::memory::{Held, Slices};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
@@ -12,34 +12,34 @@ use crate::tensor::Tensor;
 use crate::tensor::order::sorted_rows;
 use std::sync::Arc;
 
-/// Records in the order of a value.
+/// Sorts records by keys.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sort {
-    /// A scalar of each record: a field, len(tokens), any expression; may be repeated, the first decides first
+    /// Sort keys: fields or scalar expressions, as label,len(tokens); may be repeated
     #[arg(long, value_name = "EXPR", required = true)]
     by: Vec<String>,
-    /// The largest first
+    /// Sort in descending order
     #[arg(long)]
     descending: bool,
 }
 
 impl Verb for Sort {
     const NAME: &'static str = "sort";
-    const SUMMARY: &'static str = "Put the records in order";
+    const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
-Holds all records in memory (see --max-memory). Records of equal value stay in their order. NaN comes behind all \
-numbers and null behind everything, with --descending too. Strings are compared by their bytes, which is the order of \
-their code points; false comes before true.";
+Holds all records in memory (see --max-memory). The sort is stable: records with equal keys stay in order. NaN sorts \
+after all numbers and null after everything, with --descending too. Strings are compared by their bytes, which is the \
+order of their code points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "the longest first",
+            about: "longest first",
             args: "sort --by 'len(tokens)' --descending",
             input: "{\"id\": 1, \"tokens\": [5]}\n{\"id\": 2, \"tokens\": [1, 2, 3]}\n{\"id\": 3, \"tokens\": []}\n",
             output: "{\"id\":2,\"tokens\":[1,2,3]}\n{\"id\":1,\"tokens\":[5]}\n{\"id\":3,\"tokens\":[]}\n",
         },
         Example {
-            about: "by one field, then by another; null last",
-            args: "sort --by label --by id",
+            about: "by one field, then by another; nulls last",
+            args: "sort --by label,id",
             input: "{\"id\": 3, \"label\": \"b\"}\n{\"id\": 2, \"label\": null}\n{\"id\": 1, \"label\": \"b\"}\n{\"id\": 0, \"label\": \"a\"}\n",
             output: "{\"id\":0,\"label\":\"a\"}\n{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":null}\n",
         },
@@ -50,7 +50,7 @@ their code points; false comes before true.";
         for text in &self.by {
             let key = bind_scalar(text, schema, options)?;
             if key.ty().dtype().is_some_and(|d| !d.is_tensor() && *d != crate::schema::DType::Null) {
-                return Err(Error::usage(format!("{text} is {}, which has no order", key.ty())));
+                return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
             }
             keys.push((key, Vec::new()));
         }
@@ -69,7 +69,7 @@ their code points; false comes before true.";
 }
 
 struct Sorted {
-    /// Each key with its values so far.
+    /// Each key and its values so far.
     keys: Vec<(ScalarExpr, Vec<Tensor>)>,
     descending: bool,
     held: Held,

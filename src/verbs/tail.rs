@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The last N records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Tail {
-    /// How many records
+    /// Number of records [default: 10]
     #[arg(value_name = "N")]
     count: u64,
 }
@@ -20,11 +20,12 @@ pub struct Tail {
 impl Verb for Tail {
     const NAME: &'static str = "tail";
     const SUMMARY: &'static str = "Keep the last N records";
-    const ABOUT: &'static str = "Reads everything, holds N records in memory (see --max-memory).";
+    const ABOUT: &'static str = "\
+Reads all input and holds the last N records in memory (see --max-memory).";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
         Example {
-            about: "the last but one",
+            about: "the second to last record",
             args: "tail 2 then head 1",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
             output: "{\"id\":2}\n",

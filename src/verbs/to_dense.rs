@@ -1,10 +1,10 @@
-//! `to-dense`: ragged axes become uniform, sparse tensors become dense.
+//! `to-dense`: pads ragged fields and converts sparse fields to dense.
 
 use super::shared::args::positive;
 use super::shared::edit::{Edits, outer_rank, visit};
 use super::shared::fields::{FieldArgs, every_field};
 use super::shared::memory::{Budget, Held};
-use super::shared::pad_plan::{Dense, Plan};
+use super::shared::pad_plan::{PaddedField, PaddingPlan};
 use super::shared::padding::{AxisSize, PaddingArgs, not_padded};
 use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
@@ -17,60 +17,62 @@ use crate::tensor::Tensor;
 use crate::tensor::pad::Side;
 use std::sync::Arc;
 
-/// Ragged and sparse fields become dense.
+/// Pads ragged fields and converts sparse fields to dense.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ToDense {
     #[command(flatten)]
     fields: FieldArgs,
     #[command(flatten)]
     padding: PaddingArgs,
-    /// On which side of an axis the filling stands, and rows that are too long are cut
+    /// Side of a row on which to pad and truncate
     #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
     side: String,
-    /// Round sizes that are not given up to a multiple of N
+    /// Round sizes up to a multiple of N, except sizes given as a number
     #[arg(long, value_name = "N", value_parser = positive)]
     multiple_of: Option<usize>,
-    /// Keep the lengths of the rows, as FIELD/lengths
+    /// Add the original row lengths as FIELD/lengths
     #[arg(long)]
     lengths: bool,
-    /// Add a mask of what is no filling, as FIELD/mask
+    /// Add a mask that is false for padding as FIELD/mask
     #[arg(long)]
     mask: bool,
 }
 
 impl Verb for ToDense {
     const NAME: &'static str = "to-dense";
-    const SUMMARY: &'static str = "Pad ragged fields, fill up sparse ones";
+    const SUMMARY: &'static str = "Pad ragged fields, convert sparse fields to dense";
     const ABOUT: &'static str = "\
-Every ragged axis gets one size in each record: that of its longest row, or what --shape says; shorter rows are \
-filled with --default at their end, longer ones cut there. A vector is dense already and stays as it is unless a \
-shape or --multiple-of is given. In a shape `?` is the longest row of the record, `<=512` the longest but at \
-most 512, 512 exactly that, and `max` the longest of the whole input, which is held in memory for it (see \
---max-memory).\n\n\
---side left fills and cuts in front, so that the end of a row stays and stands at the end, as prompts of language models \
-need it; what has been cut is gone. The values of a sparse tensor stand where their indices say, on either side. --multiple-of rounds up the sizes that no number gives, but not the number of \
-rows. --lengths keeps what was there as FIELD/lengths (FIELD/lengths_AXIS where several axes are padded), \
-which `from-dense --lengths` takes back; --mask adds a bool field FIELD/mask.\n\n\
-A field inside structures is padded to the longest of the record. Structures with ragged axes have no filling: \
-they are left out, and refused if they are named; promote their fields first. Nulls are refused \
-in every field that it works on, also where nothing is padded; -f leaves other fields alone.";
+Every ragged axis gets one size in each record: that of its longest row, or the size given by --shape. Shorter rows \
+are padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless \
+--shape or --multiple-of is given. In a shape, `?` is the longest row of the record, `<=512` the longest but at most \
+512, `512` exactly 512, and `max` the longest of the whole input, which is then held in memory (see --max-memory).
+
+--side left pads and truncates at the start of rows and keeps their ends, as prompts of language models need; what is \
+truncated is lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds \
+up sizes that are not given as a number, but not the number of rows. --lengths adds the original lengths as \
+FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense --lengths` reads; --mask adds a bool \
+field FIELD/mask.
+
+A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
+are skipped, and refused if named; promote their fields first. Nulls are refused in every field it works on, even \
+where nothing is padded; limit the fields with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "a batch of sentences, padded to its longest",
+            about: "a batch of sentences, padded to the longest",
             args: "batch 2 then to-dense --default '<pad>' --lengths",
             input: "{\"words\": [\"John\", \"likes\", \"the\", \"big\", \"dog\"]}\n{\"words\": [\"Mary\", \"sleeps\"]}\n",
             output: "{\"words\":[[\"John\",\"likes\",\"the\",\"big\",\"dog\"],[\"Mary\",\"sleeps\",\"<pad>\",\"<pad>\",\"<pad>\"]],\"words/lengths\":[5,2]}\n",
         },
         Example {
-            about: "every record to exactly 4 tokens, with a mask",
+            about: "exactly 4 tokens per record, with a mask",
             args: "to-dense --shape 'tokens=[4]' --default tokens=-1 --mask",
             input: "{\"tokens\": [5, 2]}\n{\"tokens\": [1, 2, 3, 4, 5]}\n",
             output: "{\"tokens\":[5,2,-1,-1],\"tokens/mask\":[true,true,false,false]}\n\
                      {\"tokens\":[1,2,3,4],\"tokens/mask\":[true,true,true,true]}\n",
         },
         Example {
-            about: "the end of each prompt, filled up in front",
+            about: "the end of each prompt, padded on the left",
             args: "to-dense --shape 'prompt=[3]' --side left",
             input: "{\"prompt\": [1, 2, 3, 4, 5]}\n{\"prompt\": [6, 7]}\n",
             output: "{\"prompt\":[3,4,5]}\n{\"prompt\":[0,6,7]}\n",
@@ -98,7 +100,7 @@ in every field that it works on, also where nothing is padded; -f leaves other f
 }
 
 impl ToDense {
-    fn plan(&self, schema: &Schema, options: &Options) -> Result<Plan> {
+    fn plan(&self, schema: &Schema, options: &Options) -> Result<PaddingPlan> {
         let named = self.fields.resolve(schema)?;
         let mut paths = Vec::new();
         match &named {
@@ -114,7 +116,7 @@ impl ToDense {
                 }
             }
         }
-        let (mut fields, mut checked): (Vec<Dense>, Vec<FieldPath>) = (Vec::new(), Vec::new());
+        let (mut fields, mut checked): (Vec<PaddedField>, Vec<FieldPath>) = (Vec::new(), Vec::new());
         for path in paths {
             let (_, field) = schema.find(&path)?;
             let may_be_null = field.ty.optional || field.ty.with_nulls;
@@ -137,10 +139,10 @@ impl ToDense {
                 continue;
             }
             let sizes = sizes.map_or_else(|| vec![AxisSize::Longest; field.ty.rank()], <[_]>::to_vec);
-            fields.push(Dense { filling: self.padding.filling(&path, dtype)?, sizes, path });
+            fields.push(PaddedField { filling: self.padding.filling(&path, dtype)?, sizes, path });
         }
         self.padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
-        Ok(Plan {
+        Ok(PaddingPlan {
             fields,
             checked,
             side: if self.side == "left" { Side::Left } else { Side::Right },
@@ -152,7 +154,7 @@ impl ToDense {
     }
 }
 
-/// Fields that are no structures, of structures without ragged axes.
+/// Fields that are not structures and not inside structures with ragged axes.
 fn inner_fields(fields: &[Field], parent: Option<&FieldPath>, paths: &mut Vec<FieldPath>) {
     let mut ragged: Vec<FieldPath> = Vec::new();
     every_field(fields, parent, &mut |path, field| {
@@ -174,7 +176,7 @@ fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
         let (_, field) = schema.find(&at)?;
         if let (Some(inner), Some(axis)) = (field.ty.fields(), field.ty.dims.iter().position(|d| d.size == Size::Ragged)) {
             let name = if at == *path { inner.first().map(|f| at.join(&f.name)) } else { Some(path.clone()) };
-            let error = Error::usage("is a ragged arrangement of structures, and there is no filling for a structure");
+            let error = Error::usage("is a ragged list of structures, and structures cannot be padded");
             let name = name.unwrap_or(at.clone());
             return Err(error.in_field(&at).on_axis(axis).help(format!("move its fields up first: promote {name} --as {}", name.last())));
         }
@@ -195,7 +197,7 @@ fn needs_padding(schema: &Schema, path: &FieldPath, ty: &Type) -> bool {
 /// Holds all records until the longest rows are known.
 struct Maxima {
     schema: Arc<Schema>,
-    plan: Plan,
+    plan: PaddingPlan,
     positions: Vec<Vec<usize>>,
     maxima: Vec<Vec<usize>>,
     held: Held,
@@ -226,7 +228,8 @@ fn longest_rows(tensor: &Tensor, maxima: &mut [usize]) -> Result<()> {
     if let Tensor::Sparse(sparse) = tensor {
         for row in 0..sparse.nrows() {
             for (longest, size) in maxima.iter_mut().zip(sparse.shape_of(row)) {
-                *longest = (*longest).max(usize::try_from(*size).map_err(|_| Error::data("a size beyond this machine").at_row(row))?);
+                *longest =
+                    (*longest).max(usize::try_from(*size).map_err(|_| Error::data("a size too large for this machine").at_row(row))?);
             }
         }
         return Ok(());

@@ -1,4 +1,4 @@
-//! `to-sparse`: ragged and dense fields become sparse.
+//! `to-sparse`: converts ragged and dense fields to sparse.
 
 use super::shared::edit::{Edits, Scope, outer_rank};
 use super::shared::fields::{FieldArgs, every_field};
@@ -14,33 +14,33 @@ use crate::tensor::pad::{Target, first_too_large};
 use crate::tensor::sparsify::sparse_of_ragged;
 use std::sync::Arc;
 
-/// Ragged and dense fields become sparse.
+/// Converts ragged and dense fields to sparse.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ToSparse {
     #[command(flatten)]
     fields: FieldArgs,
-    /// The dense shape, as 'x=[?, 6]': `?` is the longest row, 6 exactly that; longer rows are refused
+    /// Dense shape, as 'x=[?, 6]': `?` is the longest row, 6 exactly 6; longer rows are refused
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::shared::padding::parse_shape)]
     shapes: Vec<super::shared::padding::Shape>,
 }
 
 impl Verb for ToSparse {
     const NAME: &'static str = "to-sparse";
-    const SUMMARY: &'static str = "Make ragged and dense fields sparse tensors";
+    const SUMMARY: &'static str = "Convert ragged and dense fields to sparse";
     const ABOUT: &'static str = "\
-Every element is kept as an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
-longest rows of each record, or what --shape says; nothing is cut: a longer row is an error. Fields inside structures become \
-one sparse tensor in every structure. Nulls are refused.";
+Every element becomes an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
+longest rows of each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field \
+inside structures becomes one sparse tensor in each structure. Nulls are refused.";
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "rows of different lengths as coordinates",
+            about: "a ragged matrix in COO form",
             args: "to-sparse",
             input: "{\"x\": [[3, 1, 4], [], [1]]}\n",
             output: "{\"x\":{\"indices\":[[0,0],[0,1],[0,2],[2,0]],\"values\":[3,1,4,1],\"dense_shape\":[3,3]}}\n",
         },
         Example {
-            about: "sparse batches of one known width",
+            about: "sparse batches of a known width",
             args: "to-sparse --shape 'x=[4]' then batch 2",
             input: "{\"x\": [7]}\n{\"x\": [8, 9]}\n",
             output: "{\"x\":{\"indices\":[[0,0],[1,0],[1,1]],\"values\":[7,8,9],\"dense_shape\":[2,4]}}\n",
@@ -57,7 +57,7 @@ one sparse tensor in every structure. Nulls are refused.";
                     let (_, field) = schema.find(&path)?;
                     if !is_fit(&field.ty) && !field.ty.is_sparse() {
                         let error =
-                            Error::usage(format!("is {}: only tensors of at least one axis become sparse", field.ty)).in_field(&path);
+                            Error::usage(format!("is {}; only tensors of rank 1 or more can become sparse", field.ty)).in_field(&path);
                         return Err(error);
                     }
                     paths.push(path);
@@ -99,19 +99,20 @@ impl ToSparse {
                     (AxisSize::Exact(n), _) => (Target::Exact(*n), Dim::known(*n as u64)),
                     (AxisSize::AtMost(n), _) => (Target::AtMost(*n), Dim::UNIFORM),
                     (AxisSize::Max, _) => {
-                        return Err(Error::usage("`max` is for to-dense: give the width of a sparse tensor as a number"));
+                        return Err(Error::usage("`max` works only in to-dense; give a number"));
                     }
                 };
                 targets.push(target);
                 dims.push(dim);
             }
-            let dtype = ty.dtype().cloned().ok_or_else(|| Error::usage("has no single values"))?;
+            let dtype = ty.dtype().cloned().ok_or_else(|| Error::usage("has no values"))?;
             let sparse = Type::sparse(dtype, dims).with_optional(ty.optional);
             Ok((sparse, move |tensor: &Tensor, scope: &Scope| {
                 scope.refuse_nulls(tensor, &field)?;
                 if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
-                    let error = Error::data(format!("{size} items do not fit the {most} of the shape")).at_row(row).on_axis(outer + axis);
-                    return Err(error.help("nothing is cut here: allow more in --shape"));
+                    let error =
+                        Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(outer + axis);
+                    return Err(error.help("to-sparse does not truncate; give a larger --shape"));
                 }
                 sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)
             }))

@@ -1,4 +1,4 @@
-//! `unbatch`: the items along axis 0 become records.
+//! `unbatch`: splits records along axis 0.
 
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
@@ -10,27 +10,28 @@ use crate::tensor::RowPartition;
 use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
 use std::sync::Arc;
 
-/// The items along axis 0 become records.
+/// Splits records along axis 0.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Unbatch {}
 
 impl Verb for Unbatch {
     const NAME: &'static str = "unbatch";
-    const SUMMARY: &'static str = "Make the items along axis 0 records of their own";
+    const SUMMARY: &'static str = "Split records along axis 0";
     const ABOUT: &'static str = "\
-The inverse of `batch`: every field loses axis 0. All fields of a record must have the same size along it; a \
-scalar has none, so drop it first. A structured tensor gives its structures, a sparse tensor its slices.";
+The inverse of `batch`: every field loses axis 0, and each of its items becomes a record. All fields of a record must \
+have the same size along axis 0; a scalar has no axis 0, so drop it first. A structured tensor is split into \
+structures, a sparse tensor into slices.";
     const MEANING: &'static str = "tf.data.Dataset.unbatch, from_tensor_slices";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "from_tensor_slices of the guide: four records from one",
+            about: "one record into four, as from_tensor_slices does",
             args: "unbatch",
             input: "{\"colors\": [[\"red\", \"blue\"], [\"orange\"], [\"black\", \"yellow\"], [\"green\"]], \"lengths\": [[7], [], [1, 3], [3, 5, 2]]}\n",
             output: "{\"colors\":[\"red\",\"blue\"],\"lengths\":[7]}\n{\"colors\":[\"orange\"],\"lengths\":[]}\n\
                      {\"colors\":[\"black\",\"yellow\"],\"lengths\":[1,3]}\n{\"colors\":[\"green\"],\"lengths\":[3,5,2]}\n",
         },
         Example {
-            about: "the structures of one field",
+            about: "one record per structure",
             args: "select docs then unbatch",
             input: "{\"id\": 7, \"docs\": [{\"title\": \"a\", \"tokens\": [1, 2]}, {\"title\": \"b\", \"tokens\": []}]}\n",
             output: "{\"docs\":{\"title\":\"a\",\"tokens\":[1,2]}}\n{\"docs\":{\"title\":\"b\",\"tokens\":[]}}\n",
@@ -39,20 +40,18 @@ scalar has none, so drop it first. A structured tensor gives its structures, a s
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         if schema.fields.is_empty() {
-            return Err(Error::usage("the records have no fields, so there is no axis to unbatch"));
+            return Err(Error::usage("the records have no fields to unbatch"));
         }
         let mut known: Option<(&str, u64)> = None;
         for field in &schema.fields {
             let name = quoted(&field.name);
             if field.ty.is_sparse() && field.ty.rank() == 1 {
-                let error = Error::usage("is a sparse vector: its items would be sparse tensors without an axis").in_field(&name);
+                let error = Error::usage("is a sparse vector; its items would be sparse tensors of rank 0").in_field(&name);
                 return Err(error.help(format!("make it dense first: to-dense -f {name}")));
             }
             match field.ty.dims.first() {
                 None => {
-                    return Err(Error::usage("is a scalar: it has no axis 0 to unbatch")
-                        .in_field(&name)
-                        .help(format!("leave it out first: drop {name}")));
+                    return Err(Error::usage("is a scalar and has no axis 0").in_field(&name).help(format!("drop it first: drop {name}")));
                 }
                 Some(Dim { size: Size::Known(size), .. }) => match known {
                     Some((other, n)) if n != *size => {
@@ -67,21 +66,21 @@ scalar has none, so drop it first. A structured tensor gives its structures, a s
             }
         }
         let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), unbatched_type(&f.ty)));
-        let step = Slices { names: super::shared::batches::names(schema) };
+        let step = Split { names: super::shared::batches::names(schema) };
         Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), operator: Operator::Map(Arc::new(step)) })
     }
 }
 
-struct Slices {
+struct Split {
     names: Arc<[String]>,
 }
 
-impl Map for Slices {
+impl Map for Split {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let mut first: Option<(RowPartition, &str)> = None;
         for (column, name) in chunk.columns.iter().zip(self.names.iter()) {
             let partition = outer_partition(column).map_err(|e| {
-                e.in_field(quoted(name)).help(format!("fill it first, fill-null '{0}=[]', or leave the field out: drop {0}", quoted(name)))
+                e.in_field(quoted(name)).help(format!("fill it first, fill-null '{0}=[]', or drop the field: drop {0}", quoted(name)))
             })?;
             match &first {
                 None => first = Some((partition, name)),

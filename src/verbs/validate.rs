@@ -1,4 +1,4 @@
-//! `validate`: reads everything, and says what is wrong with it.
+//! `validate`: reads all input and reports errors.
 
 use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Fault, Origin};
@@ -10,10 +10,10 @@ use crate::tensor::{Tensor, row_of};
 use std::io::Write;
 use std::sync::Arc;
 
-/// How many findings are printed.
+/// Maximum number of errors printed.
 const SHOWN: usize = 100;
 
-/// Whether the records that reach it are sound.
+/// Checks all input and reports errors.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Validate {}
 
@@ -21,23 +21,18 @@ impl Verb for Validate {
     const NAME: &'static str = "validate";
     const REPORTS: bool = true;
     const TAKES_FAULTS: bool = true;
-    const SUMMARY: &'static str = "Read everything and report what is wrong";
+    const SUMMARY: &'static str = "Check all input and report errors";
     const ABOUT: &'static str = "\
-Reads every record and every field, and goes on behind what is wrong: the framing and the checksums of TFRecords, \
-records that do not parse or do not fit the schema (--schema says another than the inferred one), partitions that do \
-not fit their values, sparse indices out of bounds. Sparse tensors whose indices are not in order, or come twice, are \
-reported too: they are legal, but some verbs refuse them.
+Reads every record and every field and continues after errors: framing and checksums of TFRecords, records that do not \
+parse or do not match the schema (given with --schema, else inferred), partitions that do not match their values, \
+sparse indices out of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are legal, \
+but some verbs refuse them.
 
-Prints what it found, then the number of records; exit code 1 if anything was wrong.";
+Prints the errors and the number of records. The exit code is 1 if there are errors.";
     const EXAMPLES: &'static [Example] = &[
+        Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, nothing wrong\n" },
         Example {
-            about: "a file that is sound",
-            args: "validate",
-            input: "{\"id\": 1}\n{\"id\": 2}\n",
-            output: "2 records, nothing wrong\n",
-        },
-        Example {
-            about: "records that do not fit a schema, and one that is no JSON; reading goes on",
+            about: "a record that does not match the schema, and one that is not valid JSON",
             args: "validate --from jsonl --schema 'id: int64'",
             input: "{\"id\": 1}\n{\"id\": \"two\"}\n{\"id\": 3\n{\"id\": 4}\n",
             output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 records, 2 bad and left out (23 bytes)\n",
@@ -68,7 +63,7 @@ impl Findings {
         }
     }
 
-    /// Sparse tensors anywhere in a column whose indices are not in order or come twice.
+    /// Sparse tensors anywhere in a column whose indices are unsorted or repeated.
     fn order(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, record: &mut dyn FnMut(usize) -> usize, origin: &Origin) {
         match tensor {
             Tensor::Leaf(_) => {}
@@ -105,7 +100,7 @@ impl Report for Findings {
     fn fault(&mut self, fault: &Fault) {
         self.bad += 1;
         self.bytes_lost += fault.length;
-        // What to do about it is for those who read on; here it is a list.
+        // Only the message is listed, without its help.
         let text = fault.error.to_string();
         if self.lines.len() < SHOWN {
             self.lines.push(text.lines().next().unwrap_or_default().to_owned());

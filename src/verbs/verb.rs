@@ -19,7 +19,7 @@ use std::any::Any;
 use std::io::Write;
 use std::sync::Arc;
 
-/// One example of a verb: shown in its help and man page, run by a test.
+/// An example of a verb, shown in its help and man page and run by a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
     /// What it shows, in a few words.
@@ -34,31 +34,31 @@ pub struct Example {
 
 /// A verb of a chain.
 pub trait Verb: clap::Args + Send + Sync + 'static {
-    /// As typed.
+    /// The name on the command line.
     const NAME: &'static str;
-    /// One line.
+    /// One line for lists of verbs.
     const SUMMARY: &'static str;
-    /// The paragraphs of `--help`: what it does to which types, and what it refuses.
+    /// The description in `--help`: what it does to which types, and what it refuses.
     const ABOUT: &'static str;
-    /// Where the meaning comes from: `tf.data.Dataset.batch`.
+    /// The source of its semantics, such as `tf.data.Dataset.batch`.
     const MEANING: &'static str = "";
+    /// Examples, run as tests.
     const EXAMPLES: &'static [Example];
 
-    /// Whether it reports instead of giving records: only at the end of a chain.
+    /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
-    /// Whether it reports bad records ([`Report::fault`]), so that reading goes on behind them.
+    /// Whether it reports bad records ([`Report::fault`]), so that reading continues after them.
     const TAKES_FAULTS: bool = false;
-    /// Whether it looks at records at all; a report may look at the schema alone.
+    /// Whether it needs records at all; a report may need only the schema.
     const NEEDS_RECORDS: bool = true;
 
-    /// Checks the verb against the schema in front of it, and says what it does to chunks.
+    /// Checks the verb against the schema of its input and returns the operator that does its work.
     ///
     /// # Errors
-    /// Usage errors: unknown fields, types it does not work on, arguments that do not fit.
+    /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
 
-    /// What the verb needs from the stream in front of it, when `after` is needed behind it.
-    /// Known from the arguments alone. Everything, unless a verb knows better.
+    /// What the verb needs of its input if `after` is needed of its output, from its arguments only. By default everything.
     fn demand(&self, after: Demand) -> Demand {
         let _ = after;
         Demand::everything()
@@ -67,56 +67,60 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
 
 /// A verb bound to a schema.
 pub struct Bound {
-    /// The schema behind the verb.
+    /// The schema of its output.
     pub schema: Arc<Schema>,
     /// What does its work.
     pub operator: Operator,
 }
 
-/// What a verb does to chunks.
+/// The work of a verb on chunks.
 pub enum Operator {
+    /// Stateless work on single chunks.
     Map(Arc<dyn Map>),
+    /// Work on all chunks in order, with state.
     Fold(Box<dyn Fold>),
+    /// The end of a chain that writes text.
     Report(Box<dyn Report>),
 }
 
-/// A stateless step.
+/// A stateless operator.
 pub trait Map: Send + Sync {
-    /// The chunk behind the verb. An error names the row of the chunk ([`crate::error::Error::at_row`]) where
-    /// one row is to blame; with `--on-error skip` the engine finds bad records by halving the chunk.
+    /// Transforms a chunk. An error names the row of the chunk ([`crate::error::Error::at_row`]) if one row caused it;
+    /// with `--on-error skip` the engine finds bad records by halving the chunk.
     ///
     /// # Errors
     /// The data does not allow it.
     fn apply(&self, chunk: Chunk) -> Result<Chunk>;
 
-    /// Whether row i behind the step is made of row i in front of it alone, so that bad records can be left out.
+    /// Whether output row i depends only on input row i, so that bad records can be skipped.
     fn keeps_rows(&self) -> bool {
         true
     }
 
-    /// Whether there are as many rows behind the step as in front of it, so that it does not matter which is numbered first.
+    /// Whether the output has as many rows as the input, so that rows can be numbered before or after it.
     fn keeps_count(&self) -> bool {
         self.keeps_rows()
     }
 }
 
-/// Whether a fold wants more.
+/// Whether a fold or a report needs more input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
+    /// Continue.
     More,
-    /// No later record can matter: the reader is stopped. `finish` is still called.
+    /// No later record can matter: reading stops. `finish` is still called.
     Done,
 }
 
-/// A step with state, fed one chunk at a time in order.
+/// An operator with state that gets one chunk at a time, in order.
 pub trait Fold: Send {
-    /// Takes a chunk, never one without rows; gives what is ready into `out`.
+    /// Takes a chunk, never an empty one; appends finished chunks to `out`.
     ///
     /// # Errors
     /// The data does not allow it.
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow>;
 
-    /// After the last chunk: called until it gives `None`.
+    /// Called after the last chunk until it returns `None`.
     ///
     /// # Errors
     /// The data does not allow it.
@@ -125,21 +129,23 @@ pub trait Fold: Send {
     }
 }
 
-/// What a report needs of a chunk, taken out of it on any thread.
+/// The stateless part of a report: extracts what it needs of a chunk, on any thread.
 pub trait Digest: Send + Sync {
+    /// What the report needs of a chunk.
+    ///
     /// # Errors
     /// The data does not allow it.
     fn digest(&self, chunk: &Chunk) -> Result<Box<dyn Any + Send>>;
 }
 
-/// A step that ends the chain and writes a text.
+/// An operator that ends the chain and writes text.
 pub trait Report: Send {
-    /// The stateless half of the work; with one, [`Report::push_digest`] is called in the place of [`Report::push`].
+    /// The stateless part of the work; if there is one, [`Report::push_digest`] is called instead of [`Report::push`].
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         None
     }
 
-    /// Takes what [`Digest::digest`] gave, in the order of the chunks.
+    /// Takes the result of [`Digest::digest`], in the order of the chunks.
     ///
     /// # Errors
     /// The data does not allow it.
@@ -153,45 +159,52 @@ pub trait Report: Send {
         false
     }
 
-    /// A record that could not be used; only called if [`Report::takes_faults`].
+    /// Takes a bad record; only called if [`Report::takes_faults`].
     fn fault(&mut self, fault: &Fault) {
         let _ = fault;
     }
 
-    /// Takes a chunk; may write already. `Done` stops the reader.
+    /// Takes a chunk; may already write. `Done` stops reading.
     ///
     /// # Errors
     /// Writing fails, or the data does not allow it.
     fn push(&mut self, chunk: &Chunk, out: &mut dyn Write) -> Result<Flow>;
 
-    /// Writes what is left. The verdict decides the exit code.
+    /// Writes the rest. The verdict determines the exit code.
     ///
     /// # Errors
     /// Writing fails.
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict>;
 }
 
-/// Whether a report found everything in order.
+/// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// No errors were found: exit code 0.
     Good,
-    /// Exit code 1.
+    /// Errors or differences were found: exit code 1.
     Bad,
 }
 
-/// A verb whose type is forgotten: a row of [`VERBS`].
+/// A type-erased verb: a row of the registry.
 pub struct Entry {
+    /// See [`Verb::NAME`].
     pub name: &'static str,
+    /// See [`Verb::SUMMARY`].
     pub summary: &'static str,
+    /// See [`Verb::ABOUT`].
     pub about: &'static str,
+    /// See [`Verb::MEANING`].
     pub meaning: &'static str,
+    /// See [`Verb::EXAMPLES`].
     pub examples: &'static [Example],
     augment: fn(clap::Command) -> clap::Command,
     parse: fn(&clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error>,
 }
 
-/// A verb with its arguments, before it meets a schema.
+/// A verb with parsed arguments, not yet bound to a schema.
 pub trait Parsed: Send + Sync {
+    /// See [`Verb::NAME`].
     fn name(&self) -> &'static str;
     /// See [`Verb::REPORTS`].
     fn is_report(&self) -> bool;
@@ -231,7 +244,7 @@ impl<V: Verb> Parsed for Typed<V> {
     }
 }
 
-/// The row of a verb in [`VERBS`].
+/// The registry row of a verb.
 pub const fn entry<V: Verb>() -> Entry {
     Entry {
         name: V::NAME,
@@ -250,10 +263,10 @@ impl Entry {
         (self.augment)(clap::Command::new(self.name).about(self.summary))
     }
 
-    /// The verb with the arguments found.
+    /// Builds the verb from the parsed arguments.
     ///
     /// # Errors
-    /// As clap says it.
+    /// Those of clap.
     pub fn parse(&self, matches: &clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error> {
         (self.parse)(matches)
     }

@@ -1,4 +1,4 @@
-//! Rows put together from the sequences that have been given to them.
+//! Builds rows from the sequences placed in them.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -9,76 +9,81 @@ use crate::tensor::concat::concat_leaves;
 use crate::tensor::runs::Runs;
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::shared::edit::Scope;
-use crate::verbs::shared::packing::{Row, Rows, Segment};
-use crate::verbs::shared::pool::{Place, Pool};
+use crate::verbs::shared::packing::{PackedRow, Rows, Segment};
+use crate::verbs::shared::pool::{Pool, RecordId};
 use crate::verbs::verb::{Flow, Fold};
 use arrow_array::{ArrayRef, Int64Array};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// About so many values are given out at a time.
+/// Approximate number of values emitted at a time.
 const CHUNK_VALUES: usize = 1 << 19;
-/// Chunks that may be held before those of their sequences that are still needed are put together.
+/// Number of chunks held before the pool is compacted.
 const HELD_CHUNKS: usize = 8;
 
-/// What becomes of a sequence that is longer than a row.
+/// What to do with a sequence longer than a row.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// It is cut into pieces, each a segment of its own
+    /// Split it into pieces, each a segment of its own
     Split,
-    /// It is left out, and counted in a note
+    /// Drop it and print the number of dropped records
     Drop,
-    /// It ends the run
+    /// Stop with an error
     Error,
 }
 
-/// A field that is packed.
+/// A field to pack.
 #[derive(Debug)]
-pub struct Packed {
+pub struct PackedField {
+    /// The field.
     pub path: FieldPath,
+    /// Its position in the record.
     pub position: usize,
-    /// Single values in an item.
+    /// Number of values per item.
     pub block: usize,
-    /// The values of one item.
+    /// The values of one item, appended to each sequence.
     pub separator: Option<ArrayRef>,
-    /// One value.
+    /// `[1]`: the padding value.
     pub filling: ArrayRef,
 }
 
-/// What rows are made of.
+/// The layout of rows.
 #[derive(Debug)]
-pub struct Layout {
-    pub packed: Vec<Packed>,
-    /// Of all fields in front.
+pub struct RowLayout {
+    /// The packed fields.
+    pub packed: Vec<PackedField>,
+    /// The names of all fields of the input.
     pub names: Arc<[String]>,
+    /// Items per row.
     pub length: usize,
 }
 
-/// The state of the verb.
-pub struct Packs {
-    layout: Layout,
-    rows: Rows<Place>,
-    /// The sequences of rows that are open, each a row of its own.
+/// The operator of `pack`.
+pub struct Packing {
+    layout: RowLayout,
+    rows: Rows<RecordId>,
+    /// The sequences of open rows, each a row of its own.
     pool: Pool,
     overflow: Overflow,
-    /// Rows to give out at the end; `None` before.
-    rest: Option<VecDeque<Row<Place>>>,
+    /// Rows to emit at the end; `None` before.
+    rest: Option<VecDeque<PackedRow<RecordId>>>,
     dropped: u64,
     options: Options,
 }
 
-/// The sequences of a chunk, cut into the pieces that stand in rows.
+/// The sequences of a chunk, split into the pieces that go into rows.
 struct Pieces {
-    /// For each, the row of the chunk, and how many items it has, its separator not counted.
+    /// For each, the row of the chunk and the number of items, without the separator.
     of: Vec<(usize, usize)>,
 }
 
-impl Packs {
-    pub fn new(layout: Layout, rows: Rows<Place>, pool: Pool, overflow: Overflow, options: &Options) -> Packs {
-        Packs { layout, rows, pool, overflow, rest: None, dropped: 0, options: options.clone() }
+impl Packing {
+    /// No rows yet.
+    pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, overflow: Overflow, options: &Options) -> Packing {
+        Packing { layout, rows, pool, overflow, rest: None, dropped: 0, options: options.clone() }
     }
 
-    /// The lengths of the sequences, after a look at everything that could be wrong: the first record is named.
+    /// The lengths of the sequences. Checks all fields, so that the error names the first bad record.
     fn lengths(&self, chunk: &Chunk) -> Result<RowPartition> {
         let packed = &self.layout.packed;
         let mut errors: Vec<Error> = Vec::new();
@@ -94,7 +99,7 @@ impl Packs {
                 let (n, m) = (other.row_length(row), first.row_length(row));
                 let error = format!("has {n} {}, but {} has {m}", if n == 1 { "item" } else { "items" }, packed[0].path);
                 let error = Error::data(error).in_field(&field.path).at_row(row);
-                errors.push(error.help("fields that are packed together are aligned, item by item: name those that are with -f"));
+                errors.push(error.help("fields packed together must have equal lengths; select them with -f"));
             }
         }
         let more = usize::from(self.has_separator());
@@ -103,9 +108,9 @@ impl Packs {
             && let Some(row) = (0..chunk.nrows).find(is_long)
         {
             let and = if more > 0 { " and a separator" } else { "" };
-            let error = format!("{} items{and} do not fit a row of {}", first.row_length(row), self.layout.length);
+            let error = format!("{} items{and} do not fit into a row of {}", first.row_length(row), self.layout.length);
             let error = Error::data(error).in_field(&packed[0].path).at_row(row);
-            errors.push(error.help("cut it with --overflow split, leave it out with --overflow drop, or make rows longer"));
+            errors.push(error.help("split it with --overflow split, drop it with --overflow drop, or use a larger --length"));
         }
         errors.into_iter().min_by_key(|e| e.location().row).map_or(Ok(first), Err)
     }
@@ -114,8 +119,8 @@ impl Packs {
         self.layout.packed[0].separator.is_some()
     }
 
-    /// Gives rows out, some at a time.
-    fn give(&self, rows: &[Row<Place>], out: &mut Vec<Chunk>) -> Result<()> {
+    /// Emits rows, some at a time.
+    fn give(&self, rows: &[PackedRow<RecordId>], out: &mut Vec<Chunk>) -> Result<()> {
         for rows in rows.chunks(self.rows_per_chunk()) {
             out.push(self.layout.build(rows, &self.pool)?);
         }
@@ -127,7 +132,7 @@ impl Packs {
     }
 }
 
-impl Fold for Packs {
+impl Fold for Packing {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let lengths = self.lengths(&chunk)?;
         let more = usize::from(self.has_separator());
@@ -142,21 +147,21 @@ impl Fold for Packs {
                 self.dropped += 1;
                 continue;
             }
-            let mut place = |len: usize| {
+            let mut id = |len: usize| {
                 pieces.of.push((row, len.min(items)));
                 items -= len.min(items);
                 (part, pieces.of.len() - 1)
             };
-            self.rows.push(lengths.row_length(row) + more, &mut place, &mut closed);
+            self.rows.push(lengths.row_length(row) + more, &mut id, &mut closed);
         }
         if !pieces.of.is_empty() {
             self.pool.add(self.layout.cut(&chunk, &pieces)?)?;
         }
         self.give(&closed, out)?;
         if self.pool.next_part() >= HELD_CHUNKS && self.pool.nrows() > 2 * self.rows.open_count() {
-            let mut places: Vec<Place> = self.rows.open_segments().map(|s| s.place).collect();
-            self.pool.compact(&mut places)?;
-            self.rows.open_segments().zip(places).for_each(|(segment, place)| segment.place = place);
+            let mut ids: Vec<RecordId> = self.rows.open_segments().map(|s| s.id).collect();
+            self.pool.compact(&mut ids)?;
+            self.rows.open_segments().zip(ids).for_each(|(segment, id)| segment.id = id);
         }
         Ok(Flow::More)
     }
@@ -165,18 +170,18 @@ impl Fold for Packs {
         if self.rest.is_none() && self.dropped > 0 {
             let (n, length) = (self.dropped, self.layout.length);
             let records = if n == 1 { "1 record".to_owned() } else { format!("{n} records") };
-            self.options.notices.add(format!("pack: {records} left out, longer than a row of {length}"), false)?;
+            self.options.notices.add(format!("pack: dropped {records} longer than a row of {length}"), false)?;
         }
         let n = self.rows_per_chunk();
         let rest = self.rest.get_or_insert_with(|| self.rows.finish().into());
-        let rows: Vec<Row<Place>> = rest.drain(..n.min(rest.len())).collect();
+        let rows: Vec<PackedRow<RecordId>> = rest.drain(..n.min(rest.len())).collect();
         if rows.is_empty() { Ok(None) } else { self.layout.build(&rows, &self.pool).map(Some) }
     }
 }
 
-impl Layout {
-    /// The chunk with one row for each piece: packed fields are cut, all others repeated. No value of a packed
-    /// field is moved, unless records have been left out.
+impl RowLayout {
+    /// The chunk with one row per piece: packed fields are split, all others repeated. Values of packed fields are not moved unless
+    /// records have been dropped.
     fn cut(&self, chunk: &Chunk, pieces: &Pieces) -> Result<Chunk> {
         let rows: Vec<usize> = pieces.of.iter().map(|(row, _)| *row).collect();
         let is_whole = rows.len() == chunk.nrows && rows.iter().enumerate().all(|(i, row)| i == *row);
@@ -196,11 +201,11 @@ impl Layout {
         Chunk::try_new(rows.len(), columns.collect::<Result<_>>()?, chunk.origin.gather(&rows))
     }
 
-    /// Rows as a chunk, one record each.
-    fn build(&self, rows: &[Row<Place>], pool: &Pool) -> Result<Chunk> {
+    /// Rows as a chunk, one record per row.
+    fn build(&self, rows: &[PackedRow<RecordId>], pool: &Pool) -> Result<Chunk> {
         let segments = || rows.iter().flat_map(|row| row.segments.iter());
-        let places: Vec<Place> = segments().map(|s| s.place).collect();
-        let sequences = pool.gather(&places)?;
+        let ids: Vec<RecordId> = segments().map(|s| s.id).collect();
+        let sequences = pool.gather(&ids)?;
         let groups = RowPartition::from_row_lengths(rows.iter().map(|row| row.segments.len() as i64))?;
         let column = |(position, column): (usize, &Tensor)| {
             let made = match self.packed.iter().find(|p| p.position == position) {
@@ -227,8 +232,8 @@ impl Layout {
         Chunk::try_new(rows.len(), columns, origin)
     }
 
-    /// The values of one packed field: sequences, separators, filling.
-    fn row_values(&self, field: &Packed, sequences: &Tensor, rows: &[Row<Place>]) -> Result<Tensor> {
+    /// The values of one packed field: sequences, separators, padding.
+    fn row_values(&self, field: &PackedField, sequences: &Tensor, rows: &[PackedRow<RecordId>]) -> Result<Tensor> {
         let list = sequences.as_list()?;
         let (mut leaf, mut inner) = (list.values(), Vec::new());
         while let Tensor::List(below) = leaf {

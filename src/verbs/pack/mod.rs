@@ -1,4 +1,4 @@
-//! `pack -f tokens --length 2048`: several sequences into rows of one length, for language models.
+//! `pack -f tokens --length 2048`: packs sequences into rows of a fixed length.
 
 mod build;
 
@@ -15,52 +15,54 @@ use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
 use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
 use crate::verbs::verb::{Bound, Example, Operator, Verb};
-use build::{Layout, Overflow, Packed, Packs};
+use build::{Overflow, PackedField, Packing, RowLayout};
 use std::sync::Arc;
 
 /// The names of the fields that are added.
 const SEGMENT_IDS: &str = "segment_ids";
 const POSITIONS: &str = "positions";
 
-/// Several sequences into rows of one length.
+/// Packs sequences into rows of a fixed length.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Pack {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Items in each row
+    /// Items per row
     #[arg(long, value_name = "N", value_parser = positive)]
     length: usize,
-    /// How rows are filled
+    /// How to place sequences in rows
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     strategy: Strategy,
-    /// Rows that are open at a time: more of them leave less room, and take more memory
+    /// Maximum number of open rows: more rows mean less padding and more memory
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
     window: usize,
-    /// What stands behind each sequence and belongs to it, as tokens=2
+    /// Value appended to each sequence, as tokens=2
     #[arg(long = "separator", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     separators: Vec<FieldValue>,
-    /// What fills a row up, as labels=-100 [default: 0, "", False]
+    /// Padding value, as labels=-100 [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
-    /// What becomes of a sequence that is longer than a row [default: error]
+    /// What to do with a sequence longer than a row [default: error]
     #[arg(long, value_name = "HOW", value_enum)]
     overflow: Option<Overflow>,
 }
 
 impl Verb for Pack {
     const NAME: &'static str = "pack";
-    const SUMMARY: &'static str = "Pack sequences into rows of one length";
+    const SUMMARY: &'static str = "Pack sequences into rows of a fixed length";
     const ABOUT: &'static str = "\
-Puts the sequences of several records into one row of --length items, so that little of it is filling. Each row is a record: \
-the fields that are packed, `segment_ids`, which count the sequences of the row from 1 on and are 0 where it is filled up, and \
-`positions`, which count the items of each sequence from 0 on. Fields that are packed together (-f tokens,labels) are aligned: \
-in each record they have one length. Without -f all vectors are packed. Every other field gains axis 0, one item for each sequence \
-in the row; `select` in front leaves it out. A record whose sequence is empty gives nothing.\n\n\
-A sequence stands in one row: the first of the open ones with room for it (first-fit), or the one that it fits best (best-fit). \
-At most --window rows are open; then the oldest is given out. A sequence longer than a row is an error, or see \
---overflow. With --strategy concat sequences stand one after the other and are cut where a row ends; nothing but the \
-last row is filled up. A piece of a sequence is a segment of its own, and its positions count from 0.\n\n\
---separator stands behind the last item of each sequence and belongs to it. Nulls are refused.";
+Packs the sequences of several records into rows of --length items, to minimize padding. Each row becomes a record \
+with the packed fields, `segment_ids` (the sequences of the row, numbered from 1; 0 for padding) and `positions` (the \
+position of each item in its sequence, from 0). Fields packed together (-f tokens,labels) are aligned: in each record \
+they must have the same length. Without -f all vectors are packed. Every other field gains axis 0, one item per \
+sequence in the row; drop unneeded fields first with `select`. Records with an empty sequence are dropped.
+
+A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
+--window rows are open; when another one is needed, the oldest is written. A sequence longer than a row is an error \
+unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split where a row ends; only \
+the last row is padded. A piece of a sequence is a segment of its own, with positions from 0.
+
+--separator is appended to each sequence and belongs to it. Nulls are refused.";
     const MEANING: &'static str = "sequence packing for language models; the fields are named as in T5X and seqio";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -71,7 +73,7 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
                      {\"tokens\":[21,22,23,0,0,0],\"segment_ids\":[1,1,1,0,0,0],\"positions\":[0,1,2,0,0,0]}\n",
         },
         Example {
-            about: "one after the other, with an end of text; the labels beside",
+            about: "concatenated, with an end-of-text token, and labels",
             args: "pack -f tokens,labels --length 4 --strategy concat --separator tokens=2 --separator labels=-100 --default labels=-100 then drop positions",
             input: "{\"tokens\": [11, 12], \"labels\": [1, 1]}\n{\"tokens\": [21, 22, 23], \"labels\": [1, 0, 1]}\n",
             output: "{\"tokens\":[11,12,2,21],\"labels\":[1,1,-100,1],\"segment_ids\":[1,1,1,2]}\n\
@@ -84,7 +86,7 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
             (Strategy::Concat, None | Some(Overflow::Split)) => Overflow::Split,
             (Strategy::Concat, Some(_)) => {
                 return Err(Error::usage(
-                    "with --strategy concat every sequence is cut where a row ends: --overflow is for the other strategies",
+                    "--strategy concat splits every sequence where a row ends; --overflow applies to the other strategies",
                 ));
             }
             (_, overflow) => overflow.unwrap_or(Overflow::Error),
@@ -92,8 +94,8 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
         let packed = self.packed(schema)?;
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
-                let error = Error::usage(format!("there is a field {name} already, and pack adds one"));
-                return Err(error.help(format!("rename it or leave it out first: drop {name}")));
+                let error = Error::usage(format!("field {name} already exists, and pack adds one"));
+                return Err(error.help(format!("rename or drop it first: drop {name}")));
             }
         }
         let row = Dim::known(self.length as u64);
@@ -110,10 +112,10 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
         }
         let numbers = || Type::tensor(DType::Int64, vec![row.clone()]);
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
-        let layout = Layout { packed, names: names(schema), length: self.length };
+        let layout = RowLayout { packed, names: names(schema), length: self.length };
         let rows = Rows::new(self.strategy, self.length, self.window);
-        let pool = Pool::new("pack", "keep fewer rows open with --window, or leave fields out first: select", options);
-        let fold = Packs::new(layout, rows, pool, overflow, options);
+        let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);
+        let fold = Packing::new(layout, rows, pool, overflow, options);
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -125,26 +127,26 @@ last row is filled up. A piece of a sequence is a segment of its own, and its po
 
 impl Pack {
     /// The fields to pack, in the order of the schema.
-    fn packed(&self, schema: &Schema) -> Result<Vec<Packed>> {
+    fn packed(&self, schema: &Schema) -> Result<Vec<PackedField>> {
         let named = self.fields.resolve(schema)?;
         let paths = match named {
             Some(named) => named,
             None => schema.fields.iter().filter(|f| misfit(&f.ty).is_none()).map(|f| FieldPath::name(&f.name)).collect(),
         };
         if paths.is_empty() {
-            return Err(Error::usage("no field is a sequence, as int64[?] is")
-                .help("`schema` shows the fields; promote moves those of structures up"));
+            return Err(Error::usage("no field is a sequence, such as int64[?]")
+                .help("`schema` lists the fields; `promote` moves fields out of structures"));
         }
         let (separators, fillings) = (PaddingArgs::of_defaults(&self.separators), PaddingArgs::of_defaults(&self.defaults));
         for path in &paths {
             let (positions, field) = schema.find(path)?;
             if positions.len() > 1 {
-                let error = Error::usage("stands in a structure; what is packed are fields of the record").in_field(path);
+                let error = Error::usage("is inside a structure; only fields of the record are packed").in_field(path);
                 return Err(error.help(format!("move it up first: promote {path} --as {}", quoted(path.last()))));
             }
             if let Some(misfit) = misfit(&field.ty) {
                 let error = Error::usage(misfit).in_field(path);
-                return Err(if field.ty.is_ragged() { error.help(format!("make it one first: merge-dims {path} 0 -1")) } else { error });
+                return Err(if field.ty.is_ragged() { error.help(format!("flatten it first: merge-dims {path} 0 -1")) } else { error });
             }
         }
         separators.check_values(("--separator", "packed"), schema, &paths)?;
@@ -158,19 +160,19 @@ impl Pack {
                 Some(one) => Some(crate::tensor::gather::take(&one, &vec![0; block])?),
                 None if self.separators.is_empty() => None,
                 None => {
-                    let error = Error::usage("has no separator, but other fields that are packed with it have one").in_field(path);
-                    return Err(error.help(format!("give it its own: --separator '{path}=..'")));
+                    let error = Error::usage("has no separator, but other packed fields have one").in_field(path);
+                    return Err(error.help(format!("add --separator '{path}=VALUE'")));
                 }
             };
-            packed.push(Packed { path: path.clone(), position, block, separator, filling: fillings.filling(path, &dtype)? });
+            packed.push(PackedField { path: path.clone(), position, block, separator, filling: fillings.filling(path, &dtype)? });
         }
         Ok(packed)
     }
 }
 
-/// Why a field of that type is no sequence.
+/// Why a field of that type is not a sequence.
 fn misfit(ty: &Type) -> Option<String> {
     let is_tensor = ty.dtype().is_some_and(DType::is_tensor) && !ty.is_sparse();
     let is_sequence = is_tensor && ty.rank() > 0 && ty.dims[1..].iter().all(|d| matches!(d.size, Size::Known(_)));
-    (!is_sequence).then(|| format!("is {ty}: only sequences of single values, or of rows of one known size, are packed"))
+    (!is_sequence).then(|| format!("is {ty}; only sequences of single values or of rows of known size are packed"))
 }

@@ -1,4 +1,4 @@
-//! `--as arrow`: the pyarrow schema that the records have as Arrow or Parquet.
+//! `--as arrow`: the pyarrow schema of the records in Arrow or Parquet.
 
 use crate::error::Result;
 use crate::options::Options;
@@ -7,7 +7,7 @@ use crate::schema::literal::quote;
 use crate::tensor::arrow::{Form, to_arrow_field};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 
-/// The code, to be pasted.
+/// The code.
 ///
 /// # Errors
 /// A known size that Arrow cannot hold.
@@ -24,7 +24,7 @@ pub fn code(schema: &Schema, options: &Options) -> Result<String> {
     Ok(text + "])\n")
 }
 
-/// `pa.field(...)`; or why pyarrow has none.
+/// `pa.field(...)`, or why pyarrow has none.
 fn field_code(field: &Field) -> Result<String, String> {
     let mut code = format!("pa.field({}, {}", quote(field.name()), type_code(field.data_type())?);
     if !field.is_nullable() {

@@ -4,7 +4,7 @@ use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 use crate::schema::{DType, Dim, Schema, Size};
 
-/// The code, to be pasted.
+/// The code.
 pub fn code(schema: &Schema) -> String {
     let mut text = "import tensorflow as tf\n\nfeature_specification = {\n".to_owned();
     leaves(schema).iter().for_each(|leaf| text.push_str(&line(&leaf.name, feature(leaf))));
@@ -21,7 +21,7 @@ pub fn line(name: &str, feature: Result<(String, Option<&'static str>), String>)
     }
 }
 
-/// The configuration of a feature, and what to know about it; or why there is none.
+/// The configuration of a feature and a remark, or why there is none.
 pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let ty = &leaf.field.ty;
     let name = &leaf.name;

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! One entry for each axis: a number where the size is the same everywhere, null for `?` and `(?)`, which
-//! `ragged` tells apart. `optional`, `with_nulls` and `labels` stand there only where they say something.
+//! `ragged` distinguishes. `optional`, `with_nulls` and `labels` appear only if they apply.
 
 use crate::schema::{Dim, Element, Field, Schema, Size};
 use serde_json::{Map, Value};
 
-/// The object, one field of the record a line.
+/// The object, with one field of the record per line.
 pub fn object(schema: &Schema) -> String {
     let lines: Vec<String> = schema.fields.iter().map(|f| format!("\n  {}", entry(f))).collect();
     format!("{{\"fields\": [{}{}]}}\n", lines.join(","), if lines.is_empty() { "" } else { "\n" })

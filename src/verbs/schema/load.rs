@@ -1,4 +1,4 @@
-//! `--as numpy`, `--as torch`: the lines that load an npz. Which arrays are in it stands in [`crate::schema::arrays`].
+//! `--as numpy`, `--as torch`: the lines that load an npz. [`crate::schema::arrays`] defines its arrays.
 
 use crate::schema::Schema;
 use crate::schema::arrays::{Contents, Form, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
@@ -10,13 +10,13 @@ pub fn numpy(schema: &Schema) -> String {
     code(schema, "import numpy as np\n", &|array| array)
 }
 
-/// Lines that load an npz with PyTorch. Vectors become jagged nested tensors; what is ragged more than once
-/// stays lists of tensors, strings stay lists of strings.
+/// Lines that load an npz with PyTorch. Vectors become jagged nested tensors; fields with several ragged
+/// axes stay lists of tensors, strings stay lists of strings.
 pub fn torch(schema: &Schema) -> String {
     code(schema, "import numpy as np\nimport torch\n", &|array| format!("torch.from_numpy({array})"))
 }
 
-/// The expression that loads a leaf; `tensor` makes numbers of an array what they are to be.
+/// The expression that loads a leaf; `tensor` converts an array of numbers.
 fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result<String, String> {
     let stored = stored(leaf, Stacking::Records).map_err(|e| e.message().to_owned())?;
     if leaf.optional || leaf.with_nulls {

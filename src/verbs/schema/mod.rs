@@ -1,4 +1,4 @@
-//! `schema`: prints the schema of what reaches it, in the notation or as another system's code.
+//! `schema`: prints the types of the fields, in the notation or as code for another system.
 
 mod arrow;
 mod features;
@@ -15,10 +15,10 @@ use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
 
-/// The types of the fields.
+/// Prints the types of the fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Schema {
-    /// What to print: the notation, or code of another system
+    /// Output: the notation, or code for another system
     #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
     form: Form,
 }
@@ -45,31 +45,30 @@ impl Verb for Schema {
     const NAME: &'static str = "schema";
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
-Ends a chain: it prints the types of what reaches it. Types hold for every record, not for a sample; where \
-they do not stand in the file, all of it is read. What it prints, --schema reads.
+Ends a chain and prints the types of the records that reach it. Types hold for every record, not for a sample; if the \
+file does not store them, all of it is read. --schema reads what this prints.
 
-    int64                   a number in each record
-    int64[?]                a vector; its size may differ from record to record
-    float32[4, 32]          sizes that are the same everywhere
-    int64[?, (?)]           axis 1 is ragged: its rows differ in size inside one record
-    {a: int64}[?]           structures
+    int64                   a scalar in each record
+    int64[?]                a vector; its size may differ between records
+    float32[4, 32]          sizes that are the same in all records
+    int64[?, (?)]           axis 1 is ragged: its rows differ in size within a record
+    {a: int64}[?]           a list of structures
     sparse<float32>[?, 9]   a sparse tensor
-    optional, with nulls    null as a whole; null somewhere inside
+    optional, with nulls    the field may be null; it may contain nulls
 
---as json gives one object for programs; arrow, tf, tf-spec, numpy and torch give Python code to paste: a \
-pyarrow schema, the feature_specification that reads the records as a TFRecord written by tatter, the specs \
-of tensors, and lines that load an npz of all records (for a safetensors file put \
-safetensors.numpy.load_file in the place of np.load).";
+--as json prints one object for programs; arrow, tf, tf-spec, numpy and torch print Python code to paste: a pyarrow \
+schema, the feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, \
+and lines that load an npz of all records (for a safetensors file replace np.load with safetensors.numpy.load_file).";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "a vector of words, a ragged matrix, structures",
+            about: "a vector of strings, a ragged matrix, structures",
             args: "schema",
             input: "{\"words\": [\"the\", \"big\", \"dog\"], \"m\": [[1, 2], []], \"docs\": [{\"title\": \"a\"}]}\n{\"words\": [], \"m\": [], \"docs\": []}\n",
             output: "words: string[?]\nm:     int64[?, (?)]\ndocs:  {title: string}[?]\n",
         },
         Example {
-            about: "what tf.io.parse_example needs to read the records",
+            about: "the feature specification for tf.io.parse_example",
             args: "schema --as tf",
             input: "{\"id\": 1, \"m\": [[1, 2], []]}\n",
             output: "import tensorflow as tf\n\nfeature_specification = {\n    \"id\": tf.io.FixedLenFeature([], tf.int64),\n    \
@@ -103,7 +102,7 @@ fn of_sequences(options: &Options) -> bool {
     options.to.as_deref().map_or_else(|| options.source.is_some_and(sequences), sequences)
 }
 
-/// A text that is known before the first record.
+/// Text that is known before the first record.
 struct Printed(String);
 
 impl Report for Printed {

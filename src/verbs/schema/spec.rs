@@ -5,7 +5,7 @@ use crate::schema::leaves::below;
 use crate::schema::literal::quote;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size};
 
-/// The code, to be pasted.
+/// The code.
 pub fn code(schema: &Schema) -> String {
     let mut text = "import tensorflow as tf\n\nspec = {\n".to_owned();
     fields(&schema.fields, &[], 1, &mut text);
@@ -30,11 +30,11 @@ fn fields(all: &[Field], outer: &[Dim], depth: usize, text: &mut String) {
                     Some(rank) => format!("{key}: tf.RaggedTensorSpec({}, {dtype}, ragged_rank={rank})", shape(&dims)),
                     None => format!("{key}: tf.TensorSpec({}, {dtype})", shape(&dims)),
                 },
-                None => format!("# {key}: {dtype} is no tensor type"),
+                None => format!("# {key}: {dtype} is not a tensor type"),
             },
             Element::Sparse(dtype) => match name(dtype) {
                 Some(dtype) => format!("{key}: tf.SparseTensorSpec({}, {dtype})", shape(&dims)),
-                None => format!("# {key}: {dtype} is no tensor type"),
+                None => format!("# {key}: {dtype} is not a tensor type"),
             },
         };
         let end = if line.starts_with('#') { String::new() } else { format!(",{note}") };

@@ -77,9 +77,9 @@ spec = {
     "bag": tf.SparseTensorSpec([None], tf.int64),
     "open": tf.SparseTensorSpec([None, 3], tf.int8),
     "tags": tf.TensorSpec([None], tf.string),  # may hold nulls: see fill-null
-    # "when": arrow<timestamp[us]> is no tensor type
+    # "when": arrow<timestamp[us]> is not a tensor type
     "raw": tf.TensorSpec([], tf.string),
-    # "gone": null is no tensor type
+    # "gone": null is not a tensor type
 }
 "#;
     assert_eq!(spec::code(&notation::parse(RECORD).unwrap()), want);

@@ -1,16 +1,14 @@
-//! Axis numbers as `field_value` counts them, and which of them a structure owns.
+//! Axis numbers within the record, and the structures that own them.
 
 use super::edit::outer_rank;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::schema::{Field, Schema};
 
-/// The own axes of a field that `outer ..= inner` stand for, with the numbers that the user gave:
-/// negative ones count from the last.
+/// The own axes of a field for the range `outer ..= inner` of axes of the record; negative axes count from the last.
 ///
 /// # Errors
-/// Axes that are not there, in the wrong order, or owned by a structure around the field: that
-/// names `promote`.
+/// Axes that do not exist, in the wrong order, or owned by an enclosing structure; the last names `promote`.
 pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Result<(usize, usize)> {
     let (_, field) = schema.find(path)?;
     let owned = outer_rank(schema, path);
@@ -19,16 +17,16 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
         let counted = if axis < 0 { axis + rank as i64 } else { axis };
         usize::try_from(counted).ok().filter(|a| *a < rank).ok_or_else(|| {
             let error = match rank {
-                0 => Error::usage(format!("is a scalar: it has no axis {axis}")),
-                1 => Error::usage(format!("has one axis, 0; there is no axis {axis}")),
-                _ => Error::usage(format!("has the axes 0 to {}; there is no axis {axis}", rank - 1)),
+                0 => Error::usage(format!("is a scalar and has no axis {axis}")),
+                1 => Error::usage(format!("has only axis 0; there is no axis {axis}")),
+                _ => Error::usage(format!("has axes 0 to {}; there is no axis {axis}", rank - 1)),
             };
             error.in_field(path).help(format!("its type is {}", field.ty))
         })
     };
     let (first, last) = (absolute(outer)?, absolute(inner)?);
     if first > last {
-        return Err(Error::usage(format!("the outer axis {outer} is behind the inner axis {inner}")).in_field(path));
+        return Err(Error::usage(format!("OUTER axis {outer} is after INNER axis {inner}")).in_field(path));
     }
     if first < owned {
         return Err(owned_by_structure(schema, path, first));
@@ -36,14 +34,14 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
     Ok((first - owned, last - owned))
 }
 
-/// That an axis belongs to a structure, so that one field cannot change it alone.
+/// The error for an axis that belongs to an enclosing structure and is shared by all its fields.
 pub fn owned_by_structure(schema: &Schema, path: &FieldPath, axis: usize) -> Error {
     let owner = owner_of(schema, path, axis);
     let name = owner.as_ref().map_or_else(String::new, ToString::to_string);
-    Error::usage(format!("this axis belongs to the structures of {name}: all their fields share it"))
+    Error::usage(format!("this axis belongs to {name} and is shared by all its fields"))
         .in_field(path)
         .on_axis(axis)
-        .help(format!("move the field up first: promote {path} --as {}", crate::path::quoted(path.last())))
+        .help(format!("move the field out first: promote {path} --as {}", crate::path::quoted(path.last())))
 }
 
 fn owner_of(schema: &Schema, path: &FieldPath, axis: usize) -> Option<FieldPath> {

@@ -1,9 +1,9 @@
-//! Padding of whole batches: what `padded-batch` and `bucket` share.
+//! Padding of batches, for `padded-batch` and `bucket`.
 
 use super::edit::visit;
 use super::fields::every_field;
 use super::memory::Budget;
-use super::pad_plan::{Dense, Plan};
+use super::pad_plan::{PaddedField, PaddingPlan};
 use super::padding::{AxisSize, PaddingArgs};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -14,11 +14,11 @@ use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
 use crate::verbs::verb::Map;
 
-/// What a field of a single record may be: never null, and at most so large.
+/// The limits of a field of a single record: not null, and a maximum size per axis.
 pub struct RecordLimit {
     path: FieldPath,
     positions: Vec<usize>,
-    /// None for a scalar or a structure.
+    /// The maximum sizes; empty for a scalar or a structure.
     pub targets: Vec<Target>,
 }
 
@@ -26,7 +26,7 @@ impl RecordLimit {
     fn check(&self, chunk: &Chunk) -> Result<()> {
         visit(chunk, &self.positions, &mut |tensor, scope| {
             match tensor {
-                // The fields inside are looked at by themselves.
+                // Its fields have limits of their own.
                 Tensor::Struct(s) => {
                     let alone = Tensor::structure(tensor.nrows(), Vec::new(), s.validity().cloned())?;
                     return scope.refuse_nulls(&alone, &self.path);
@@ -36,8 +36,8 @@ impl RecordLimit {
             match first_too_large(tensor, &self.targets)? {
                 None => Ok(()),
                 Some((row, axis, size, most)) => {
-                    let error = Error::data(format!("{size} items do not fit the {most} of the shape")).at_row(row).on_axis(axis);
-                    Err(error.help("nothing is cut here: allow more in --shape, or cut with batch N then to-dense --shape"))
+                    let error = Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(axis);
+                    Err(error.help("give a larger --shape, or truncate with: batch N then to-dense --shape"))
                 }
             }
         })
@@ -45,32 +45,32 @@ impl RecordLimit {
     }
 }
 
-/// Refuses the first record that goes beyond one of the limits, wherever the chunk was cut.
+/// Refuses the first record that exceeds a limit, however records are split into chunks.
 ///
 /// # Errors
-/// Names the row, and the null and how to fill it, or the axis, its size and the shape that would hold it.
+/// Names the row, and the null and how to fill it or the axis, its size and the limit.
 pub fn check_records(limits: &[RecordLimit], chunk: &Chunk) -> Result<()> {
     let first = limits.iter().filter_map(|limit| limit.check(chunk).err()).min_by_key(|e| e.location().row);
     first.map_or(Ok(()), Err)
 }
 
-/// What is padded in batches of such records, and how large a record may be.
+/// What is padded in batches of these records, and the limits of each record.
 ///
 /// # Errors
-/// Fields that cannot be padded; options that do not fit.
-pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> Result<(Plan, Vec<RecordLimit>)> {
+/// Fields that cannot be padded; invalid options.
+pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> Result<(PaddingPlan, Vec<RecordLimit>)> {
     let mut found: Vec<(FieldPath, Field)> = Vec::new();
     every_field(&schema.fields, None, &mut |path, field| found.push((path, field.clone())));
     let (mut fields, mut limits) = (Vec::new(), Vec::new());
     for (path, Field { ty, .. }) in found {
         if ty.is_sparse() {
-            return Err(Error::usage("is sparse, and only dense and ragged tensors are padded")
+            return Err(Error::usage("is sparse; only dense and ragged fields can be padded")
                 .in_field(&path)
-                .help(format!("make it dense first: to-dense -f {path}")));
+                .help(format!("convert it first: to-dense -f {path}")));
         }
         if ty.fields().is_some() && ty.rank() > 0 {
-            let error = Error::usage("is an arrangement of structures, and there is no filling for a structure").in_field(&path);
-            return Err(error.help(format!("move its fields up first (promote), or leave it out: drop {path}")));
+            let error = Error::usage("is a list of structures, and structures cannot be padded").in_field(&path);
+            return Err(error.help(format!("promote its fields first, or drop it: drop {path}")));
         }
         let positions = schema.find(&path)?.0;
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else {
@@ -89,10 +89,10 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
         limits.push(RecordLimit { path: path.clone(), positions, targets: targets.collect() });
         let filling = padding.filling(&path, dtype)?;
         let batch_axis = path.parent().is_none().then_some(AxisSize::Longest);
-        fields.push(Dense { path, sizes: batch_axis.into_iter().chain(own).collect(), filling });
+        fields.push(PaddedField { path, sizes: batch_axis.into_iter().chain(own).collect(), filling });
     }
     padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
-    let plan = Plan {
+    let plan = PaddingPlan {
         fields,
         checked: Vec::new(),
         side: Side::Right,
@@ -104,10 +104,10 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
     Ok((plan, limits))
 }
 
-/// The batch, padded; errors name the records of the batch.
+/// Pads a batch; errors name the records of the batch.
 ///
 /// # Errors
-/// As the padding.
+/// As [`Map::apply`] of the padding.
 pub fn padded(edits: &dyn Map, batch: Chunk) -> Result<Chunk> {
     let (origin, nrows) = (batch.origin.clone(), batch.nrows);
     edits.apply(batch).map_err(|e| origin.resolve(e, nrows))

@@ -10,10 +10,12 @@ use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::verb::{Flow, Fold};
 use std::sync::Arc;
 
-/// How many records a batch has at most.
+/// Maximum number of records in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchSize {
+    /// This many records.
     Of(usize),
+    /// All records.
     All,
 }
 
@@ -25,18 +27,18 @@ pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
     match (text, text.parse::<usize>()) {
         ("all", _) => Ok(BatchSize::All),
         (_, Ok(n)) if n > 0 && i64::try_from(n).is_ok() => Ok(BatchSize::Of(n)),
-        (_, Ok(0)) => Err(Error::usage("a batch has at least 1 record; `all` puts all records into one")),
+        (_, Ok(0)) => Err(Error::usage("a batch size must be at least 1; use `all` for one batch of all records")),
         _ => Err(Error::usage(format!("expected a number of records, or `all`, found `{text}`"))),
     }
 }
 
-/// The schema of batches of such records.
+/// The schema of batches of these records.
 pub fn batched_schema(schema: &Schema, size: Size) -> Arc<Schema> {
     let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), batched_type(&f.ty, size)));
     Arc::new(Schema::new(fields.collect()))
 }
 
-/// The names of the record's fields, for messages.
+/// The names of the fields of the record, for messages.
 pub fn names(schema: &Schema) -> Arc<[String]> {
     schema.fields.iter().map(|f| f.name.clone()).collect()
 }
@@ -52,19 +54,19 @@ pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) 
     Chunk::try_new(partition.nrows(), columns, chunk.origin.merged((0..partition.nrows()).map(|i| partition.range(i))))
 }
 
-/// Says where batches end: after so many rows, or before a field would hold too many values.
-struct Cutter {
+/// Finds the ends of batches: after a number of rows, or before a field would have too many values.
+struct Boundaries {
     rows: usize,
-    /// Positions of a field, and how many values it may hold.
+    /// The position of a field, and the maximum number of its values.
     limits: Vec<(Vec<usize>, u64)>,
-    /// What the open batch holds.
+    /// Number of values in the open batch, for each limit.
     open: Vec<u64>,
     open_rows: usize,
 }
 
-impl Cutter {
-    /// The numbers of the rows before which a batch ends; `nrows` itself if one ends with the chunk.
-    fn cuts(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
+impl Boundaries {
+    /// The rows before which a batch ends; `nrows` itself if one ends with the chunk.
+    fn ends(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
         if self.limits.is_empty() {
             let first = self.rows - self.open_rows;
             let cuts: Vec<usize> =
@@ -118,10 +120,10 @@ fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
     Ok(partition)
 }
 
-/// Makes batches of consecutive records.
+/// Groups consecutive records into batches.
 pub struct Batches {
     names: Arc<[String]>,
-    cutter: Cutter,
+    boundaries: Boundaries,
     /// The rows of the open batch.
     held: Held,
     drop_remainder: bool,
@@ -129,7 +131,7 @@ pub struct Batches {
 
 impl Fold for Batches {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        let cuts = self.cutter.cuts(&chunk)?;
+        let cuts = self.boundaries.ends(&chunk)?;
         let (Some(first), Some(last)) = (cuts.first().copied(), cuts.last().copied()) else {
             self.held.push_back(chunk)?;
             return Ok(Flow::More);
@@ -142,8 +144,8 @@ impl Fold for Batches {
         }
         let lengths = std::iter::once(start).chain(cuts.iter().copied().filter(|cut| *cut > start)).collect::<Vec<_>>();
         if lengths.len() > 1 {
-            let partition = if self.cutter.limits.is_empty() {
-                RowPartition::uniform(self.cutter.rows, lengths.len() - 1)?
+            let partition = if self.boundaries.limits.is_empty() {
+                RowPartition::uniform(self.boundaries.rows, lengths.len() - 1)?
             } else {
                 RowPartition::from_row_lengths(lengths.windows(2).map(|w| (w[1] - w[0]) as i64))?
             };
@@ -167,14 +169,14 @@ impl Batches {
             BatchSize::Of(n) => (n, format!("{verb} {n}")),
             BatchSize::All => (usize::MAX, format!("{verb} all")),
         };
-        let cutter = Cutter { rows, limits: Vec::new(), open: Vec::new(), open_rows: 0 };
-        let held = Held::new(name, "make smaller batches", options);
-        Batches { names: names(schema), cutter, held, drop_remainder }
+        let boundaries = Boundaries { rows, limits: Vec::new(), open: Vec::new(), open_rows: 0 };
+        let held = Held::new(name, "use smaller batches", options);
+        Batches { names: names(schema), boundaries, held, drop_remainder }
     }
 
-    /// Also ends a batch before the field at these positions would hold more than so many values.
+    /// Also ends a batch before the field at a position would have more values than its limit.
     pub fn with_limits(mut self, limits: Vec<(Vec<usize>, u64)>) -> Batches {
-        self.cutter.limits = limits;
+        self.boundaries.limits = limits;
         self
     }
 

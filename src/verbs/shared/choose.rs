@@ -1,4 +1,4 @@
-//! Choosing fields at any depth: what `select` and `drop` share.
+//! Selection of fields at any depth, for `select` and `drop`.
 
 use crate::chunk::Chunk;
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use crate::verbs::verb::Map;
 
-/// What is kept of a structure's fields, in the order of the output.
+/// The fields kept of a structure, in the order of the output.
 #[derive(Clone, Debug)]
 pub struct Choice(Vec<(usize, Kept)>);
 
@@ -18,7 +18,7 @@ enum Kept {
 }
 
 impl Choice {
-    /// The fields of these paths alone, in their order. A structure that is named is kept whole.
+    /// Only the fields of these paths, in their order. A structure that is named is kept whole.
     pub fn only(fields: &[Field], paths: &[FieldPath]) -> Choice {
         let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
         Choice::only_names(fields, &names)
@@ -42,7 +42,7 @@ impl Choice {
         Choice(kept)
     }
 
-    /// All fields but those of these paths.
+    /// All fields except those of these paths.
     pub fn all_but(fields: &[Field], paths: &[FieldPath]) -> Choice {
         let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
         Choice::all_but_names(fields, &names)
@@ -62,7 +62,7 @@ impl Choice {
         Choice(fields.iter().enumerate().filter_map(keep).collect())
     }
 
-    /// The schema of what is kept.
+    /// The schema of the selected fields.
     pub fn schema(&self, schema: &Schema) -> Schema {
         Schema::new(self.fields(&schema.fields))
     }
@@ -86,7 +86,7 @@ impl Choice {
         self.0.iter().map(keep).collect()
     }
 
-    /// Of the structures in the rows of `tensor`.
+    /// The selected fields of the structures in `tensor`.
     fn inside(&self, tensor: &Tensor) -> Result<Tensor> {
         match tensor {
             Tensor::List(list) => Ok(Tensor::List(list.with_values(self.inside(list.values())?)?)),

@@ -1,8 +1,7 @@
-//! Changing fields at any depth: what verbs that work on fields share.
+//! Changes of fields at any depth.
 //!
-//! A verb says what becomes of a field's type and gives a kernel for its values. This file finds the
-//! structure that the field stands in, keeps everything around it, and turns the row that a kernel
-//! complains about into the record.
+//! A verb gives the new type of a field and a kernel for its values. This module finds the structure that contains the
+//! field, keeps everything else, and maps the row in a kernel's error to the record.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -15,19 +14,19 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// Where the rows of a field stand: in which record, in which structures.
+/// The records and structures that the rows of a field belong to.
 pub struct Scope {
     /// The partition of the rows into records.
     pub records: RowPartition,
-    /// Which of the structures around the rows are not null; `None` if all.
+    /// Which of the structures that contain the rows are not null; `None` if all.
     pub parents: Option<NullBuffer>,
 }
 
 impl Scope {
-    /// Refuses values of which one is null, though the structure around it is not.
+    /// Refuses nulls in structures that are not null themselves.
     ///
     /// # Errors
-    /// The first such row, and that `fill-null` is the way out.
+    /// Names the first such row, and the `fill-null` that replaces the nulls.
     pub fn refuse_nulls(&self, tensor: &Tensor, path: &FieldPath) -> Result<()> {
         let row = match &self.parents {
             None => tensor.first_null_row(),
@@ -37,11 +36,11 @@ impl Scope {
         };
         let Some(row) = row else { return Ok(()) };
         let help = format!("fill it first: fill-null '{path}={}'", filling(tensor));
-        Err(Error::data("holds a null, which has no place in a tensor").at_row(row).help(help))
+        Err(Error::data("contains a null, which a tensor cannot hold").at_row(row).help(help))
     }
 }
 
-/// What to fill nulls with, as an example for a message.
+/// A value to fill nulls with, as an example for a message.
 fn filling(tensor: &Tensor) -> &'static str {
     match tensor {
         Tensor::List(list) if list.values().first_null_row().is_none() => "[]",
@@ -61,10 +60,10 @@ fn value_of(dtype: &DataType) -> &'static str {
     }
 }
 
-/// What makes new fields of the fields of a structure.
+/// Computes new fields from the fields of a structure.
 pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send + Sync>;
 
-/// Changes of fields, one after the other; each sees the schema that the ones before have left.
+/// Changes of fields in order; each sees the schema left by the previous ones.
 pub struct Edits {
     schema: Schema,
     edits: Vec<Edit>,
@@ -72,7 +71,7 @@ pub struct Edits {
 
 struct Edit {
     path: FieldPath,
-    /// The positions of the structures around the field, outermost first.
+    /// The positions of the structures that contain the field, outermost first.
     parents: Vec<usize>,
     kernel: Kernel,
 }
@@ -83,16 +82,16 @@ impl Edits {
         Edits { schema: schema.clone(), edits: Vec::new() }
     }
 
-    /// The schema behind the changes so far.
+    /// The schema after the changes so far.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Changes the fields beside `path`: `plan` gets the fields of the structure and the position of the
-    /// one that is meant; it changes the types and gives the kernel that does the same to the values.
+    /// Changes the fields of the structure that contains `path`. `plan` gets these fields and the position of `path`; it changes
+    /// the types and returns the kernel that does the same to the values.
     ///
     /// # Errors
-    /// There is no such field; `plan` fails; two fields would have one name.
+    /// The field does not exist; `plan` fails; two fields would have the same name.
     pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
         let (mut parents, _) = self.schema.find(path)?;
         let position = parents.pop().unwrap_or(0);
@@ -100,8 +99,8 @@ impl Edits {
             let kernel = plan(fields, position)?;
             if let Some((_, twice)) = fields.iter().enumerate().find(|(i, f)| fields[..*i].iter().any(|other| other.name == f.name)) {
                 let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));
-                let error = Error::usage(format!("there is a field {name} already"));
-                return Err(error.help(format!("leave it out or rename it first: drop {name}")));
+                let error = Error::usage(format!("field {name} already exists"));
+                return Err(error.help(format!("drop or rename it first: drop {name}")));
             }
             Ok(kernel)
         });
@@ -110,7 +109,7 @@ impl Edits {
         Ok(())
     }
 
-    /// Changes one field: `plan` gets its type and gives the new one, and the kernel of its values.
+    /// Changes one field: `plan` gets its type and returns the new one and the kernel for its values.
     ///
     /// # Errors
     /// As [`Edits::beside`].
@@ -128,7 +127,7 @@ impl Edits {
         })
     }
 
-    /// The changes as a step of a chain.
+    /// The changes as a bound verb.
     pub fn bound(self) -> Bound {
         Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(self)) }
     }
@@ -145,16 +144,16 @@ impl Map for Edits {
     }
 }
 
-/// Changes the fields of the structure that `parents` lead to.
+/// Changes the fields of the structure at `parents`.
 fn change_fields<R>(fields: &mut Vec<Field>, parents: &[usize], change: impl FnOnce(&mut Vec<Field>) -> Result<R>) -> Result<R> {
     let Some((first, rest)) = parents.split_first() else { return change(fields) };
     match fields.get_mut(*first).map(|f| &mut f.ty.element) {
         Some(Element::Struct(inner)) => change_fields(inner, rest, change),
-        _ => Err(Error::usage("is no structure")),
+        _ => Err(Error::usage("is not a structure")),
     }
 }
 
-/// Applies a kernel to the fields of the structures that `parents` lead to.
+/// Applies a kernel to the fields of the structures at `parents`.
 fn inside(mut tensors: Vec<Tensor>, parents: &[usize], scope: Scope, kernel: &Kernel) -> Result<Vec<Tensor>> {
     let Some((first, rest)) = parents.split_first() else {
         return kernel(tensors, &scope).map_err(|e| {
@@ -179,11 +178,11 @@ fn below(tensor: Tensor, records: RowPartition, rest: &[usize], kernel: &Kernel)
             let scope = Scope { records, parents: validity.clone() };
             Tensor::structure(nrows, inside(s.into_fields(), rest, scope, kernel)?, validity)
         }
-        _ => Err(Error::data("is no structure")),
+        _ => Err(Error::data("is not a structure")),
     }
 }
 
-/// Shows the values of a field and their scope to `see`.
+/// Calls `see` with the values of a field and their scope.
 ///
 /// # Errors
 /// As `see`.
@@ -202,13 +201,13 @@ pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &S
                 tensor = &s.fields()[*next];
                 rest = after;
             }
-            _ => return Err(Error::data("is no structure")),
+            _ => return Err(Error::data("is not a structure")),
         }
     }
     see(tensor, &scope).map_err(|e| e.locate(|at| at.row = at.row.map(|row| row_of(&scope.records, row))))
 }
 
-/// The number of axes of the structures around a field: axis numbers of the field start behind them.
+/// The number of axes of the structures that contain a field: its own axes are numbered from there.
 pub fn outer_rank(schema: &Schema, path: &FieldPath) -> usize {
     let mut at = path.parent();
     let mut rank = 0;
@@ -219,12 +218,12 @@ pub fn outer_rank(schema: &Schema, path: &FieldPath) -> usize {
     rank
 }
 
-/// Takes out the items at these places.
-pub fn remove<T>(items: &mut Vec<T>, places: &[usize]) {
-    let mut places = places.to_vec();
-    places.sort_unstable();
-    places.dedup();
-    for place in places.into_iter().rev() {
-        items.remove(place);
+/// Removes the elements at these indices.
+pub fn remove<T>(vec: &mut Vec<T>, indices: &[usize]) {
+    let mut indices = indices.to_vec();
+    indices.sort_unstable();
+    indices.dedup();
+    for index in indices.into_iter().rev() {
+        vec.remove(index);
     }
 }

@@ -1,23 +1,23 @@
-//! Which fields a verb works on: `-f a,b.c`, with `*` for any run of characters in a name.
+//! The fields a verb works on: `-f a,b.c`, where `*` matches any characters in a name.
 
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
 use crate::schema::{Field, Schema};
 
-/// `-f`: limits a verb to fields.
+/// `-f`: limits a verb to some fields.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct FieldArgs {
-    /// Fields to work on, as a,b.c; `*` stands for any characters [default: all it applies to]
+    /// Fields to work on, as a,b.c; `*` matches any characters in a name [default: all it applies to]
     #[arg(short = 'f', long = "fields", value_name = "FIELDS")]
     pub fields: Vec<String>,
 }
 
 impl FieldArgs {
-    /// The fields named, in the order of the schema; `None` if the user named none.
+    /// The named fields, in the order of the schema; `None` if no fields are named.
     ///
     /// # Errors
-    /// A name that no field has, a pattern that no field matches.
+    /// A name or a pattern that matches no field.
     pub fn resolve(&self, schema: &Schema) -> Result<Option<Vec<FieldPath>>> {
         if self.fields.is_empty() {
             return Ok(None);
@@ -34,7 +34,7 @@ impl FieldArgs {
 }
 
 impl FieldArgs {
-    /// What a verb that works on these fields needs, where it may add fields whose names end so.
+    /// What a verb needs that works on these fields and may add fields with these suffixes.
     pub fn demand(&self, after: Demand, added: &[&str]) -> Demand {
         let patterns: Option<Vec<Patterns>> = self.fields.iter().map(|text| Patterns::parse(text).ok()).collect();
         match patterns {
@@ -43,7 +43,7 @@ impl FieldArgs {
                 let clashes: Vec<String> = names.iter().flat_map(|name| added.iter().map(move |end| format!("{name}{end}"))).collect();
                 after.and_fields(names.into_iter().chain(clashes))
             }
-            // Without names it works on all it applies to, and may refuse what it finds there.
+            // Without names it works on all fields it applies to, and may refuse some.
             _ => Demand { fields: Wanted::All, ..after },
         }
     }
@@ -59,7 +59,7 @@ pub struct Patterns {
 #[derive(Clone, Debug)]
 enum Name {
     Exact(String),
-    /// `*` stands for any run of characters, but never for the dot between names.
+    /// `*` matches any characters, but not the dot between names.
     Glob(String),
 }
 
@@ -91,10 +91,10 @@ impl Patterns {
         Ok(Patterns { text: text.to_owned(), patterns })
     }
 
-    /// The fields that match, pattern after pattern, each field once.
+    /// The fields that match, in the order of the patterns, each field once.
     ///
     /// # Errors
-    /// A usage error for a name that no field has (with the nearest one) and for a pattern that no field matches.
+    /// A name that no field has (with the nearest one), a pattern that no field matches.
     pub fn resolve(&self, schema: &Schema) -> Result<Vec<FieldPath>> {
         let mut found: Vec<FieldPath> = Vec::new();
         for pattern in &self.patterns {
@@ -117,7 +117,7 @@ impl Patterns {
         Ok(found)
     }
 
-    /// Patterns of the top-level names: what to ask of the stream in front.
+    /// The patterns of top-level names, for [`Demand`].
     pub fn wanted(&self) -> Vec<String> {
         self.patterns
             .iter()
@@ -162,7 +162,7 @@ fn push_new(paths: &mut Vec<FieldPath>, path: FieldPath) {
     }
 }
 
-/// Every field at any depth, a structure before the fields in it.
+/// Calls `see` for every field at any depth, a structure before its fields.
 pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn FnMut(FieldPath, &Field)) {
     for field in fields {
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
@@ -174,7 +174,7 @@ pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn F
 /// Splits `old=new` at the first `=` outside backquotes.
 ///
 /// # Errors
-/// A usage error if there is none; `what` says what was expected, as `old=new`.
+/// There is none; `what` is what was expected, as `old=new`.
 pub fn split_assignment<'a>(text: &'a str, what: &str) -> Result<(&'a str, &'a str)> {
     let left = path::split(text, '=')?.first().map_or(0, |l| l.len());
     match (text.get(..left), text.get(left + 1..)) {

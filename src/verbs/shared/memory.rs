@@ -1,4 +1,4 @@
-//! Chunks that a verb has to hold, within `--max-memory`.
+//! Chunks that a verb holds, limited by `--max-memory`.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -6,23 +6,23 @@ use crate::options::Options;
 use std::collections::VecDeque;
 use std::fs;
 
-/// Chunks in order, with their rows and bytes counted.
+/// Chunks in order; their rows and bytes are counted.
 #[derive(Debug)]
 pub struct Held {
     chunks: VecDeque<Chunk>,
     nrows: usize,
     budget: Budget,
-    /// What each row takes besides its values.
+    /// Bytes per row besides its values.
     row_nbytes: u64,
 }
 
 impl Held {
-    /// Nothing yet. `verb` and `way_out` are for the message at the limit: `sort` holds all records ...
+    /// Holds nothing yet. `verb` and `way_out` are used in the error at the limit.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
         Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options), row_nbytes: 0 }
     }
 
-    /// Counts so many bytes more for each row: for verbs that note where it goes.
+    /// Counts this many more bytes per row, for verbs that keep indices of rows.
     pub fn with_row_nbytes(self, row_nbytes: u64) -> Held {
         Held { row_nbytes, ..self }
     }
@@ -32,10 +32,10 @@ impl Held {
         self.nrows
     }
 
-    /// Takes a chunk behind the others.
+    /// Appends a chunk.
     ///
     /// # Errors
-    /// That is more than `--max-memory`.
+    /// More than `--max-memory` would be held.
     pub fn push_back(&mut self, chunk: Chunk) -> Result<()> {
         self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
@@ -43,10 +43,10 @@ impl Held {
         Ok(())
     }
 
-    /// Takes a chunk in front of the others.
+    /// Prepends a chunk.
     ///
     /// # Errors
-    /// That is more than `--max-memory`.
+    /// More than `--max-memory` would be held.
     pub fn push_front(&mut self, chunk: Chunk) -> Result<()> {
         self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
@@ -54,7 +54,7 @@ impl Held {
         Ok(())
     }
 
-    /// Gives the first chunk back.
+    /// Removes the first chunk.
     pub fn pop_front(&mut self) -> Option<Chunk> {
         let chunk = self.chunks.pop_front()?;
         self.nrows -= chunk.nrows;
@@ -66,20 +66,20 @@ impl Held {
         self.row_nbytes.saturating_mul(chunk.nrows as u64).saturating_add(chunk.nbytes() as u64)
     }
 
-    /// Counts memory that the verb holds beside the chunks.
+    /// Counts memory that the verb holds besides the chunks.
     ///
     /// # Errors
-    /// That is more than `--max-memory`.
+    /// More than `--max-memory` would be held.
     pub fn count(&mut self, nbytes: usize) -> Result<()> {
         self.budget.take(nbytes as u64)
     }
 
-    /// Everything, chunk by chunk. Holds nothing afterwards.
+    /// Removes all chunks.
     pub fn take_parts(&mut self) -> Vec<Chunk> {
         std::iter::from_fn(|| self.pop_front()).collect()
     }
 
-    /// Everything as one chunk; `None` if there is nothing. Holds nothing afterwards.
+    /// Removes everything as one chunk; `None` if there is nothing.
     ///
     /// # Errors
     /// As [`Chunk::concat`].
@@ -89,23 +89,23 @@ impl Held {
     }
 }
 
-/// The same rows in memory of their own: a few rows that are kept must not keep the chunk they were cut from.
+/// A copy of the rows: a few rows that are kept must not keep the whole chunk in memory.
 ///
 /// # Errors
 /// As [`Chunk::concat`].
 pub fn owned(chunk: &Chunk) -> Result<Chunk> {
-    // Two parts are always copied, one is shared.
+    // Two parts are always copied; one would be shared.
     let copy = Chunk::concat(&[chunk.clone(), chunk.slice(0, 0)])?;
     Ok(Chunk { origin: chunk.origin.clone(), ..copy })
 }
 
-/// Rows in another order, given out chunk by chunk: what is held is never there a second time as a whole.
+/// Rows in a given order, emitted chunk by chunk, so that the rows held are never copied as a whole.
 #[derive(Debug)]
 pub struct Slices {
     parts: Vec<Chunk>,
-    /// The number of the first row of each part.
+    /// The index of the first row of each part.
     starts: Vec<usize>,
-    /// Rows, counted through all parts.
+    /// Row indices, counted through all parts.
     order: Vec<usize>,
     given: usize,
     rows_per_chunk: usize,
@@ -128,17 +128,17 @@ impl Slices {
     /// As [`Chunk::interleave`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         let end = self.order.len().min(self.given + self.rows_per_chunk);
-        let place = |row: &usize| {
+        let locate = |row: &usize| {
             let part = self.starts.partition_point(|start| start <= row) - 1;
             (part, row - self.starts[part])
         };
-        let places: Vec<(usize, usize)> = self.order[self.given..end].iter().map(place).collect();
+        let rows: Vec<(usize, usize)> = self.order[self.given..end].iter().map(locate).collect();
         self.given = end;
-        if places.is_empty() { Ok(None) } else { Chunk::interleave(&self.parts, &places).map(Some) }
+        if rows.is_empty() { Ok(None) } else { Chunk::interleave(&self.parts, &rows).map(Some) }
     }
 }
 
-/// Counted bytes against `--max-memory`.
+/// Bytes in use, limited by `--max-memory`.
 #[derive(Debug)]
 pub struct Budget {
     verb: String,
@@ -148,35 +148,35 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Nothing used yet. The limit is `--max-memory`, or 75% of what the process may use.
+    /// Nothing is used yet. The limit is `--max-memory`, or 75% of the available memory.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Budget {
         Budget { verb: verb.into(), way_out, limit: Budget::limit(options), used: 0 }
     }
 
-    /// `--max-memory`, or 75% of what the process may use, in bytes.
+    /// `--max-memory`, or 75% of the available memory, in bytes.
     pub fn limit(options: &Options) -> u64 {
         options.max_memory.unwrap_or_else(|| available_bytes() / 4 * 3)
     }
 
-    /// Counts bytes in.
+    /// Adds bytes.
     ///
     /// # Errors
-    /// Together they are more than the limit.
+    /// More than the limit would be used.
     pub fn take(&mut self, nbytes: u64) -> Result<()> {
         self.used = self.used.saturating_add(nbytes);
         if self.used > self.limit {
             let error = format!("{} holds more than {} in memory", self.verb, human(self.limit));
-            return Err(Error::data(error).help(self.way_out).help("or allow more with --max-memory"));
+            return Err(Error::data(error).help(self.way_out).help("or raise the limit with --max-memory"));
         }
         Ok(())
     }
 
-    /// Counts again: so many bytes are left.
+    /// Sets the bytes in use.
     pub fn set(&mut self, nbytes: u64) {
         self.used = nbytes;
     }
 
-    /// Counts bytes out.
+    /// Subtracts bytes.
     pub fn give_back(&mut self, nbytes: u64) {
         self.used = self.used.saturating_sub(nbytes);
     }
@@ -193,7 +193,7 @@ fn human(nbytes: u64) -> String {
     }
 }
 
-/// What the process may use: the least of the machine's free memory and the limit of its control group.
+/// The available memory: the lesser of the free memory of the machine and the limit of the control group.
 fn available_bytes() -> u64 {
     let number = |text: &str| text.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
     let free = fs::read_to_string("/proc/meminfo")
@@ -217,6 +217,6 @@ mod tests {
         assert!(budget.take(1 << 20).is_ok());
         budget.give_back(1 << 19);
         let error = budget.take(1 << 21).expect_err("too much");
-        assert_eq!(error.to_string(), "sort holds more than 1.5 MiB in memory\n  sort parts\n  or allow more with --max-memory");
+        assert_eq!(error.to_string(), "sort holds more than 1.5 MiB in memory\n  sort parts\n  or raise the limit with --max-memory");
     }
 }

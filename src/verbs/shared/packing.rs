@@ -1,45 +1,47 @@
-//! Which sequence goes into which row: decided from lengths alone, one sequence after the other.
+//! Placement of sequences in rows of one length, decided from their lengths, one sequence at a time.
 
-/// Rows that are open at a time, where nothing else is said.
+/// Default number of open rows.
 pub const WINDOW: usize = 1000;
 
-/// How rows are filled.
+/// How sequences are placed in rows.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// A sequence goes into the first open row with room for it
+    /// Put a sequence into the first open row with room for it
     #[default]
     FirstFit,
-    /// It goes into the open row that it leaves the least room in
+    /// Put it into the open row that leaves the least room
     BestFit,
-    /// One after the other, cut where a row ends
+    /// Concatenate sequences, split where a row ends
     Concat,
 }
 
 /// A sequence, or a piece of one, in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<P> {
-    /// Where it stands.
-    pub place: P,
+    /// The sequence or the piece.
+    pub id: P,
+    /// Number of items.
     pub len: usize,
 }
 
-/// The segments of one row, from its start on.
+/// The segments of one row, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row<P> {
+pub struct PackedRow<P> {
+    /// Its segments.
     pub segments: Vec<Segment<P>>,
-    /// Items that are taken.
+    /// Number of items in use.
     pub used: usize,
 }
 
-/// Rows of one length that are being filled, at most `window` at a time.
+/// Open rows of one length, at most `window`.
 #[derive(Debug)]
 pub struct Rows<P> {
     strategy: Strategy,
     length: usize,
     window: usize,
-    /// The oldest first; none is full or empty.
-    open: Vec<Row<P>>,
-    /// How much room each has.
+    /// Oldest first; none is full or empty.
+    open: Vec<PackedRow<P>>,
+    /// Room left in each.
     rooms: Vec<usize>,
 }
 
@@ -49,10 +51,10 @@ impl<P: Copy> Rows<P> {
         Rows { strategy, length, window: window.max(1), open: Vec::new(), rooms: Vec::new() }
     }
 
-    /// Puts a sequence of `len` items into rows; those that take nothing more are given out, the oldest first
-    /// where one has to close. It is cut into pieces where it is longer than a row, or than what is left of one
-    /// that goes on; `place` is told how long each is, and says where it stands.
-    pub fn push(&mut self, len: usize, place: &mut dyn FnMut(usize) -> P, closed: &mut Vec<Row<P>>) {
+    /// Adds a sequence of `len` items; rows that are full are appended to `closed`, as is the oldest one if too many are open. A
+    /// sequence longer than a row, or with `concat` than the room left, is split; `id` gets the length of each piece and returns
+    /// its id.
+    pub fn push(&mut self, len: usize, id: &mut dyn FnMut(usize) -> P, closed: &mut Vec<PackedRow<P>>) {
         let mut rest = len;
         while rest > 0 {
             let room = match self.strategy {
@@ -60,12 +62,12 @@ impl<P: Copy> Rows<P> {
                 _ => self.length,
             };
             let len = rest.min(room);
-            self.put(Segment { place: place(len), len }, closed);
+            self.put(Segment { id: id(len), len }, closed);
             rest -= len;
         }
     }
 
-    fn put(&mut self, segment: Segment<P>, closed: &mut Vec<Row<P>>) {
+    fn put(&mut self, segment: Segment<P>, closed: &mut Vec<PackedRow<P>>) {
         let fits = |room: &&usize| **room >= segment.len;
         let found = match self.strategy {
             Strategy::BestFit => {
@@ -78,7 +80,7 @@ impl<P: Copy> Rows<P> {
             if self.open.len() == self.window {
                 closed.push(self.take(0));
             }
-            self.open.push(Row { segments: Vec::new(), used: 0 });
+            self.open.push(PackedRow { segments: Vec::new(), used: 0 });
             self.rooms.push(self.length);
             self.open.len() - 1
         });
@@ -90,23 +92,23 @@ impl<P: Copy> Rows<P> {
         }
     }
 
-    fn take(&mut self, number: usize) -> Row<P> {
+    fn take(&mut self, number: usize) -> PackedRow<P> {
         self.rooms.remove(number);
         self.open.remove(number)
     }
 
-    /// The segments of rows that are open.
+    /// The segments of open rows.
     pub fn open_segments(&mut self) -> impl Iterator<Item = &mut Segment<P>> {
         self.open.iter_mut().flat_map(|row| row.segments.iter_mut())
     }
 
-    /// How many segments stand in rows that are open.
+    /// Number of segments in open rows.
     pub fn open_count(&self) -> usize {
         self.open.iter().map(|row| row.segments.len()).sum()
     }
 
-    /// Closes all rows, the oldest first.
-    pub fn finish(&mut self) -> Vec<Row<P>> {
+    /// Closes all rows, oldest first.
+    pub fn finish(&mut self) -> Vec<PackedRow<P>> {
         self.rooms.clear();
         std::mem::take(&mut self.open)
     }
@@ -121,21 +123,21 @@ mod tests {
         let (mut rows, mut closed) = (Rows::new(strategy, length, window), Vec::new());
         for (number, len) in lengths.iter().enumerate() {
             let mut start = 0;
-            let mut place = |len| {
+            let mut id = |len| {
                 start += len;
                 (number, start - len)
             };
-            rows.push(*len, &mut place, &mut closed);
+            rows.push(*len, &mut id, &mut closed);
         }
         closed.extend(rows.finish());
-        let text = |s: &Segment<(usize, usize)>| format!("{}:{}+{}", s.place.0, s.place.1, s.len);
+        let text = |s: &Segment<(usize, usize)>| format!("{}:{}+{}", s.id.0, s.id.1, s.len);
         closed.iter().map(|row| row.segments.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
     }
 
     #[test]
     fn each_strategy_in_its_own_way() {
         let lengths = [6, 3, 7, 3, 1, 10, 4];
-        // Full rows leave when they are full.
+        // A row is closed as soon as it is full.
         assert_eq!(packed(Strategy::FirstFit, 10, 9, &lengths), ["2:0+7 3:0+3", "0:0+6 1:0+3 4:0+1", "5:0+10", "6:0+4"]);
         assert_eq!(packed(Strategy::Concat, 10, 9, &lengths), ["0:0+6 1:0+3 2:0+1", "2:1+6 3:0+3 4:0+1", "5:0+10", "6:0+4"]);
         // 2 leaves the least room in the row of 7.

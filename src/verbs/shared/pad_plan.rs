@@ -1,4 +1,4 @@
-//! What is padded, and how: the one way of `to-dense`, `padded-batch` and `bucket`.
+//! The fields that `to-dense`, `padded-batch` and `bucket` pad, and how.
 
 use super::edit::{Edits, Scope, outer_rank};
 use super::padding::AxisSize;
@@ -9,38 +9,46 @@ use crate::tensor::Tensor;
 use crate::tensor::pad::{Padding, Side, Target, dense_of_sparse};
 use arrow_array::ArrayRef;
 
-/// All that is padded, and how.
-pub struct Plan {
-    pub fields: Vec<Dense>,
-    /// Fields that are dense already: a null is refused there, too.
+/// What is padded, and how.
+pub struct PaddingPlan {
+    /// The fields to pad.
+    pub fields: Vec<PaddedField>,
+    /// Dense fields, which are only checked for nulls.
     pub checked: Vec<FieldPath>,
+    /// The side that is padded.
     pub side: Side,
+    /// Sizes are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
+    /// Whether to add fields with the original lengths.
     pub lengths: bool,
+    /// Whether to add masks.
     pub mask: bool,
+    /// Maximum size of a padded tensor.
     pub max_nbytes: u64,
 }
 
-/// A field to make dense.
+/// A field to pad.
 #[derive(Clone)]
-pub struct Dense {
+pub struct PaddedField {
+    /// The field.
     pub path: FieldPath,
-    /// One for each own axis.
+    /// The sizes of its own axes.
     pub sizes: Vec<AxisSize>,
+    /// `[1]`: the padding value.
     pub filling: ArrayRef,
 }
 
-impl Plan {
-    /// Whether a size is only known when all records have been seen.
+impl PaddingPlan {
+    /// Whether a size is known only after all records have been read.
     pub fn needs_maxima(&self) -> bool {
         self.fields.iter().any(|f| f.sizes.contains(&AxisSize::Max))
     }
 
-    /// The changes of all fields. `max` is the number found, or `?` as long as there is none; in the
-    /// types it is `?` always.
+    /// The changes of all fields. `max` is replaced by the maximum found, or by `?` if it is not known yet; in types it is always
+    /// `?`.
     ///
     /// # Errors
-    /// A new field has a name that is there already.
+    /// A new field has the name of an existing one.
     pub fn edits(&self, schema: &Schema, maxima: Option<&[Vec<usize>]>) -> Result<Edits> {
         let mut edits = Edits::new(schema);
         for path in &self.checked {
@@ -62,7 +70,7 @@ impl Plan {
         Ok(edits)
     }
 
-    fn edit(&self, edits: &mut Edits, field: &Dense, mut targets: Vec<Target>) -> Result<()> {
+    fn edit(&self, edits: &mut Edits, field: &PaddedField, mut targets: Vec<Target>) -> Result<()> {
         let outer = outer_rank(edits.schema(), &field.path);
         let path = field.path.clone();
         edits.beside(&field.path, |fields, position| {
@@ -73,7 +81,7 @@ impl Plan {
                 }
             }
             let sized = |axis: usize| match targets[axis] {
-                // `max` is one number, but only known at the end.
+                // `max` is one number, but known only at the end.
                 _ if field.sizes[axis] == AxisSize::Max => Dim::UNIFORM,
                 Target::Exact(n) => Dim::known(n as u64),
                 _ => Dim { size: Size::Uniform, label: ty.dims[axis].label.clone() },
@@ -140,7 +148,7 @@ impl Plan {
     }
 }
 
-/// The target on an axis whose size is known.
+/// The target on an axis of known size.
 fn known_target(target: Target, size: usize) -> Target {
     match target {
         Target::Longest => Target::Exact(size),

@@ -1,4 +1,4 @@
-//! `--default` and `--shape`: what verbs that pad have in common.
+//! The options `--default` and `--shape` of verbs that pad.
 
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
@@ -10,23 +10,23 @@ use arrow_array::ArrayRef;
 /// `--default` and `--shape`, each for one field or for all.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PaddingArgs {
-    /// What to fill in, as x=-1, or -1 for all fields it fits [default: 0, "", False]
+    /// Padding value, as x=-1, or -1 for all fields it fits [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
-    /// Sizes, as 'x=[?, 512]', of each axis: `?` longest, `<=512` longest but at most 512, 512 exactly
+    /// Size of each axis, as 'x=[?, 512]': `?` the longest, `<=512` the longest but at most 512, 512 exactly 512
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
     shapes: Vec<Shape>,
 }
 
-/// A value for one field, or for all that it fits.
+/// A value for one field, or for all fields it fits.
 #[derive(Clone, Debug)]
 pub struct FieldValue {
-    /// `None`: all fields that the literal fits.
+    /// `None`: all fields the literal fits.
     path: Option<FieldPath>,
     text: String,
 }
 
-/// The sizes that `--shape` gives.
+/// The sizes given by one `--shape`.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// `None`: all fields.
@@ -34,7 +34,7 @@ pub struct Shape {
     sizes: Vec<AxisSize>,
 }
 
-/// What a shape says of one axis.
+/// The size of one axis in a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisSize {
     /// `?`: the longest within the record.
@@ -47,10 +47,10 @@ pub enum AxisSize {
     Max,
 }
 
-/// Parses `x=-1`, or `-1` for all fields that it fits.
+/// Parses `x=-1`, or `-1` for all fields it fits.
 ///
 /// # Errors
-/// A name that is no path.
+/// A name that is not a path.
 pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
     let parts = path::split(text, '=')?;
     let is_quoted = text.starts_with(['"', '\'']) || text.starts_with("b\"") || text.starts_with("b'");
@@ -60,7 +60,7 @@ pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
     }
 }
 
-/// Parses `x=[?, <=512, 4, max]`; without a name it is for all fields.
+/// Parses `x=[?, <=512, 4, max]`; without a name it applies to all fields.
 ///
 /// # Errors
 /// Anything else.
@@ -98,31 +98,31 @@ impl PaddingArgs {
         PaddingArgs { defaults: defaults.to_vec(), shapes: Vec::new() }
     }
 
-    /// Whether neither option was given.
+    /// Whether neither option is given.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_empty() && self.shapes.is_empty()
     }
 
-    /// Whether a shape asks for the longest rows of the whole input.
+    /// Whether a shape contains `max`.
     pub fn has_max(&self) -> bool {
         self.shapes.iter().any(|s| s.sizes.contains(&AxisSize::Max))
     }
 
-    /// Whether one of the options names this field.
+    /// Whether an option names this field.
     pub fn names(&self, path: &FieldPath) -> bool {
         self.defaults.iter().any(|d| d.path.as_ref() == Some(path)) || self.shapes.iter().any(|s| s.path.as_ref() == Some(path))
     }
 
-    /// Checks that the fields named are there, and are among those that the verb works on.
+    /// Checks that the named fields exist and are among those the verb works on.
     ///
     /// # Errors
-    /// An unknown field, a field that is not worked on, a field named twice.
+    /// An unknown field, a field the verb does not work on, a field named twice.
     pub fn check(&self, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
         self.check_values(("--default", "padded"), schema, worked)?;
         check(("--shape", "padded"), self.shapes.iter().map(|s| &s.path).collect(), schema, worked)
     }
 
-    /// The same for values alone: the name of their option, and what is done to the fields.
+    /// The same for values only, given the name of their option and what is done to the fields.
     ///
     /// # Errors
     /// As [`PaddingArgs::check`].
@@ -130,26 +130,31 @@ impl PaddingArgs {
         check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
     }
 
-    /// The shape given for a field of `rank` axes of its own.
+    /// The shape given for a field with `rank` axes of its own.
     ///
     /// # Errors
-    /// Another number of axes.
+    /// The shape has another number of axes.
     pub fn shape(&self, path: &FieldPath, rank: usize) -> Result<Option<&[AxisSize]>> {
         let named = self.shapes.iter().find(|s| s.path.as_ref() == Some(path));
         let Some(shape) = named.or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
         if shape.sizes.len() != rank {
             let question = vec!["?"; rank].join(", ");
             let axes = if rank == 1 { "axis" } else { "axes" };
-            let error = Error::usage(format!("a --shape of {} for a field of {rank} {axes}", shape.sizes.len())).in_field(path);
-            return Err(error.help(format!("one size for each axis, as --shape '{path}=[{question}]'")));
+            let error = Error::usage(format!(
+                "--shape has {} {}, but the field has {rank} {axes}",
+                shape.sizes.len(),
+                if shape.sizes.len() == 1 { "size" } else { "sizes" }
+            ))
+            .in_field(path);
+            return Err(error.help(format!("give one size per axis, as --shape '{path}=[{question}]'")));
         }
         Ok(Some(&shape.sizes))
     }
 
-    /// `[1]`: what to fill a field with: the value given, else its zero.
+    /// `[1]`: the padding value of a field: the value given, else its zero.
     ///
     /// # Errors
-    /// A default that does not fit the field's dtype; a dtype that no tensor has.
+    /// A default that does not fit the field's dtype; a dtype that tensors do not have.
     pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
         let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype))?;
         match self.given(path, dtype)? {
@@ -158,7 +163,7 @@ impl PaddingArgs {
         }
     }
 
-    /// `[1]`: the value given for a field, by its name or for all fields that it fits.
+    /// `[1]`: the value given for a field, by name or for all fields it fits.
     ///
     /// # Errors
     /// A value that does not fit the field's dtype.
@@ -166,7 +171,7 @@ impl PaddingArgs {
         if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
             let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
             let literal = parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?;
-            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a value given for a field is never cast"))?;
+            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a value is never cast"))?;
             return Ok(Some(array));
         }
         let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
@@ -180,14 +185,14 @@ impl PaddingArgs {
             Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
             Literal::Bytes(_) => *dtype == DType::Bytes,
             Literal::None | Literal::List(_) => {
-                return Err(Error::usage(format!("{literal} fills nothing: expected a number, a string or a bool")));
+                return Err(Error::usage(format!("cannot pad with {literal}: expected a number, a string or a bool")));
             }
         };
         if !fits {
             return Ok(None);
         }
         let array = literal_array(&literal, dtype)
-            .map_err(|e| e.in_field(path).help(format!("a value is never cast; give this field its own: '{path}=..'")))?;
+            .map_err(|e| e.in_field(path).help(format!("a value is never cast; give this field its own: '{path}=VALUE'")))?;
         Ok(Some(array))
     }
 }
@@ -199,20 +204,20 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
             return Err(Error::usage(format!("{option} is given twice for {of}")));
         }
         let Some(path) = path else { continue };
-        let (_, field) = schema.find(path).map_err(|e| e.help(format!("as {option} asks")))?;
+        let (_, field) = schema.find(path).map_err(|e| e.help(format!("named by {option}")))?;
         let is_scalar_default = option == "--default" && field.ty.dims.is_empty();
         if !is_scalar_default && !worked.contains(path) {
-            return Err(Error::usage(format!("{option} names a field that is not {done}: it is {}", field.ty)).in_field(path));
+            return Err(Error::usage(format!("{option} names a field that is not {done}; it is {}", field.ty)).in_field(path));
         }
     }
     Ok(())
 }
 
-/// That values of such a dtype are no tensor's.
+/// The error for values of a dtype that tensors do not have.
 pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
     if *dtype == DType::Null {
-        let error = Error::usage("holds no value in any record, so nobody knows what to pad it with").in_field(path);
-        return error.help(format!("say what it is: --schema '{path}: int64[?]'"));
+        let error = Error::usage("is null in every record, so its dtype is unknown").in_field(path);
+        return error.help(format!("give its type, as --schema '{path}: int64[?]'"));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }

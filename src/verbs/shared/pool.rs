@@ -1,17 +1,17 @@
-//! Records that a verb keeps one by one, out of chunks that come and go.
+//! Single records that a verb keeps out of many chunks.
 
 use super::memory::{Budget, Slices, owned};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::options::Options;
 
-/// Pieces of less than this are put together, so that the pool never falls apart into single records.
-const PIECE_NBYTES: usize = 4 << 20;
+/// Smaller parts are concatenated, so that the pool does not consist of single records.
+const LEAST_PART_NBYTES: usize = 4 << 20;
 
-/// Where a record stands: the number of the chunk, and its row there. Later records have larger places.
-pub type Place = (usize, usize);
+/// A record of a pool: the index of the part, and the row in it. Ordered as records arrive.
+pub type RecordId = (usize, usize);
 
-/// Chunks of which only some records are still needed. Memory is counted once, while it is held.
+/// Chunks of which only some records are still needed. Their memory is counted while it is held.
 #[derive(Debug)]
 pub struct Pool {
     parts: Vec<Chunk>,
@@ -20,7 +20,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Nothing yet. `verb` and `way_out` are for the message at `--max-memory`.
+    /// Holds nothing yet. `verb` and `way_out` are used in the error at `--max-memory`.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Pool {
         Pool { parts: Vec::new(), nrows: 0, budget: Budget::new(verb, way_out, options) }
     }
@@ -30,15 +30,15 @@ impl Pool {
         self.nrows
     }
 
-    /// The number that the next chunk gets: its records will stand at `(number, 0), (number, 1) ...`.
+    /// The index of the next part: its records get the ids `(index, 0), (index, 1) ...`.
     pub fn next_part(&self) -> usize {
         self.parts.len()
     }
 
-    /// Takes a chunk.
+    /// Adds a chunk.
     ///
     /// # Errors
-    /// That is more than `--max-memory`.
+    /// More than `--max-memory` would be held.
     pub fn add(&mut self, chunk: Chunk) -> Result<()> {
         self.budget.take(chunk.nbytes() as u64)?;
         self.nrows += chunk.nrows;
@@ -46,20 +46,20 @@ impl Pool {
         Ok(())
     }
 
-    /// The records at these places, in that order.
+    /// These records, in this order.
     ///
     /// # Errors
     /// As [`Chunk::interleave`].
-    pub fn gather(&self, places: &[Place]) -> Result<Chunk> {
-        Chunk::interleave(&self.parts, places)
+    pub fn gather(&self, records: &[RecordId]) -> Result<Chunk> {
+        Chunk::interleave(&self.parts, records)
     }
 
-    /// Lets go of all records but those at `kept`, whose places are changed to where they stand then; their
-    /// order among themselves stays. Chunk by chunk, so that it never takes the memory twice.
+    /// Drops all records except `kept`, whose ids are updated; their relative order stays. It works chunk by chunk and never
+    /// holds all of them twice.
     ///
     /// # Errors
     /// As [`Chunk::gather`].
-    pub fn compact(&mut self, kept: &mut [Place]) -> Result<()> {
+    pub fn compact(&mut self, kept: &mut [RecordId]) -> Result<()> {
         let mut order: Vec<usize> = (0..kept.len()).collect();
         order.sort_unstable_by_key(|i| kept[*i]);
         let mut order = order.into_iter().peekable();
@@ -79,7 +79,7 @@ impl Pool {
             open_rows += piece.nrows;
             open_nbytes += piece.nbytes();
             open.push(piece);
-            if open_nbytes >= PIECE_NBYTES {
+            if open_nbytes >= LEAST_PART_NBYTES {
                 parts.push(Chunk::concat(&std::mem::take(&mut open))?);
                 (open_rows, open_nbytes) = (0, 0);
             }
@@ -93,12 +93,12 @@ impl Pool {
         Ok(())
     }
 
-    /// The records at these places, in that order, to be given out chunk by chunk. Holds nothing afterwards.
-    pub fn take(&mut self, places: Vec<Place>, options: &Options) -> Slices {
+    /// Removes everything; these records, in this order, are emitted chunk by chunk.
+    pub fn take(&mut self, records: Vec<RecordId>, options: &Options) -> Slices {
         let parts = std::mem::take(&mut self.parts);
         self.nrows = 0;
         let starts: Vec<usize> = parts.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
-        Slices::new(parts, places.into_iter().map(|(part, row)| starts[part] + row).collect(), options)
+        Slices::new(parts, records.into_iter().map(|(part, row)| starts[part] + row).collect(), options)
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_their_records() {
+    fn ids_follow_their_records() {
         let mut pool = Pool::new("a test", "", &Options::default());
         for start in [0, 10, 20] {
             pool.add(chunk(start..start + 10)).unwrap();

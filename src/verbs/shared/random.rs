@@ -1,8 +1,7 @@
-//! The random numbers of `shuffle` and `sample`: promised, so that a seed gives the same records for ever.
+//! The random numbers of `shuffle` and `sample`. They are part of the interface: a seed always gives the same records.
 //!
 //! ChaCha with 8 rounds; the key is `--seed` as 8 bytes, little endian, and 24 zeros. A number below
-//! n is drawn from 64-bit words: words of the last, incomplete run of n are thrown away, the others
-//! are taken modulo n.
+//! n is a 64-bit word modulo n; words of the last, incomplete run of n are rejected.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -33,12 +32,12 @@ impl Random {
 
     /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
-        // 53 bits, as many as a float64 in [0, 1) has.
+        // 53 bits, the precision of a float64 in [0, 1).
         ((self.0.next_u64() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
-    /// The numbers `0 .. n` in random order: from the last place to the second, each is swapped with one
-    /// drawn from the places up to it (Fisher and Yates).
+    /// The numbers `0 .. n` in random order (Fisher-Yates): from the last position to the second, each is swapped with a
+    /// random position up to it.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for last in (1..n).rev() {

@@ -1,10 +1,10 @@
-//! A map that changes no chunk.
+//! The identity.
 
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::verbs::verb::Map;
 
-/// Passes chunks on.
+/// Passes chunks on unchanged.
 pub struct Unchanged;
 
 impl Map for Unchanged {

@@ -1,10 +1,10 @@
-//! Arrays as NumPy prints them: nested brackets, lines of 75 characters, long axes cut to three items at
-//! each end.
+//! Arrays as NumPy prints them: nested brackets, lines of 75 characters, long axes shortened to three items
+//! at each end.
 //!
 //! Source of the form: `array2string`, `_formatArray` and `array_repr` of NumPy 2, with their defaults;
 //! `RaggedTensor.numpy` and `_formatter` of TensorFlow for ragged tensors.
 
-use super::values::Values;
+use super::values::FlatValues;
 use crate::schema::DType;
 use crate::tensor::RowPartition;
 use std::ops::Range;
@@ -13,7 +13,7 @@ const LINE_WIDTH: usize = 75;
 const THRESHOLD: usize = 1000;
 const EDGE_ITEMS: usize = 3;
 
-/// What TensorFlow's `numpy()` gives of a tensor.
+/// The result of TensorFlow's `numpy()`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     pub shape: Vec<usize>,
@@ -22,17 +22,17 @@ pub struct Array {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Items {
-    /// Consecutive flat values from here on.
+    /// Consecutive flat values from this index on.
     Values(usize),
     /// Rows of different lengths, each an array.
     Objects(Vec<Array>),
 }
 
-/// One axis below axis 0: its partition, and whether its type calls it ragged.
+/// One axis after axis 0: its partition, and whether its type is ragged.
 pub struct Level<'a> {
     pub partition: &'a RowPartition,
     pub ragged: bool,
-    /// The size, if the type knows it: for where there are no rows to ask.
+    /// The size in the type, if it has one; used if there are no rows.
     pub size: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Array {
         Array { shape, items: Items::Values(start) }
     }
 
-    /// The rows `rows` of the outermost level: axis 0 is theirs, the others are the levels'.
+    /// The rows `rows` of the outermost level as axis 0; the other axes are the levels.
     pub fn of(levels: &[Level], rows: Range<usize>) -> Array {
         let Some((level, below)) = levels.split_first() else {
             return Array::dense(vec![rows.len()], rows.start);
@@ -74,7 +74,7 @@ impl Array {
         Array { shape, items }
     }
 
-    /// The place of the first flat value.
+    /// The index of the first flat value.
     pub fn first(&self) -> usize {
         if let Items::Values(start) = &self.items { *start } else { 0 }
     }
@@ -84,7 +84,7 @@ impl Array {
         self.shape.iter().product()
     }
 
-    /// The places of the items that are printed, if the array is so large that it is cut.
+    /// The indices of the items that are printed of a large array.
     fn shown(&self) -> Vec<usize> {
         if self.size() <= THRESHOLD {
             return (0..self.size()).collect();
@@ -97,7 +97,7 @@ impl Array {
     }
 
     /// `[[1, 2],\n [3]]`: as a ragged tensor prints its values.
-    pub fn ragged_text(&self, values: Values) -> String {
+    pub fn ragged_text(&self, values: FlatValues) -> String {
         if self.size() == 0 {
             return self.nothing(0);
         }
@@ -107,7 +107,7 @@ impl Array {
         }
     }
 
-    /// `[[], []]`: the lists of an array without items.
+    /// `[[], []]`: an array without items.
     fn nothing(&self, axis: usize) -> String {
         match self.shape.get(axis) {
             Some(size) => format!("[{}]", (0..*size).map(|_| self.nothing(axis + 1)).collect::<Vec<_>>().join(", ")),
@@ -116,12 +116,12 @@ impl Array {
     }
 
     /// `str` of the array: `[1 2 3]`.
-    pub fn str(&self, values: Values) -> String {
+    pub fn str(&self, values: FlatValues) -> String {
         self.aligned(values, " ", 0, 0)
     }
 
     /// `repr` of the array: `array([1, 2, 3], dtype=int32)`.
-    pub fn repr(&self, values: Values) -> String {
+    pub fn repr(&self, values: FlatValues) -> String {
         let prefix = "array(";
         let list = self.aligned(values, ", ", prefix.len(), 1);
         let mut extras = Vec::new();
@@ -144,7 +144,7 @@ impl Array {
         format!("{list}{spacer}{extras}")
     }
 
-    fn aligned(&self, values: Values, separator: &str, prefix: usize, suffix: usize) -> String {
+    fn aligned(&self, values: FlatValues, separator: &str, prefix: usize, suffix: usize) -> String {
         let Items::Values(start) = &self.items else {
             return self.ragged_text(values);
         };
@@ -180,14 +180,14 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The items of `axis` below the place `place`, for lines that start behind `indent` spaces.
+    /// The items of `axis` at index `place`, for lines indented by `indent` spaces.
     fn axis(&self, axis: usize, place: usize, indent: usize, width: usize) -> String {
         let Some(&size) = self.shape.get(axis) else {
             return (self.word)(place);
         };
         let inner = |i: usize| self.axis(axis + 1, place * size + i, indent + 1, width.saturating_sub(1));
         let cut = self.cut && 2 * EDGE_ITEMS < size;
-        // `None` stands for the items left out.
+        // `None` marks the items that are not printed.
         let items = (0..size).filter(|i| !cut || *i < EDGE_ITEMS || *i >= size - EDGE_ITEMS).map(Some);
         let mut items: Vec<Option<usize>> = items.collect();
         if cut {
@@ -217,7 +217,7 @@ impl Printer<'_> {
     }
 }
 
-/// `_extendLine_pretty`: words on lines of a width; a word may have several lines itself.
+/// `_extendLine_pretty`: words on lines of a width; a word may have several lines.
 struct Lines {
     done: String,
     line: String,

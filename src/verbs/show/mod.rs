@@ -14,10 +14,10 @@ use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Records as tensors.
+/// Prints records as tensors.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Show {
-    /// How many records
+    /// Number of records
     #[arg(short = 'n', value_name = "N", default_value_t = 10)]
     count: u64,
 }
@@ -26,11 +26,11 @@ impl Verb for Show {
     const NAME: &'static str = "show";
     const SUMMARY: &'static str = "Print records the way TensorFlow prints tensors";
     const ABOUT: &'static str = "\
-Ends a chain: it prints the first N records that reach it, a field a line, records separated by an empty \
-line, and stops the reader. Axes are those inside the record. Arrays of more than 1000 values are cut to \
-three items at each end of an axis, lines are 75 characters wide, as NumPy prints them.
+Ends a chain and prints the first N records that reach it, one field per line, with an empty line between records; \
+then reading stops. Axes are those within the record. Arrays of more than 1000 values are shortened to three items at \
+each end of an axis, and lines are 75 characters wide, as NumPy prints them.
 
-What is no tensor is printed as the Python value: None, a list with nulls in it, an Arrow timestamp.";
+FlatValues that are not tensors are printed as Python values: None, a list that contains nulls, an Arrow timestamp.";
     const MEANING: &'static str = "print of tf.Tensor, tf.RaggedTensor, tf.SparseTensor, StructuredTensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -42,7 +42,7 @@ What is no tensor is printed as the Python value: None, a list with nulls in it,
                      m: <tf.RaggedTensor [[1, 2], []]>\n",
         },
         Example {
-            about: "the first batch that a chain makes",
+            about: "the first batch",
             args: "batch 2 then show -n 1",
             input: "{\"words\": [\"John\"]}\n{\"words\": [\"a\", \"big\", \"dog\"]}\n{\"words\": []}\n",
             output: "words: <tf.RaggedTensor [[b'John'], [b'a', b'big', b'dog']]>\n",

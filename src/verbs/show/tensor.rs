@@ -1,21 +1,21 @@
 //! A field of one record as TensorFlow prints it.
 //!
 //! Source of the forms: `EagerTensor.__repr__` and `__str__`, `RaggedTensor.__repr__`,
-//! `SparseTensor.__repr__`, `StructuredTensor.__repr__` of TensorFlow 2.21. What is no tensor (a null, a
-//! tensor with nulls inside, foreign Arrow values) is printed as the Python value.
+//! `SparseTensor.__repr__`, `StructuredTensor.__repr__` of TensorFlow 2.21. Other values (nulls,
+//! tensors with nulls, other Arrow types) are printed as Python values.
 
 use super::array::{Array, Level, shape_text};
-use super::values::{Values, str_repr};
+use super::values::{FlatValues, str_repr};
 use crate::error::{Error, Result};
 use crate::schema::{DType, Dim, Element, Field, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
 use std::sync::Arc;
 
-/// The form of one field in one row.
+/// One field of one row as text.
 ///
 /// # Errors
-/// An error of ours: the tensor is not of its type.
+/// The tensor does not have its type, which is a bug.
 pub fn text(tensor: &Tensor, ty: &Type, row: usize) -> Result<String> {
     let is_tensor = ty.dtype().is_none_or(|d| d.is_tensor() || *d == DType::Json);
     if !is_tensor || tensor.slice(row, 1).first_null_row().is_some() {
@@ -28,11 +28,11 @@ pub fn text(tensor: &Tensor, ty: &Type, row: usize) -> Result<String> {
 enum Form {
     /// `<tf.Tensor: ...>`.
     Repr,
-    /// `tf.Tensor(...)`, as fields of structures are printed.
+    /// `tf.Tensor(...)`, as in structures.
     Str,
 }
 
-/// The axes above a field: those of the structures around it.
+/// The axes of the structures that contain a field.
 #[derive(Clone)]
 struct View<'a> {
     outer: Vec<&'a RowPartition>,
@@ -51,11 +51,11 @@ impl<'a> View<'a> {
             view.dims.push(if ragged { Dim::RAGGED } else { dim.clone() });
         }
         match (below, &ty.element) {
-            (Tensor::Leaf(array), Element::Value(dtype)) => Ok(view.tensor(Values { array, dtype }, form)),
+            (Tensor::Leaf(array), Element::Value(dtype)) => Ok(view.tensor(FlatValues { array, dtype }, form)),
             (Tensor::Sparse(sparse), Element::Sparse(dtype)) if view.dims.is_empty() => Ok(sparse_text(sparse, dtype, view.row)),
             (Tensor::Sparse(_), element) => python(tensor, ty.list_dims().len(), element, view.row),
             (Tensor::Struct(s), Element::Struct(fields)) => view.structure(s.fields(), fields),
-            _ => Err(Error::internal("a tensor that is not of its type")),
+            _ => Err(Error::internal("a tensor that does not have its type")),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
         Array::of(&levels, first.range(self.row))
     }
 
-    fn tensor(&self, values: Values, form: Form) -> String {
+    fn tensor(&self, values: FlatValues, form: Form) -> String {
         let array = self.array();
         if self.dims.iter().any(|d| d.size == Size::Ragged) {
             return format!("<tf.RaggedTensor {}>", array.ragged_text(values));
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
     }
 }
 
-fn dense_text(array: &Array, values: Values, form: Form) -> String {
+fn dense_text(array: &Array, values: FlatValues, form: Form) -> String {
     let scalar = array.shape.is_empty();
     let text = match form {
         Form::Repr if scalar => values.item(array.first()),
@@ -139,10 +139,10 @@ fn sparse_text(sparse: &Sparse, dtype: &DType, row: usize) -> String {
     let (ndims, entries) = (sparse.ndims(), sparse.entries().range(row));
     let numbers = |numbers: &[i64], shape: Vec<usize>| {
         let array: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
-        dense_text(&Array::dense(shape, 0), Values { array: &array, dtype: &DType::Int64 }, Form::Str)
+        dense_text(&Array::dense(shape, 0), FlatValues { array: &array, dtype: &DType::Int64 }, Form::Str)
     };
     let indices = &sparse.indices()[entries.start * ndims..entries.end * ndims];
-    let values = Values { array: sparse.values(), dtype };
+    let values = FlatValues { array: sparse.values(), dtype };
     format!(
         "SparseTensor(indices={}, values={}, dense_shape={})",
         numbers(indices, vec![entries.len(), ndims]),
@@ -181,11 +181,11 @@ fn python(tensor: &Tensor, levels: usize, element: &Element, row: usize) -> Resu
             let shape = sparse.shape_of(row);
             Ok(format!("{{'indices': [{}], 'values': [{}], 'dense_shape': {shape:?}}}", indices.join(", "), values.join(", ")))
         }
-        _ => Err(Error::internal("a tensor that is not of its type")),
+        _ => Err(Error::internal("a tensor that does not have its type")),
     }
 }
 
 fn python_value(array: &ArrayRef, dtype: &DType, i: usize) -> String {
-    let values = Values { array, dtype };
+    let values = FlatValues { array, dtype };
     if values.is_null(i) { "None".to_owned() } else { values.item(i) }
 }

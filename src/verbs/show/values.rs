@@ -11,12 +11,12 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use half::f16;
 
-/// Fractional digits of an array, at most.
+/// Maximum number of fractional digits in an array.
 const PRECISION: usize = 8;
 
 /// The flat values of a field.
 #[derive(Clone, Copy)]
-pub struct Values<'a> {
+pub struct FlatValues<'a> {
     pub array: &'a ArrayRef,
     pub dtype: &'a DType,
 }
@@ -27,11 +27,11 @@ enum Value<'a> {
     Int(i128),
     Float(Float),
     Bytes(&'a [u8]),
-    /// An Arrow type that Python has no word for.
+    /// An Arrow type without a Python form.
     Other(String),
 }
 
-impl<'a> Values<'a> {
+impl<'a> FlatValues<'a> {
     fn at(&self, i: usize) -> Value<'a> {
         macro_rules! int {
             ($t:ty) => {
@@ -168,7 +168,7 @@ impl Width {
         }
     }
 
-    /// `10 ** min(8, np.finfo(dtype).precision)`: from here on an array is printed with exponents.
+    /// `10 ** min(8, np.finfo(dtype).precision)`: from this value on an array is printed with exponents.
     fn exponent_from(self) -> f64 {
         match self {
             Width::Half => 1e3,
@@ -184,7 +184,7 @@ struct Float {
     width: Width,
 }
 
-/// The shortest decimal digits that read as the value: `digits[0].digits[1..] * 10**exponent`.
+/// The shortest decimal digits that parse as the value: `digits[0].digits[1..] * 10**exponent`.
 struct Digits {
     digits: String,
     exponent: i32,
@@ -201,7 +201,7 @@ impl Float {
                 .find(|text| text.parse::<f64>().is_ok_and(|y| f16::from_f64(y).to_f64() == x))
                 .unwrap_or_else(|| format!("{x:e}")),
         };
-        // Of two shortest texts that are equally near, the one with the even digit.
+        // Of two shortest candidates at equal distance, the one with the even digit.
         let shortest = split(&text);
         let even = format!("{x:.*e}", shortest.digits.len() - 1);
         if even.parse::<f64>().is_ok_and(|y| self.width.round(y) == x) { split(&even) } else { shortest }
@@ -220,7 +220,7 @@ impl Float {
         if self.value.is_sign_negative() { "-" } else { "" }
     }
 
-    /// The shortest text: with an exponent below 1e-4 and from 1e16 on, or what the narrower widths have for it.
+    /// The shortest text: with an exponent below 1e-4 and from 1e16 on, or the limits of the narrower widths.
     fn str(&self) -> String {
         if let Some(special) = self.special() {
             return special.to_owned();
@@ -236,7 +236,7 @@ impl Float {
         format!("{}{int}.{}", self.sign(), if frac.is_empty() { "0" } else { &frac })
     }
 
-    /// What stands before and behind the point, with at most eight fractional digits.
+    /// The digits before and after the point, at most eight after it.
     fn positional(&self) -> (String, String) {
         let (mut int, mut frac) = positional(&self.digits());
         if frac.len() > PRECISION {
@@ -249,7 +249,7 @@ impl Float {
         (format!("{}{int}", self.sign()), frac)
     }
 
-    /// The digit before the point, those behind it (at most eight), the exponent.
+    /// The digit before the point, those after it (at most eight), the exponent.
     fn scientific(&self) -> (String, String, i32) {
         let mut found = self.digits();
         if found.digits.len() > PRECISION + 1 {
@@ -260,13 +260,13 @@ impl Float {
     }
 }
 
-/// `1.234e-5` taken apart.
+/// Splits `1.234e-5`.
 fn split(text: &str) -> Digits {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     Digits { digits: mantissa.replace('.', ""), exponent: exponent.parse().unwrap_or(0) }
 }
 
-/// The digits before and behind the point; no trailing zeros.
+/// The digits before and after the point, without trailing zeros.
 fn positional(Digits { digits, exponent }: &Digits) -> (String, String) {
     let digits = digits.trim_end_matches('0');
     if *exponent < 0 {
@@ -286,7 +286,7 @@ fn exponent_text(exponent: i32, width: usize) -> String {
 struct FloatFormat {
     /// Digits of the exponent, if it is printed.
     exponent: Option<usize>,
-    /// Digits behind the point with an exponent.
+    /// Digits after the point with an exponent.
     precision: usize,
     pad_left: usize,
     pad_right: usize,

@@ -1,13 +1,12 @@
-//! How often values occur: in bins as fine as their range allows, so that any range fits in bounded memory.
+//! How often values occur, in bins as fine as their range allows, so that any range fits in bounded memory.
 
-/// Bins of both signs together, at most. At their coarsest there is one between a power of two and the next,
-/// which are fewer than this.
+/// Maximum number of bins of both signs together. The coarsest bins are one per power of two, which are fewer than this.
 const MOST: usize = 4096;
-/// At their finest, there are 2^FINEST bins between a power of two and the next.
+/// The finest bins are 2^FINEST between a power of two and the next.
 const FINEST: u32 = 20;
 
-/// Counts of finite numbers. How fine the bins are is decided by the range of all numbers alone: adding the same
-/// numbers in any order, in any parts, gives the same bins.
+/// Counts of finite numbers. The width of the bins depends only on the range of all numbers: adding the same numbers in any
+/// order, in any parts, gives the same bins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
     /// 2^bits bins between a power of two and the next.
@@ -23,7 +22,7 @@ impl Default for Bins {
     }
 }
 
-/// A run of bins by their numbers: those in between are there.
+/// A contiguous run of bins, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Window {
     first: usize,
@@ -31,19 +30,14 @@ struct Window {
 }
 
 impl Window {
-    /// How many bins it would have with this one.
-    #[inline]
-    fn len_with(&self, bin: usize) -> usize {
-        if self.counts.is_empty() {
-            return 1;
-        }
-        let end = self.first + self.counts.len();
-        end.max(bin + 1) - self.first.min(bin)
+    /// The number of its first and last bin; `None` if it has none.
+    fn ends(&self) -> Option<(usize, usize)> {
+        (!self.counts.is_empty()).then(|| (self.first, self.first + self.counts.len() - 1))
     }
 
     #[inline]
     fn add(&mut self, bin: usize, count: u64) {
-        if let Some(own) = bin.checked_sub(self.first).and_then(|place| self.counts.get_mut(place)) {
+        if let Some(own) = bin.checked_sub(self.first).and_then(|index| self.counts.get_mut(index)) {
             *own += count;
             return;
         }
@@ -64,18 +58,21 @@ impl Window {
         }
     }
 
-    /// Two neighbours become one, so many times.
+    /// Merges 2^bits adjacent bins into one.
     fn coarsen(&mut self, bits: u32) {
-        let mut coarse = Window::default();
-        for (bin, count) in (self.first..).zip(&self.counts) {
-            coarse.add(bin >> bits, *count);
+        let Some((first, last)) = self.ends().filter(|_| bits > 0) else { return };
+        let coarse = first >> bits;
+        for (index, bin) in (first..=last).enumerate() {
+            let count = std::mem::take(&mut self.counts[index]);
+            self.counts[(bin >> bits) - coarse] += count;
         }
-        *self = coarse;
+        self.counts.truncate((last >> bits) - coarse + 1);
+        self.first = coarse;
     }
 }
 
 impl Bins {
-    /// Adds a finite number, so many times.
+    /// Adds a finite number `count` times.
     #[inline]
     pub fn add(&mut self, value: f64, count: u64) {
         if value == 0.0 {
@@ -83,47 +80,41 @@ impl Bins {
             return;
         }
         let magnitude = value.abs().to_bits();
-        loop {
-            let bin = (magnitude >> (52 - self.bits)) as usize;
-            let (own, other) = if value > 0.0 { (&mut self.positive, &self.negative) } else { (&mut self.negative, &self.positive) };
-            if own.len_with(bin) + other.counts.len() <= MOST || self.bits == 0 {
-                own.add(bin, count);
-                return;
-            }
-            self.coarsen(self.bits - 1);
+        let bin = (magnitude >> (52 - self.bits)) as usize;
+        let (own, other) = if value > 0.0 { (&mut self.positive, &self.negative) } else { (&mut self.negative, &self.positive) };
+        if let Some(counted) = bin.checked_sub(own.first).and_then(|index| own.counts.get_mut(index)) {
+            *counted += count;
+            return;
         }
+        let bits = fitting(self.bits, [union(own.ends(), Some((bin, bin))), other.ends()]);
+        self.coarsen(bits);
+        let own = if value > 0.0 { &mut self.positive } else { &mut self.negative };
+        own.add((magnitude >> (52 - bits)) as usize, count);
     }
 
+    /// Merges bins until there are 2^bits between a power of two and the next.
     fn coarsen(&mut self, bits: u32) {
         self.positive.coarsen(self.bits - bits);
         self.negative.coarsen(self.bits - bits);
         self.bits = bits;
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, mut other: Bins) {
         let bits = self.bits.min(other.bits);
         self.coarsen(bits);
         other.coarsen(bits);
-        loop {
-            let len = |own: &Window, their: &Window| match (own.counts.len(), their.counts.len()) {
-                (n, 0) | (0, n) => n,
-                (n, m) => (own.first + n).max(their.first + m) - own.first.min(their.first),
-            };
-            if len(&self.positive, &other.positive) + len(&self.negative, &other.negative) <= MOST || self.bits == 0 {
-                break;
-            }
-            self.coarsen(self.bits - 1);
-            other.coarsen(other.bits - 1);
-        }
+        let both = |own: &Window, their: &Window| union(own.ends(), their.ends());
+        let bits = fitting(bits, [both(&self.positive, &other.positive), both(&self.negative, &other.negative)]);
+        self.coarsen(bits);
+        other.coarsen(bits);
         self.zeros += other.zeros;
         for (own, their) in [(&mut self.positive, other.positive), (&mut self.negative, other.negative)] {
             (their.first..).zip(their.counts).for_each(|(bin, count)| own.add(bin, count));
         }
     }
 
-    /// The bins from the lowest numbers up: where each starts and ends, and how many numbers are in it. The end that is
-    /// farther from 0 does not belong to it.
+    /// The bins in ascending order: lower end, upper end, count. The end farther from 0 is exclusive.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let start = |bin: usize| f64::from_bits((bin as u64) << (52 - self.bits));
         let below = (self.negative.first..)
@@ -135,6 +126,20 @@ impl Bins {
         let above = (self.positive.first..).zip(&self.positive.counts).map(move |(bin, n)| (start(bin), start(bin + 1), *n));
         below.chain([(0.0, 0.0, self.zeros)]).chain(above).filter(|(.., n)| *n > 0)
     }
+}
+
+/// The first and last bin of two runs together.
+fn union(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> Option<(usize, usize)> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The finest width, not finer than `bits`, at which bins from the first to the last of both runs are few enough.
+fn fitting(bits: u32, runs: [Option<(usize, usize)>; 2]) -> u32 {
+    let len = |shift: u32| runs.iter().flatten().map(|(first, last)| (last >> shift) - (first >> shift) + 1).sum::<usize>();
+    (0..=bits).find(|shift| len(*shift) <= MOST).map_or(0, |shift| bits - shift)
 }
 
 #[cfg(test)]

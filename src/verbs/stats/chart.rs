@@ -1,28 +1,32 @@
-//! Histograms drawn with characters, and the numbers in front of them.
+//! Histograms drawn with characters, and the numbers beside them.
 
-/// Where a run of values starts and ends, and how many there are.
+/// A run of values: lower end, upper end, count.
 pub type Run = (f64, f64, u64);
 
-/// Cells of a line of blocks, at most.
+/// Maximum number of cells of a sparkline.
 const CELLS: usize = 16;
-/// Bars of a drawn histogram, at most.
+/// Maximum number of bars of a histogram.
 const BARS: usize = 12;
 
 /// A bar of a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
+    /// Its lower end.
     pub from: f64,
-    /// Where the next one starts; `None`: it holds everything from `from` on.
+    /// Its upper end, where the next one starts; `None` if it has none.
     pub to: Option<f64>,
+    /// Number of values.
     pub count: u64,
 }
 
-/// What a histogram is of.
+/// The extent of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
+    /// The least value.
     pub least: f64,
+    /// The greatest value.
     pub greatest: f64,
-    /// Whether there are only whole numbers.
+    /// Whether all values are integers.
     pub is_whole: bool,
 }
 
@@ -31,40 +35,39 @@ impl Extent {
         self.greatest - self.least
     }
 
-    /// A border between two bars; whole numbers stand on one side of it.
+    /// A border between two bars, rounded up for integers.
     fn border(self, at: f64) -> f64 {
         if self.is_whole { at.ceil() } else { at }
     }
 }
 
-/// How many values lie between the borders. Those of a run that a border cuts are shared out as if they lay evenly in it.
+/// The number of values between the borders. A run that a border splits is divided in proportion, as if its values were spread
+/// evenly. The runs are disjoint and ascending. O(runs + borders log runs).
 fn between(runs: &[Run], extent: Extent, borders: &[f64]) -> Vec<u64> {
+    let clipped = |(low, high, _): &Run| match extent.is_whole {
+        true => whole(*low, *high, extent),
+        false => (low.max(extent.least), high.min(extent.greatest)),
+    };
+    let ends: Vec<(f64, f64)> = runs.iter().map(clipped).collect();
+    let totals: Vec<u64> = runs.iter().scan(0, |total, (.., count)| Some(std::mem::replace(total, *total + count))).collect();
     let below = |border: f64| {
-        let share = |(low, high, count): &Run| {
-            let (low, high) = match extent.is_whole {
-                true => whole(*low, *high, extent),
-                false => (low.max(extent.least), high.min(extent.greatest)),
-            };
-            match (low < border, high <= border || low >= high) {
-                (false, _) => 0.0,
-                (true, true) => *count as f64,
-                (true, false) => *count as f64 * (border - low) / (high - low),
-            }
-        };
-        runs.iter().map(share).sum::<f64>().round() as u64
+        let started = ends.partition_point(|(low, _)| *low < border);
+        let Some(last) = started.checked_sub(1) else { return 0 };
+        let ((low, high), count) = (ends[last], runs[last].2 as f64);
+        let share = if high <= border || low >= high { count } else { count * (border - low) / (high - low) };
+        (totals[last] as f64 + share).round() as u64
     };
     let counts: Vec<u64> = borders.iter().map(|border| below(*border)).collect();
     counts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect()
 }
 
-/// Where the whole numbers of a run start and end; the end farther from 0 does not belong to the run, but here the
-/// upper end does not.
+/// The integers of a run, with an exclusive upper end; in the run itself the end farther from 0 is exclusive.
 fn whole(low: f64, high: f64, extent: Extent) -> (f64, f64) {
     let (first, end) = if low < 0.0 { (low.floor() + 1.0, high.floor() + 1.0) } else { (low.ceil(), high.ceil().max(low.ceil() + 1.0)) };
     (first.max(extent.least), end.min(extent.greatest + 1.0))
 }
 
-/// How many values fall into each of some cells of one width, from the least value to the greatest.
+/// The number of values in each of some cells of equal width, from the least value to the greatest.
 pub fn cells(runs: impl Iterator<Item = Run>, extent: Extent) -> Vec<u64> {
     let span = extent.span() + if extent.is_whole { 1.0 } else { 0.0 };
     let n = if extent.is_whole && span < CELLS as f64 { span as usize } else { CELLS };
@@ -76,7 +79,7 @@ pub fn cells(runs: impl Iterator<Item = Run>, extent: Extent) -> Vec<u64> {
     between(&runs.collect::<Vec<_>>(), extent, &borders)
 }
 
-/// One character for each count, as high as the share of the greatest; nothing where there is nothing.
+/// One character per count, as high as its share of the greatest; a space for 0.
 pub fn sparkline(counts: &[u64]) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let block = |n: &u64| match n {
@@ -86,7 +89,7 @@ pub fn sparkline(counts: &[u64]) -> String {
     counts.iter().map(block).collect::<String>().trim_end().to_owned()
 }
 
-/// A bar to be read beside a number: `share` of `width` characters, in eighths, never nothing for something.
+/// A bar of at most `width` characters, in eighths; never empty unless the count is 0.
 pub fn bar(count: u64, most: u64, width: usize) -> String {
     let eighths = if count == 0 { 0 } else { ((count as f64 / most.max(1) as f64 * (8 * width) as f64).round() as usize).max(1) };
     let rest = match eighths % 8 {
@@ -96,7 +99,7 @@ pub fn bar(count: u64, most: u64, width: usize) -> String {
     "█".repeat(eighths / 8).chars().chain(rest).collect()
 }
 
-/// Bars whose borders are round numbers. What lies far beyond `most_end`, where 99% end, is one bar.
+/// Bars whose borders are round numbers. ValueSummary far above `most_end`, the end of 99%, share one bar.
 pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> Vec<Bar> {
     let Extent { least, greatest, is_whole } = extent;
     let runs: Vec<Run> = runs.collect();
@@ -111,7 +114,7 @@ pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> V
     let n = ((end / width).floor() - first) as usize + 1;
     let mut starts: Vec<f64> = (0..=n).map(|i| (first + i as f64) * width).collect();
     if !is_open && !is_whole && n > 1 && starts[n - 1] >= greatest {
-        // The greatest value stands on a border: no bar for it alone.
+        // The greatest value is on a border: it gets no bar of its own.
         starts.truncate(n);
     }
     let mut borders = starts.clone();
@@ -148,12 +151,12 @@ pub fn grouped(n: impl ToString) -> String {
     text
 }
 
-/// A number with at most six digits that count: `0.1`, `128.25`, `1.5e-9`.
+/// A number with at most six significant digits: `0.1`, `128.25`, `1.5e-9`.
 pub fn short(x: f64) -> String {
     digits(x, 6)
 }
 
-/// A number with at most so many digits that count; whole ones have all of theirs.
+/// A number with at most `most` significant digits; integers keep all digits.
 pub fn digits(x: f64, most: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { "0".to_owned() } else { x.to_string().replace("inf", "Infinity") };

@@ -1,24 +1,24 @@
-//! How many different values there are: exactly while they are few, estimated beyond.
+//! The number of distinct values: exact while they are few, then an estimate.
 //!
 //! A HyperLogLog of 2^14 registers, read by Ertl's improved estimator ("New cardinality estimation
-//! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. What comes out
-//! depends on the set of values alone, not on their order, and not on how they were cut into parts.
+//! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. The result
+//! depends only on the set of values, not on their order or on how they are split into parts.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// So many values are counted exactly.
+/// Maximum number of values that are counted exactly.
 const EXACT: usize = 2048;
 /// 2^P registers.
 const P: u32 = 14;
-/// Places of values just seen, which need not be looked at again.
+/// Slots for recent values, which need not be inserted again.
 const RECENT: usize = 256;
 
 /// A set of 64-bit hashes, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
-    few: HashSet<u64, BuildHasherDefault<Itself>>,
-    /// Instead of the set, once it would be too large.
+    few: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// Replaces the set once that would be too large.
     registers: Option<Box<[u8]>>,
 }
 
@@ -27,15 +27,15 @@ impl Distinct {
     pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
         let mut recent = [0u64; RECENT];
         for hash in hashes {
-            let place = &mut recent[(hash >> 56) as usize];
-            if *place != hash {
-                *place = hash;
+            let slot = &mut recent[(hash >> 56) as usize];
+            if *slot != hash {
+                *slot = hash;
                 self.insert(hash);
             }
         }
     }
 
-    /// Adds one hash. 0 counts as 1, so that it can stand for nothing.
+    /// Adds one hash. 0 counts as 1, so that 0 can mark an empty slot.
     fn insert(&mut self, hash: u64) {
         let hash = hash.max(1);
         if let Some(registers) = &mut self.registers {
@@ -55,7 +55,7 @@ impl Distinct {
         self.registers = Some(registers);
     }
 
-    /// Adds what another has seen.
+    /// Adds the values of another.
     pub fn merge(&mut self, other: Distinct) {
         if let Some(theirs) = other.registers {
             if self.registers.is_none() {
@@ -73,14 +73,14 @@ impl Distinct {
         self.registers.is_none()
     }
 
-    /// How many different hashes there are.
+    /// The number of distinct hashes, or an estimate of it.
     pub fn count(&self) -> u64 {
         self.registers.as_ref().map_or(self.few.len() as u64, |registers| estimate(registers).round() as u64)
     }
 }
 
 fn raise(registers: &mut [u8], hash: u64) {
-    // The first bits name the register, the zeros at the start of the others are what it holds.
+    // The first bits select the register; it holds the number of leading zeros of the others.
     let rank = ((hash << P) | (1 << (P - 1))).leading_zeros() as u8 + 1;
     let register = &mut registers[(hash >> (64 - P)) as usize];
     *register = (*register).max(rank);
@@ -140,7 +140,7 @@ pub fn hash_bits(bits: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The hash of a text: eight bytes at a time, each multiplied into 128 bits that are folded.
+/// The hash of a string: eight bytes at a time, each multiplied into 128 bits that are folded.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     const K: u64 = 0xa076_1d64_78bd_642f;
@@ -156,11 +156,11 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_bits(fold(hash ^ u64::from_le_bytes(last), K).wrapping_add(hash))
 }
 
-/// A hash is its own hash.
+/// The identity: a hash is its own hash.
 #[derive(Clone, Copy, Debug, Default)]
-struct Itself(u64);
+struct Identity(u64);
 
-impl Hasher for Itself {
+impl Hasher for Identity {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -216,6 +216,6 @@ mod tests {
         let mut hashes: Vec<u64> = (0..64).map(|n| hash_bytes(&text[..n])).chain((0..64).map(|n| hash_bytes(&vec![0; n]))).collect();
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 127, "the empty text alone is there twice");
+        assert_eq!(hashes.len(), 127, "only the empty string occurs twice");
     }
 }

@@ -1,9 +1,9 @@
-//! The report as one page that needs nothing besides itself.
+//! The report as a self-contained web page.
 
 use super::chart::{Bar, grouped};
-use super::padding::{Report, commands};
+use super::padding::{PaddingCosts, commands};
 use super::summary::Summary;
-use super::table::{Histogram, Row, SIZES, VALUES, bar_label, percent, size_rows, value_row};
+use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -20,14 +20,14 @@ svg{display:block}rect{fill:#3b7dd8}rect:hover{fill:#e0883a}";
 const HEIGHT: f64 = 28.0;
 const BAR: usize = 12;
 
-/// Everything, as a page.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report])>) -> String {
+/// The whole report.
+pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>) -> String {
     let title = format!("{} {}", grouped(records), if records == 1 { "record" } else { "records" });
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     );
-    table(&mut page, "Values", &VALUES, fields.iter().map(|s| value_row(s)).collect());
-    table(&mut page, "Sizes", &SIZES, fields.iter().flat_map(|s| size_rows(s)).collect());
+    table(&mut page, "ValueSummary", &VALUES, fields.iter().map(|s| value_row(s, true)).collect());
+    table(&mut page, "Sizes", &SIZES, fields.iter().flat_map(|s| size_rows(s, true)).collect());
     if let Some((batch, reports)) = padding {
         let _ = writeln!(page, "<h2>Filling in batches of {batch}</h2>\n<table>");
         let _ = writeln!(page, "<tr><th>field</th><th class=\"left\">padded</th><th>filling</th><th class=\"left\">by</th></tr>");
@@ -51,8 +51,8 @@ pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report]
     page
 }
 
-/// A table whose last columns are a histogram and what else there is to know.
-fn table(page: &mut String, title: &str, head: &[&str], rows: Vec<Row>) {
+/// A table whose last columns are a histogram and notes.
+fn table(page: &mut String, title: &str, head: &[&str], rows: Vec<TableRow>) {
     if rows.is_empty() {
         return;
     }
@@ -87,7 +87,7 @@ fn svg(histogram: &Histogram) -> String {
     format!("<svg width=\"{width}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">{bars}</svg>", escaped(&histogram.title))
 }
 
-/// Text as it stands in a page.
+/// Text with markup escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,15 +1,15 @@
 //! The report for programs.
 
 use super::chart::Bar;
-use super::padding::{Report, commands};
+use super::padding::{PaddingCosts, commands};
 use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
 use super::table::{QUANTILES, size_bars, value_histogram};
-use super::values::{Range, Values};
+use super::values::{Range, ValueSummary};
 use serde_json::{Map, Value, json};
 
-/// Everything, as one object.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report])>) -> String {
+/// The whole report.
+pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>) -> String {
     let mut whole = Map::new();
     whole.insert("records".to_owned(), json!(records));
     whole.insert("fields".to_owned(), fields.iter().map(|s| field(s)).collect());
@@ -17,7 +17,7 @@ pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report]
         let fields: Vec<Value> = reports.iter().map(|r| cost(r, batch)).collect();
         whole.insert("padding".to_owned(), json!({ "batch": batch, "fields": fields }));
     }
-    // A value of strings and numbers alone always has a text.
+    // A value of strings and numbers can always be written.
     format!("{:#}\n", Value::Object(whole))
 }
 
@@ -42,9 +42,9 @@ fn field(summary: &Summary) -> Value {
     if matches!(values.range, Some(Range::Bool(..))) {
         put("true", json!(values.trues));
     }
-    if let Some(distinct) = &values.distinct {
-        put("distinct", json!(distinct.count()));
-        put("distinct_is_exact", json!(distinct.is_exact()));
+    if let Some((distinct, is_exact)) = values.distinct() {
+        put("distinct", json!(distinct));
+        put("distinct_is_exact", json!(is_exact));
     }
     if let Some(histogram) = value_histogram(summary) {
         put("histogram", bars(&histogram.bars));
@@ -87,7 +87,7 @@ fn bars(bars: &[Bar]) -> Value {
     bars.iter().map(|b| json!({ "from": number(b.from), "to": b.to.map_or(Value::Null, number), "count": b.count })).collect()
 }
 
-/// A number as JSON has it: whole ones without a point, those that JSON does not have as text.
+/// A number in JSON: integers without a point, NaN and infinities as strings.
 fn number(x: f64) -> Value {
     if x.fract() == 0.0 && x.abs() < 9e15 { json!(x as i64) } else { float(x) }
 }
@@ -96,7 +96,7 @@ fn float(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { json!(x.to_string().replace("inf", "Infinity")) }
 }
 
-fn range(values: &Values) -> Option<(Value, Value)> {
+fn range(values: &ValueSummary) -> Option<(Value, Value)> {
     let integer = |n: i128| i64::try_from(n).map_or_else(|_| json!(u64::try_from(n).unwrap_or(u64::MAX)), |n| json!(n));
     let text = |bytes: &[u8]| json!(String::from_utf8_lossy(bytes));
     Some(match values.range.as_ref()? {
@@ -107,7 +107,7 @@ fn range(values: &Values) -> Option<(Value, Value)> {
     })
 }
 
-fn cost(report: &Report, batch: usize) -> Value {
+fn cost(report: &PaddingCosts, batch: usize) -> Value {
     let [as_they_come, in_buckets, packed] = commands(report, batch);
     let mut object = Map::new();
     object.insert("field".to_owned(), json!(report.name));
@@ -115,7 +115,7 @@ fn cost(report: &Report, batch: usize) -> Value {
     let ways = [("as_they_come", report.as_they_come, as_they_come), ("in_buckets", report.in_buckets, in_buckets)];
     for (name, cost, command) in ways.into_iter().chain(packing) {
         let count = |n: u128| json!(u64::try_from(n).unwrap_or(u64::MAX));
-        let way = json!({ "values": count(cost.values), "places": count(cost.places), "filling": cost.waste(), "command": command });
+        let way = json!({ "values": count(cost.values), "places": count(cost.elements), "filling": cost.waste(), "command": command });
         object.insert(name.to_owned(), way);
     }
     Value::Object(object)

@@ -1,8 +1,8 @@
-//! `stats`: what is in the data, field by field, in memory that does not grow with it.
+//! `stats`: summarizes each field, in memory that does not grow with the data.
 //!
-//! Chunks are summed up on any thread ([`Digest`]) and the sums put together in order. Everything in them is
-//! a count, a least or a greatest value, or a set: neither the order nor the parts that they come in change
-//! what is printed. Only `--padding` looks at records one after the other, at their lengths alone.
+//! Chunks are summarized on any thread ([`Digest`]) and the summaries are merged in order. A summary holds only counts,
+//! minima, maxima and sets, so the output depends neither on the order nor on how records are split into chunks. Only
+//! `--padding` needs the lengths of records in order.
 
 mod bins;
 mod chart;
@@ -22,55 +22,58 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
+use crate::tensor::Tensor;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::fields::{FieldArgs, Patterns};
 use crate::verbs::verb::{Bound, Digest, Example, Flow, Operator, Report, Verb, Verdict};
-use padding::{Lengths, Padded, padded_fields};
+use padding::{Lengths, PaddedField, PaddingCosts, padded_fields};
 use std::any::Any;
 use std::io::Write;
 use std::sync::Arc;
 use summary::Summary;
 
-/// Counts, sizes and ranges of the fields.
+/// Prints counts, ranges and sizes of the fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Stats {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Compare what padding costs in batches of N: as the records come, in buckets, packed
+    /// Compare the padding in batches of N: in input order, in buckets, packed
     #[arg(long, value_name = "N", value_parser = positive)]
     padding: Option<usize>,
-    /// Draw every histogram with its numbers
+    /// Print every histogram with its numbers
     #[arg(long)]
     histogram: bool,
-    /// For a terminal, for programs, or a page for a browser
+    /// Output form
     #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
     form: Form,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
+    /// Tables for a terminal
     Text,
-    /// One object, with the numbers of every histogram
+    /// A JSON object with the numbers of every histogram
     Json,
-    /// A page that needs nothing besides itself
+    /// A self-contained web page
     Html,
 }
 
 impl Verb for Stats {
     const NAME: &'static str = "stats";
-    const SUMMARY: &'static str = "Report counts, sizes and ranges of the fields";
+    const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
-Ends a chain: it reads what reaches it once and prints two tables. The first has a row for each field: how many single \
-values there are and how many are null, the least and the greatest, how many are different (exactly up to 2048, ~ marks \
-an estimate within about 1%), and where they lie between the two. The second has a row for each axis whose size differs: how many \
-rows there are, how many are null or empty, and how long they are; 90% of the rows are not longer than what stands below 90%. \
-Of strings, the bytes are counted. Axes are those of the record: `docs.tokens` has axis 1 where `docs` has axis 0.\n\n\
-Sizes are exact below 65536, and within 1% above. --padding 32 shows how much of each batch would be filling, \
-padded as the records come, in buckets of similar length, or packed into rows, and the command for each. \
-Memory does not grow with the data, and the output is the same for any number of threads.";
+Ends a chain, reads the records once and prints two tables. The first has one row per field: the number of values and \
+of nulls, minimum and maximum, the number of distinct values (exact up to 2048; ~ marks an estimate within about 1%), \
+and a histogram. The second has one row per axis whose size varies: the number of rows, how many are null or empty, \
+and quantiles of their sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts \
+bytes. Axes are those of the record: `docs.tokens` has axis 1 where `docs` has axis 0.
+
+Sizes are exact below 65536 and within 1% above. --padding 32 shows which share of a padded batch of 32 is padding if \
+records are batched as they come, in buckets of similar length, or packed into rows, and the command for each. Memory \
+use does not grow with the data, and the output is the same for any number of threads.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "the first look at a data set",
+            about: "summarize a data set",
             args: "stats",
             input: "{\"tokens\": [5, 2, 9], \"label\": \"a\"}\n{\"tokens\": [], \"label\": \"b\"}\n{\"tokens\": [7, 7, 7, 7, 7, 7], \"label\": \"a\"}\n{\"tokens\": [1], \"label\": null}\n",
             output: "\
@@ -85,7 +88,7 @@ tokens  0         4     -      1    0   2.5       1    6    6    6  ██ █  
 label   bytes     3     -      -    1     1       1    1    1    1  █\n",
         },
         Example {
-            about: "what padding costs",
+            about: "the cost of padding",
             args: "stats -f tokens --padding 2",
             input: "{\"tokens\": [1]}\n{\"tokens\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n{\"tokens\": [1, 2]}\n{\"tokens\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n",
             output: "\
@@ -97,7 +100,7 @@ tokens  int64[?]     22     -    1   10        10  █▆▄▄▄▄▄▄▄�
 sizes   axis  rows  null  empty  min  mean  median  90%  99%  max\n\
 tokens  0        4     -      -    1   5.5       2   10   10   10  ██      ██\n\
 \n\
-padding                filling              by\n\
+batches                padding              by\n\
 tokens   as they come    42.1%  ████▎       padded-batch 2\n\
 \x20        in buckets       8.3%  ▉           bucket --by 'len(tokens)' --boundaries 8 --batch-sizes 2,2 --pad\n\
 \x20        packed          31.2%  ███▏        pack -f tokens --length 16\n",
@@ -107,10 +110,10 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         if self.histogram && self.form != Form::Text {
-            return Err(Error::usage("--histogram is for the text: json and html have the numbers of every histogram anyway"));
+            return Err(Error::usage("--histogram works only with --as text; json and html always include histograms"));
         }
         let named = self.fields.resolve(schema)?;
-        // A structure stands for all that is in it.
+        // A structure selects all fields in it.
         let is_wanted = |path: &FieldPath| match &named {
             None => true,
             Some(named) => named.iter().any(|n| path.names().starts_with(n.names())),
@@ -122,16 +125,18 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
                 let padded = padded_fields(schema, batch, &|name| is_wanted(&FieldPath::name(name)));
                 if padded.is_empty() {
                     return Err(Error::usage(
-                        "--padding: no field is padded: each has one size in all records, is sparse, or stands in a structure",
+                        "--padding: no field needs padding: each has a fixed size, is sparse, or is inside a structure",
                     )
                     .help("promote fields of structures first, as promote docs.tokens"));
                 }
                 padded
             }
         };
-        let looked_at =
-            Arc::new(Look { fields: fields.iter().map(Summary::cleared).collect(), places: padded.iter().map(Padded::place).collect() });
-        let report = Sums { records: 0, fields, padded, looked_at, form: self.form, batch: self.padding, histogram: self.histogram };
+        let digest = Arc::new(Summarize {
+            fields: fields.iter().map(Summary::cleared).collect(),
+            padded: padded.iter().map(PaddedField::position_and_rank).collect(),
+        });
+        let report = Summaries { records: 0, fields, padded, digest, form: self.form, batch: self.padding, histogram: self.histogram };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(report)) })
     }
 
@@ -146,66 +151,86 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
     }
 }
 
-/// What a thread does with a chunk.
-struct Look {
-    /// Nothing seen yet.
+/// Summarizes chunks on any thread.
+struct Summarize {
+    /// Empty summaries.
     fields: Vec<Summary>,
-    /// The fields whose lengths are told.
-    places: Vec<(usize, usize)>,
+    /// Position and rank of the fields whose lengths `--padding` needs.
+    padded: Vec<(usize, usize)>,
 }
 
-/// What a thread has seen of a chunk.
-struct Seen {
+/// Chunks with fewer bytes per field are not summarized one by one: an empty summary of each field would cost more than they do.
+const LEAST_NBYTES: usize = 8 << 10;
+
+/// The digest of a chunk.
+struct ChunkDigest {
     records: u64,
-    fields: Vec<Summary>,
+    values: ChunkValues,
     lengths: Lengths,
 }
 
-impl Digest for Look {
+enum ChunkValues {
+    Summarized(Vec<Summary>),
+    /// Few values per field, to be added one by one.
+    Columns(Vec<Tensor>),
+}
+
+fn add(fields: &mut [Summary], columns: &[Tensor]) -> Result<()> {
+    fields.iter_mut().zip(columns).try_for_each(|(field, column)| field.add(column, None).map_err(|e| e.in_field(&field.path)))
+}
+
+impl Digest for Summarize {
     fn digest(&self, chunk: &Chunk) -> Result<Box<dyn Any + Send>> {
-        let mut fields: Vec<Summary> = self.fields.iter().map(Summary::cleared).collect();
-        for (field, column) in fields.iter_mut().zip(&chunk.columns) {
-            field.add(column, None).map_err(|e| e.in_field(&field.path))?;
-        }
         let lengths =
-            self.places.iter().map(|(position, rank)| padding::lengths(&chunk.columns[*position], *rank)).collect::<Result<_>>()?;
-        Ok(Box::new(Seen { records: chunk.nrows as u64, fields, lengths }))
+            self.padded.iter().map(|(position, rank)| padding::lengths(&chunk.columns[*position], *rank)).collect::<Result<_>>()?;
+        let count: usize = self.fields.iter().map(Summary::len).sum();
+        let values = if chunk.nbytes() / count.max(1) < LEAST_NBYTES && count > 1 {
+            ChunkValues::Columns(chunk.columns.clone())
+        } else {
+            let mut fields: Vec<Summary> = self.fields.iter().map(Summary::cleared).collect();
+            add(&mut fields, &chunk.columns)?;
+            ChunkValues::Summarized(fields)
+        };
+        Ok(Box::new(ChunkDigest { records: chunk.nrows as u64, values, lengths }))
     }
 }
 
-/// What is known of all records.
-struct Sums {
+/// The summary of all records.
+struct Summaries {
     records: u64,
     fields: Vec<Summary>,
-    padded: Vec<Padded>,
-    looked_at: Arc<Look>,
+    padded: Vec<PaddedField>,
+    digest: Arc<Summarize>,
     form: Form,
     batch: Option<usize>,
     histogram: bool,
 }
 
-impl Report for Sums {
+impl Report for Summaries {
     fn digest(&self) -> Option<Arc<dyn Digest>> {
-        Some(self.looked_at.clone())
+        Some(self.digest.clone())
     }
 
     fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {
-        let seen = digest.downcast::<Seen>().map_err(|_| Error::internal("no digest of stats"))?;
-        self.records += seen.records;
-        self.fields.iter_mut().zip(seen.fields).for_each(|(own, their)| own.merge(their));
-        self.padded.iter_mut().zip(&seen.lengths).for_each(|(field, lengths)| field.add(lengths));
+        let digest = digest.downcast::<ChunkDigest>().map_err(|_| Error::internal("no digest of stats"))?;
+        self.records += digest.records;
+        match digest.values {
+            ChunkValues::Summarized(fields) => self.fields.iter_mut().zip(fields).for_each(|(own, their)| own.merge(their)),
+            ChunkValues::Columns(columns) => add(&mut self.fields, &columns)?,
+        }
+        self.padded.iter_mut().zip(&digest.lengths).for_each(|(field, lengths)| field.add(lengths));
         Ok(Flow::More)
     }
 
     fn push(&mut self, chunk: &Chunk, _: &mut dyn Write) -> Result<Flow> {
-        let seen = self.looked_at.digest(chunk)?;
-        self.push_digest(seen)
+        let digest = self.digest.digest(chunk)?;
+        self.push_digest(digest)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let mut fields = Vec::new();
         self.fields.iter().for_each(|f| f.wanted(&mut fields));
-        let reports: Vec<padding::Report> = self.padded.iter_mut().map(Padded::finish).collect();
+        let reports: Vec<PaddingCosts> = self.padded.iter_mut().map(PaddedField::finish).collect();
         let padding = self.batch.map(|batch| (batch, &reports[..]));
         let text = match self.form {
             Form::Text => text::text(self.records, &fields, padding, self.histogram),

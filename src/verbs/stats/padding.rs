@@ -1,29 +1,29 @@
-//! `--padding N`: what filling costs, if records are padded as they come, in buckets, or packed into rows.
+//! `--padding N`: how much of each batch is padding if records are batched in input order, in buckets, or packed into rows.
 
 use crate::error::Result;
 use crate::path::quoted;
 use crate::schema::{Schema, Size};
 use crate::tensor::{RowPartition, Tensor};
-use crate::verbs::shared::packing::{Row, Rows, Strategy};
+use crate::verbs::shared::packing::{PackedRow, Rows, Strategy, WINDOW};
 
-/// So many records are seen before the length of packed rows is chosen.
+/// Number of records read before the length of packed rows is chosen.
 const LOOK_AHEAD: usize = 1 << 16;
-/// Rows that `pack` keeps open where nothing else is said.
-const WINDOW: usize = crate::verbs::shared::packing::WINDOW;
-/// The least boundary of buckets has so many bits: shorter records cost next to nothing.
+/// Bits of the least bucket boundary: shorter records cost next to nothing.
 const LEAST_BITS: u32 = 3;
 
-/// Values beside the places that they take.
+/// Number of values, and of elements of the padded tensor that holds them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
+    /// Number of values.
     pub values: u128,
-    pub places: u128,
+    /// Number of elements, padding included.
+    pub elements: u128,
 }
 
 impl Cost {
-    /// The share of places that hold filling.
+    /// The share of elements that are padding.
     pub fn waste(self) -> f64 {
-        if self.places == 0 { 0.0 } else { 1.0 - self.values as f64 / self.places as f64 }
+        if self.elements == 0 { 0.0 } else { 1.0 - self.values as f64 / self.elements as f64 }
     }
 }
 
@@ -46,40 +46,45 @@ impl Open {
     fn close(&mut self, cost: &mut Cost) {
         let batch = std::mem::take(self);
         cost.values += u128::from(batch.values);
-        cost.places += batch.longest.iter().map(|n| u128::from(*n)).product::<u128>() * batch.records as u128;
+        cost.elements += batch.longest.iter().map(|n| u128::from(*n)).product::<u128>() * batch.records as u128;
     }
 }
 
-/// A field whose records differ in size.
+/// A field whose records differ in size, and its batches so far.
 #[derive(Debug)]
-pub struct Padded {
+pub struct PaddedField {
+    /// Its name.
     pub name: String,
     position: usize,
     rank: usize,
     batch: usize,
     as_they_come: (Open, Cost),
-    /// One for each number of bits that a length has.
+    /// One for each number of bits of a length.
     buckets: Vec<Open>,
     in_buckets: Cost,
     range: Option<(u64, u64)>,
     packing: Option<Packing>,
 }
 
-/// What comes out.
-pub struct Report<'a> {
+/// What padding costs for one field.
+pub struct PaddingCosts<'a> {
+    /// The name of the field.
     pub name: &'a str,
+    /// In batches of consecutive records.
     pub as_they_come: Cost,
+    /// In batches of records of similar length.
     pub in_buckets: Cost,
+    /// The boundaries of the buckets.
     pub boundaries: Vec<u64>,
-    /// The length of the rows, and what they cost; `None` where a field cannot be packed.
+    /// The length of packed rows, and their cost; `None` for fields that cannot be packed.
     pub packed: Option<(u64, Cost)>,
 }
 
-/// The sizes of the records of a chunk, for each of some fields: those of its axes, then how many values.
+/// For each of some fields the sizes of the records of a chunk: those of the axes, then the number of values.
 pub type Lengths = Vec<Vec<u64>>;
 
-/// The fields of the record whose axes are not all known, where padding costs anything.
-pub fn padded_fields(schema: &Schema, batch: usize, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Padded> {
+/// The fields of the record that need padding: those with an axis of unknown size.
+pub fn padded_fields(schema: &Schema, batch: usize, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PaddedField> {
     let fields = schema.fields.iter().enumerate();
     let fields = fields.filter(|(_, f)| {
         let is_tensor = f.ty.dtype().is_some_and(|d| d.is_tensor()) && !f.ty.is_sparse();
@@ -87,7 +92,7 @@ pub fn padded_fields(schema: &Schema, batch: usize, is_wanted: &dyn Fn(&str) -> 
     });
     let padded = fields.map(|(position, f)| {
         let is_sequence = f.ty.dims[1..].iter().all(|d| matches!(d.size, Size::Known(_)));
-        Padded {
+        PaddedField {
             name: f.name.clone(),
             position,
             rank: f.ty.rank(),
@@ -102,9 +107,9 @@ pub fn padded_fields(schema: &Schema, batch: usize, is_wanted: &dyn Fn(&str) -> 
     padded.collect()
 }
 
-impl Padded {
-    /// Where the field stands, and how many axes it has: what [`lengths`] needs.
-    pub fn place(&self) -> (usize, usize) {
+impl PaddedField {
+    /// The position and the rank of the field, as [`lengths`] needs them.
+    pub fn position_and_rank(&self) -> (usize, usize) {
         (self.position, self.rank)
     }
 
@@ -132,14 +137,14 @@ impl Padded {
         }
     }
 
-    /// Closes what is open.
-    pub fn finish(&mut self) -> Report<'_> {
+    /// Closes the open batches.
+    pub fn finish(&mut self) -> PaddingCosts<'_> {
         let (open, cost) = &mut self.as_they_come;
         open.close(cost);
         self.buckets.iter_mut().for_each(|bucket| bucket.close(&mut self.in_buckets));
         let (least, most) = self.range.unwrap_or((0, 0));
         let boundaries = (LEAST_BITS..63).map(|bits| 1u64 << bits).filter(|b| *b > least && *b <= most).collect();
-        Report {
+        PaddingCosts {
             name: &self.name,
             as_they_come: *cost,
             in_buckets: self.in_buckets,
@@ -149,14 +154,14 @@ impl Padded {
     }
 }
 
-/// Rows of one length, which the first records decide.
+/// Rows of one length, which is chosen from the first records.
 #[derive(Debug, Default)]
 struct Packing {
     ahead: Vec<u64>,
     rows: Option<(u64, Rows<()>)>,
-    /// Items of all records.
+    /// Number of items of all records.
     items: u128,
-    /// Rows that take nothing more.
+    /// Number of closed rows.
     closed: u128,
 }
 
@@ -188,18 +193,18 @@ impl Packing {
         }
         let Some((length, rows)) = &mut self.rows else { return (0, Cost::default()) };
         self.closed += rows.finish().len() as u128;
-        let places = u128::from(*length) * self.closed;
-        (*length, Cost { values: self.items, places })
+        let elements = u128::from(*length) * self.closed;
+        (*length, Cost { values: self.items, elements })
     }
 }
 
 fn put(rows: &mut Rows<()>, length: u64) -> u128 {
-    let mut closed: Vec<Row<()>> = Vec::new();
+    let mut closed: Vec<PackedRow<()>> = Vec::new();
     rows.push(usize::try_from(length).unwrap_or(usize::MAX), &mut |_| (), &mut closed);
     closed.len() as u128
 }
 
-/// For each record the longest rows along the first `rank` axes, and the number of its values. A null has none.
+/// For each record the longest rows along the first `rank` axes, then the number of values. A null has none.
 /// O(rows).
 ///
 /// # Errors
@@ -224,8 +229,8 @@ pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
     Ok(all)
 }
 
-/// The commands that pad so: a name as an expression takes it, in quotes for a shell.
-pub fn commands(report: &Report, batch: usize) -> [String; 3] {
+/// The commands for each way of padding, quoted for a shell.
+pub fn commands(report: &PaddingCosts, batch: usize) -> [String; 3] {
     let name = quoted(report.name);
     let is_identifier =
         report.name.chars().all(|c| c.is_alphanumeric() || c == '_') && !report.name.starts_with(|c: char| c.is_ascii_digit());
@@ -242,7 +247,7 @@ pub fn commands(report: &Report, batch: usize) -> [String; 3] {
     [format!("padded-batch {batch}"), in_buckets, packed]
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,=".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
@@ -258,16 +263,16 @@ mod tests {
         let schema = notation::parse("x: int64[?]; k: int64[4]; m: int64[?, (?)]").unwrap();
         let mut fields = padded_fields(&schema, 2, &|_| true);
         assert_eq!(fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["x", "m"]);
-        // Lengths 1 and 9 in turn: half of each batch of two is filling, but for the ones; none in buckets.
+        // Alternating lengths 1 and 9: 8 of 18 elements of each batch are padding; none in buckets.
         let lengths: Vec<u64> = (0..8).flat_map(|i| if i % 2 == 0 { [1, 1] } else { [9, 9] }).collect();
         fields[0].add(&lengths[..6]);
         fields[0].add(&lengths[6..]);
         let report = fields[0].finish();
-        assert_eq!((report.as_they_come.values, report.as_they_come.places), (40, 72));
-        assert_eq!((report.in_buckets.values, report.in_buckets.places), (40, 40));
+        assert_eq!((report.as_they_come.values, report.as_they_come.elements), (40, 72));
+        assert_eq!((report.in_buckets.values, report.in_buckets.elements), (40, 40));
         assert_eq!(report.boundaries, [8]);
         let (length, cost) = report.packed.unwrap();
-        assert_eq!((length, cost.values, cost.places), (16, 40, 64));
+        assert_eq!((length, cost.values, cost.elements), (16, 40, 64));
         let commands = commands(&report, 2);
         assert_eq!(commands[1], "bucket --by 'len(x)' --boundaries 8 --batch-sizes 2,2 --pad");
         assert_eq!(commands[2], "pack -f x --length 16");
@@ -280,7 +285,7 @@ mod tests {
         // [[1 2 3] []] and [[4]]: 2 records of 2 rows of 3.
         fields[0].add(&[2, 3, 3, 1, 1, 1]);
         let report = fields[0].finish();
-        assert_eq!((report.as_they_come.values, report.as_they_come.places), (4, 12));
+        assert_eq!((report.as_they_come.values, report.as_they_come.elements), (4, 12));
         assert!(report.packed.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The sizes of rows: counted exactly up to a bound, in bins beyond.
+//! The sizes of rows: counted exactly up to a bound, in bins above.
 
 use super::bins::Bins;
 use crate::tensor::RowPartition;
@@ -6,12 +6,13 @@ use crate::tensor::RowPartition;
 /// Sizes below this have a count of their own.
 const EXACT: usize = 1 << 16;
 
-/// The sizes of some rows. The order of rows, and the parts they come in, change nothing.
+/// The distribution of the sizes of rows. It does not depend on the order of rows or on how they are split into parts.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
-    /// How many rows have this size.
+    /// Number of rows of each size.
     counts: Vec<u64>,
     large: Bins,
+    /// Number of rows.
     pub rows: u64,
     total: u128,
     range: Option<(u64, u64)>,
@@ -24,7 +25,7 @@ impl Sizes {
         self.add_rows(size, 1);
     }
 
-    /// Adds so many rows of that size.
+    /// Adds `rows` rows of that size.
     pub fn add_rows(&mut self, size: usize, rows: u64) {
         if rows == 0 {
             return;
@@ -52,7 +53,7 @@ impl Sizes {
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the rows of another.
     pub fn merge(&mut self, other: Sizes) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -87,7 +88,7 @@ impl Sizes {
         self.total as f64 / self.rows.max(1) as f64
     }
 
-    /// The least size that at least this share of the rows does not exceed.
+    /// The least size that at least this share of the rows do not exceed.
     pub fn quantile(&self, share: f64) -> u64 {
         let Some((least, most)) = self.range else { return 0 };
         let wanted = ((share * self.rows as f64).ceil() as u64).clamp(1, self.rows);
@@ -101,7 +102,7 @@ impl Sizes {
         most
     }
 
-    /// Runs of sizes, from the least up: where each starts and ends, and how many rows have them.
+    /// Runs of sizes in ascending order: lower end, upper end, number of rows.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let exact = self.counts.iter().enumerate().map(|(size, rows)| (size as f64, size as f64, *rows));
         exact.chain(self.large.iter()).filter(|(.., rows)| *rows > 0)

@@ -1,7 +1,7 @@
-//! What is known of each field: its values, and the sizes of its axes.
+//! The summary of a field: its values, and the sizes of its axes.
 
 use super::sizes::Sizes;
-use super::values::Values;
+use super::values::ValueSummary;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::schema::{Element, Field, Size, Type};
@@ -9,42 +9,47 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// One field and what has been seen of it.
+/// The summary of one field.
 #[derive(Clone, Debug)]
 pub struct Summary {
+    /// The field.
     pub path: FieldPath,
+    /// Its type.
     pub ty: Type,
-    /// Whether it is reported; the fields inside may be, all the same.
+    /// Whether it is reported; fields inside it may be reported even if it is not.
     pub is_wanted: bool,
-    /// Of a structure: how many structures, and how many of them are null.
-    pub values: Values,
-    /// Of its own axes, or of the dense shape and the number of entries.
+    /// Its values. For structures only their number and the number of nulls.
+    pub values: ValueSummary,
+    /// Its own axes; for a sparse tensor the entries and the axes of the dense shape.
     pub axes: Vec<Axis>,
+    /// The fields of a structure.
     pub fields: Vec<Summary>,
 }
 
 /// One axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
+    /// Which axis.
     pub name: AxisName,
-    /// Whether every row has the size that the type says.
+    /// Whether the type gives the size of every row.
     pub is_known: bool,
-    /// Rows that are null, and have no size.
+    /// Number of null rows, which have no size.
     pub nulls: u64,
+    /// The sizes of its rows.
     pub sizes: Sizes,
 }
 
-/// What an axis is called.
+/// The name of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisName {
-    /// Its number inside the record, the axes of structures around it counted.
+    /// Its number within the record, axes of enclosing structures included.
     Number(usize),
     /// The entries of a sparse tensor.
     Entries,
 }
 
 impl Summary {
-    /// Nothing yet, of a field that stands below `outer` axes.
+    /// An empty summary of a field inside structures with `outer` axes.
     pub fn new(field: &Field, parent: Option<&FieldPath>, outer: usize, is_wanted: &dyn Fn(&FieldPath) -> bool) -> Summary {
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let ty = field.ty.clone();
@@ -58,32 +63,31 @@ impl Summary {
         let axes = entries.into_iter().chain(ty.dims.iter().enumerate().map(axis)).collect();
         let inner = ty.fields().unwrap_or(&[]).iter();
         let fields = inner.map(|f| Summary::new(f, Some(&path), outer + ty.rank(), is_wanted)).collect();
-        Summary { is_wanted: is_wanted(&path), path, ty, values: Values::default(), axes, fields }
+        Summary { is_wanted: is_wanted(&path), path, ty, values: ValueSummary::default(), axes, fields }
     }
 
-    /// The same fields, of which nothing has been seen.
+    /// An empty summary of the same field.
     pub fn cleared(&self) -> Summary {
         Summary {
             path: self.path.clone(),
             ty: self.ty.clone(),
             is_wanted: self.is_wanted,
-            values: Values::default(),
+            values: ValueSummary::default(),
             axes: self.axes.iter().map(|a| Axis { sizes: Sizes::default(), nulls: 0, ..*a }).collect(),
             fields: self.fields.iter().map(Summary::cleared).collect(),
         }
     }
 
-    fn is_looked_at(&self) -> bool {
-        self.is_wanted || self.fields.iter().any(Summary::is_looked_at)
+    fn is_examined(&self) -> bool {
+        self.is_wanted || self.fields.iter().any(Summary::is_examined)
     }
 
-    /// Adds the rows of a column of that type; `present`: those that are there, below structures that are not null.
-    /// O(values).
+    /// Adds the rows of a column of that type; `present` marks rows inside structures that are not null. O(values).
     ///
     /// # Errors
-    /// A tensor of another type: an error of ours.
+    /// A tensor of another type, which is a bug.
     pub fn add(&mut self, tensor: &Tensor, present: Option<&NullBuffer>) -> Result<()> {
-        if !self.is_looked_at() {
+        if !self.is_examined() {
             return Ok(());
         }
         if let Tensor::Sparse(sparse) = tensor {
@@ -141,9 +145,8 @@ impl Summary {
                 }
                 let size = match number.checked_sub(1) {
                     None => sparse.entries().row_length(row),
-                    Some(dim) => {
-                        usize::try_from(sparse.shape_of(row)[dim]).map_err(|_| Error::data("a size beyond this machine").at_row(row))?
-                    }
+                    Some(dim) => usize::try_from(sparse.shape_of(row)[dim])
+                        .map_err(|_| Error::data("a size too large for this machine").at_row(row))?,
                 };
                 axis.sizes.add(size);
             }
@@ -157,7 +160,7 @@ impl Summary {
         }
     }
 
-    /// Adds what another of the same fields has seen.
+    /// Adds another summary of the same field.
     pub fn merge(&mut self, other: Summary) {
         self.values.merge(other.values);
         for (own, their) in self.axes.iter_mut().zip(other.axes) {
@@ -167,7 +170,7 @@ impl Summary {
         self.fields.iter_mut().zip(other.fields).for_each(|(own, their)| own.merge(their));
     }
 
-    /// This field and all inside it that are reported, outside in.
+    /// This field and all fields inside it that are reported, outer fields first.
     pub fn wanted<'a>(&'a self, found: &mut Vec<&'a Summary>) {
         if self.is_wanted {
             found.push(self);
@@ -175,7 +178,12 @@ impl Summary {
         self.fields.iter().for_each(|f| f.wanted(found));
     }
 
-    /// The type as it is printed; structures without their fields, which have lines of their own.
+    /// Number of fields in it, itself included.
+    pub fn len(&self) -> usize {
+        1 + self.fields.iter().map(Summary::len).sum::<usize>()
+    }
+
+    /// The type as printed; structures without their fields, which have their own lines.
     pub fn type_text(&self) -> String {
         match &self.ty.element {
             Element::Struct(_) => {
@@ -187,7 +195,7 @@ impl Summary {
     }
 }
 
-/// Which items belong to rows that are there.
+/// Marks the items of the rows that are marked.
 fn items(partition: &RowPartition, rows: &NullBuffer) -> NullBuffer {
     let mut bits = BooleanBufferBuilder::new(partition.nvals());
     for row in 0..partition.nrows() {

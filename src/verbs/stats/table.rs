@@ -1,15 +1,15 @@
-//! What is reported of each field, as rows of two tables: values, and sizes. Every form shows these.
+//! The report as rows of two tables, values and sizes, which all forms of output show.
 
 use super::chart::{self, Bar, Extent, Run, grouped, short};
 use super::sizes::Sizes;
 use super::summary::{AxisName, Summary};
-use super::values::{Range, Values};
+use super::values::{Range, ValueSummary};
 use crate::schema::DType;
 
-/// A value of a table is shown with at most so many characters.
+/// Maximum number of characters shown of a value.
 const SHOWN: usize = 20;
 
-/// The quantiles of sizes that are reported.
+/// The reported quantiles of sizes.
 pub const QUANTILES: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 
 /// The name of an axis: its number, `entries` or `bytes`.
@@ -20,26 +20,32 @@ fn axis_name(name: AxisName) -> String {
     }
 }
 
-/// Rows of which there are sizes.
-pub struct Rows<'a> {
-    /// The axis, `entries` or `bytes`.
+/// The sizes of the rows of an axis, or of strings.
+pub struct AxisSizes<'a> {
+    /// The number of the axis, `entries` or `bytes`.
     pub of: String,
+    /// Number of null rows.
     pub nulls: u64,
+    /// Sizes of the others.
     pub sizes: &'a Sizes,
 }
 
-/// The axes of a field that are reported in words: those whose sizes are not all known, and the bytes of texts.
-pub fn axes(summary: &Summary) -> Vec<Rows<'_>> {
-    let own = summary.axes.iter().filter(|a| !a.is_known).map(|a| Rows { of: axis_name(a.name), nulls: a.nulls, sizes: &a.sizes });
-    let bytes = summary.values.bytes.iter().map(|sizes| Rows { of: "bytes".to_owned(), nulls: 0, sizes });
+/// The reported axes of a field: those whose size varies, and the bytes of strings.
+pub fn axes(summary: &Summary) -> Vec<AxisSizes<'_>> {
+    let own = summary.axes.iter().filter(|a| !a.is_known).map(|a| AxisSizes { of: axis_name(a.name), nulls: a.nulls, sizes: &a.sizes });
+    let bytes = summary.values.bytes.iter().map(|sizes| AxisSizes { of: "bytes".to_owned(), nulls: 0, sizes });
     own.chain(bytes).collect()
 }
 
-/// A row of a table: cells, then a histogram, then what else there is to know.
-pub struct Row {
+/// A row of a table.
+pub struct TableRow {
+    /// Its cells.
     pub cells: Vec<String>,
+    /// The histogram as one line.
     pub line: String,
+    /// Further remarks.
     pub notes: String,
+    /// The full histogram, if it is wanted.
     pub histogram: Option<Histogram>,
 }
 
@@ -49,22 +55,27 @@ pub const VALUES: [&str; 7] = ["values", "type", "count", "null", "min", "max", 
 pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", "mean", "median", "90%", "99%", "max"];
 
 /// The row of a field in the table of values.
-pub fn value_row(summary: &Summary) -> Row {
+pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     let values = &summary.values;
     let (least, greatest) = range_text(summary);
     let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(values.bins.iter(), extent)));
     let counts = [grouped(values.count), count(values.nulls)];
     let cells = [summary.path.to_string(), summary.type_text()].into_iter().chain(counts).chain([least, greatest, distinct_text(values)]);
-    Row { cells: cells.collect(), line, notes: notes(values).join(", "), histogram: value_histogram(summary) }
+    TableRow {
+        cells: cells.collect(),
+        line,
+        notes: notes(values).join(", "),
+        histogram: if with_histogram { value_histogram(summary) } else { None },
+    }
 }
 
 /// The rows of a field in the table of sizes.
-pub fn size_rows(summary: &Summary) -> Vec<Row> {
-    let row = |rows: Rows| {
+pub fn size_rows(summary: &Summary, with_histogram: bool) -> Vec<TableRow> {
+    let row = |rows: AxisSizes| {
         let sizes = rows.sizes;
         let mut cells = vec![summary.path.to_string(), rows.of.clone(), grouped(sizes.rows), count(rows.nulls), count(sizes.empty())];
         let Some((least, greatest)) = sizes.range() else {
-            return Row { cells, line: String::new(), notes: String::new(), histogram: None };
+            return TableRow { cells, line: String::new(), notes: String::new(), histogram: None };
         };
         let quantile = |share| sizes.quantile(share).to_string();
         cells.extend([
@@ -78,18 +89,19 @@ pub fn size_rows(summary: &Summary) -> Vec<Row> {
         let line = chart::sparkline(&chart::cells(sizes.iter(), size_extent(sizes)));
         let is_axis = rows.of.starts_with(|c: char| c.is_ascii_digit());
         let what = if is_axis { format!("sizes of axis {}", rows.of) } else { rows.of.clone() };
-        let histogram = size_bars(sizes).map(|bars| Histogram { title: format!("{}: {what}", summary.path), bars, is_whole: true });
-        Row { cells, line, notes: String::new(), histogram }
+        let bars = if with_histogram { size_bars(sizes) } else { None };
+        let histogram = bars.map(|bars| Histogram { title: format!("{}: {what}", summary.path), bars, is_whole: true });
+        TableRow { cells, line, notes: String::new(), histogram }
     };
     axes(summary).into_iter().map(row).collect()
 }
 
-/// A number that is worth looking at if it is not 0.
+/// A number, or `-` for 0.
 fn count(n: u64) -> String {
     if n == 0 { "-".to_owned() } else { grouped(n) }
 }
 
-/// The least and the greatest value, as they are shown.
+/// The least and the greatest value, as printed.
 fn range_text(summary: &Summary) -> (String, String) {
     match &summary.values.range {
         None => (String::new(), String::new()),
@@ -103,7 +115,7 @@ fn range_text(summary: &Summary) -> (String, String) {
     }
 }
 
-/// The start of a text in quotes, on one line.
+/// The start of a string in quotes, on one line.
 fn shown(bytes: &[u8], is_text: bool) -> String {
     let escaped = if is_text { String::from_utf8_lossy(bytes).escape_debug().to_string() } else { bytes.escape_ascii().to_string() };
     let mark = if is_text { "" } else { "b" };
@@ -113,21 +125,20 @@ fn shown(bytes: &[u8], is_text: bool) -> String {
     format!("{mark}\"{}…", escaped.chars().take(SHOWN - 1).collect::<String>())
 }
 
-/// How many different values: with a tilde and three digits that count where it is an estimate.
-fn distinct_text(values: &Values) -> String {
-    match &values.distinct {
+/// The number of distinct values; an estimate has a tilde and three significant digits.
+fn distinct_text(values: &ValueSummary) -> String {
+    match values.distinct() {
         None => String::new(),
-        Some(distinct) if distinct.is_exact() => grouped(distinct.count()),
-        Some(distinct) => {
-            let n = distinct.count();
+        Some((n, true)) => grouped(n),
+        Some((n, false)) => {
             let unit = 10u64.pow(n.max(1).ilog10().saturating_sub(2));
-            format!("~{}", grouped(n.saturating_add(unit / 2) / unit * unit))
+            format!("~{}", grouped((n.saturating_add(unit / 2) / unit * unit).min(values.count)))
         }
     }
 }
 
-/// What else there is to know of values.
-fn notes(values: &Values) -> Vec<String> {
+/// Remarks on values.
+fn notes(values: &ValueSummary) -> Vec<String> {
     let mut notes = Vec::new();
     if matches!(values.range, Some(Range::Bool(..))) {
         notes.push(format!("{} true", percent(values.trues as f64 / values.count.max(1) as f64)));
@@ -145,8 +156,8 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// From where to where the histogram of values goes; `None` if there is none to draw.
-fn value_extent(values: &Values) -> Option<Extent> {
+/// The extent of the histogram of values; `None` if there is none.
+fn value_extent(values: &ValueSummary) -> Option<Extent> {
     match values.range.as_ref()? {
         Range::Bool(a, b) => Some(Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true }),
         Range::Int(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
@@ -154,7 +165,7 @@ fn value_extent(values: &Values) -> Option<Extent> {
             let mut runs = values.bins.iter().map(|(low, high, _)| (low, high));
             let (first, last) = (runs.next()?, runs.last());
             let end = last.unwrap_or(first).1;
-            // The range itself, but for infinities.
+            // The range without infinities.
             let Some(Range::Float(a, b)) = values.range else { return None };
             Some(Extent { least: a.max(first.0), greatest: b.min(end), is_whole: false })
         }
@@ -162,16 +173,19 @@ fn value_extent(values: &Values) -> Option<Extent> {
     }
 }
 
-/// From where to where the histogram of sizes goes.
+/// The extent of the histogram of sizes.
 fn size_extent(sizes: &Sizes) -> Extent {
     let (least, greatest) = sizes.range().unwrap_or((0, 0));
     Extent { least: least as f64, greatest: greatest as f64, is_whole: true }
 }
 
-/// A histogram with its title: what `--histogram` and HTML show.
+/// A histogram, as `--histogram` and HTML show it.
 pub struct Histogram {
+    /// Its title.
     pub title: String,
+    /// Its bars.
     pub bars: Vec<Bar>,
+    /// Whether its values are integers.
     pub is_whole: bool,
 }
 
@@ -189,7 +203,7 @@ pub fn size_bars(sizes: &Sizes) -> Option<Vec<Bar>> {
     Some(chart::bars(sizes.iter(), size_extent(sizes), sizes.quantile(0.99) as f64))
 }
 
-/// Where 99% of the values end.
+/// The upper end of 99% of the values.
 fn upper(runs: impl Iterator<Item = Run>, extent: Extent) -> f64 {
     let runs: Vec<Run> = runs.collect();
     let total: u64 = runs.iter().map(|(.., n)| n).sum();
@@ -202,7 +216,7 @@ fn upper(runs: impl Iterator<Item = Run>, extent: Extent) -> f64 {
     end.map_or(extent.greatest, |(_, high, _)| high.min(extent.greatest))
 }
 
-/// What a bar stands for: `5`, `5-9`, `50 and more`, `0.1 to 0.2`.
+/// The label of a bar: `5`, `5-9`, `50 and more`, `0.1 to 0.2`.
 pub fn bar_label(bar: &Bar, is_whole: bool) -> String {
     match (bar.to, is_whole) {
         (None, _) => format!("{} and more", short(bar.from)),

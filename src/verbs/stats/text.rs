@@ -1,27 +1,27 @@
 //! The report for a terminal.
 
 use super::chart::{bar, grouped};
-use super::padding::{Report, commands};
+use super::padding::{PaddingCosts, commands};
 use super::summary::Summary;
-use super::table::{Histogram, Row, SIZES, VALUES, bar_label, percent, size_rows, value_row};
+use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
 use crate::path::quoted;
 use std::fmt::Write;
 
-/// Characters of the longest bar.
+/// Width of the longest bar, in characters.
 const BAR: usize = 40;
-/// A longer first column pushes only its own row out.
+/// A first column wider than this shifts only its own row.
 const WIDEST: usize = 36;
 
-/// Everything, as lines.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report])>, histograms: bool) -> String {
+/// The whole report.
+pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>, histograms: bool) -> String {
     let mut text = format!("{} {}\n", grouped(records), if records == 1 { "record" } else { "records" });
-    let values: Vec<Row> = fields.iter().map(|s| value_row(s)).collect();
-    let sizes: Vec<Row> = fields.iter().flat_map(|s| size_rows(s)).collect();
+    let values: Vec<TableRow> = fields.iter().map(|s| value_row(s, histograms)).collect();
+    let sizes: Vec<TableRow> = fields.iter().flat_map(|s| size_rows(s, histograms)).collect();
     section(&mut text, &VALUES, &[1, 7], values.iter().map(cells).collect());
     section(&mut text, &SIZES, &[1, 11], sizes.iter().map(cells).collect());
     if let Some((batch, reports)) = padding {
         let rows = reports.iter().flat_map(|r| padding_rows(r, batch)).collect();
-        section(&mut text, &["padding", "", "filling", "", "by"], &[1, 4], rows);
+        section(&mut text, &["batches", "", "padding", "", "by"], &[1, 4], rows);
     }
     if histograms {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
@@ -29,14 +29,14 @@ pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Report]
     text
 }
 
-/// The row as cells, the drawn line and what stands behind it in the last.
-fn cells(row: &Row) -> Vec<String> {
+/// The cells of a row; the last one holds the histogram and the notes.
+fn cells(row: &TableRow) -> Vec<String> {
     let end = if row.notes.is_empty() { row.line.clone() } else { format!("{:16}  {}", row.line, row.notes) };
     row.cells.iter().cloned().chain([end]).collect()
 }
 
-/// A table under its head, with an empty line in front; nothing without rows. The columns `left` start where their
-/// head starts, as the first one does, the others end where it ends.
+/// A table with its head, after an empty line; nothing if there are no rows. The first column and those in `left` are
+/// left-aligned, all others right-aligned.
 fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>) {
     if rows.is_empty() {
         return;
@@ -65,7 +65,7 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
     }
 }
 
-fn padding_rows(report: &Report, batch: usize) -> Vec<Vec<String>> {
+fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
     let name = quoted(report.name);
     let [as_they_come, in_buckets, packed] = commands(report, batch);
     let bar = |waste: f64| bar((waste * 1000.0) as u64, 1000, 10);
@@ -82,7 +82,7 @@ fn padding_rows(report: &Report, batch: usize) -> Vec<Vec<String>> {
     rows
 }
 
-/// A histogram, one line for each bar.
+/// A histogram, one line per bar.
 fn drawn(text: &mut String, histogram: &Histogram) {
     let labels: Vec<String> = histogram.bars.iter().map(|b| bar_label(b, histogram.is_whole)).collect();
     let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What is known of single values: how many, the least and the greatest, how many different ones, their bins.
+//! The summary of single values: count, nulls, range, distinct values, histogram bins.
 
 use super::bins::Bins;
 use super::distinct::{Distinct, hash_bits, hash_bytes};
@@ -10,36 +10,42 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, Primitiv
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
-/// So many bytes of the least and the greatest text are kept.
+/// Bytes kept of the least and the greatest string.
 const SHOWN: usize = 64;
 
-/// The values of one field.
+/// The summary of the values of one field.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
-    /// Values that are not null.
+pub struct ValueSummary {
+    /// Number of values that are not null.
     pub count: u64,
+    /// Number of nulls.
     pub nulls: u64,
-    /// Floats that are no number, and infinite ones.
+    /// Number of NaN.
     pub nan: u64,
+    /// Number of infinite values.
     pub infinite: u64,
-    /// Of bools: how many are true.
+    /// Number of true bools.
     pub trues: u64,
+    /// The least and the greatest value.
     pub range: Option<Range>,
-    /// Of numbers.
+    /// The histogram of numbers.
     pub bins: Bins,
-    /// `None` where values are not looked at.
-    pub distinct: Option<Distinct>,
-    /// Of strings and bytes: how many bytes they have.
+    /// `None` for values that are not examined.
+    distinct: Option<Distinct>,
+    /// Lengths of strings and bytes.
     pub bytes: Option<Sizes>,
 }
 
 /// The least and the greatest value. NaN is neither.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
+    /// Bools.
     Bool(bool, bool),
+    /// Integers.
     Int(i128, i128),
+    /// Floats.
     Float(f64, f64),
-    /// By their bytes.
+    /// Strings and bytes, compared by their bytes.
     Bytes(Vec<u8>, Vec<u8>),
 }
 
@@ -55,7 +61,7 @@ impl Range {
     }
 }
 
-/// The less of two; -0.0 is less than 0.0, so that the order of values changes nothing.
+/// The lesser of two; -0.0 is less than 0.0, so that the result does not depend on the order.
 fn least(a: f64, b: f64) -> f64 {
     if a.total_cmp(&b).is_le() { a } else { b }
 }
@@ -64,7 +70,7 @@ fn greatest(a: f64, b: f64) -> f64 {
     if a.total_cmp(&b).is_ge() { a } else { b }
 }
 
-/// A number of 64 bits at most.
+/// A number of at most 64 bits.
 trait Number: Copy {
     fn bits(self) -> u64;
     fn to_f64(self) -> f64;
@@ -84,11 +90,17 @@ macro_rules! integers {
 }
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-impl Values {
+impl ValueSummary {
+    /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
+    pub fn distinct(&self) -> Option<(u64, bool)> {
+        // An estimate may exceed the number of values.
+        self.distinct.as_ref().map(|distinct| (distinct.count().min(self.count), distinct.is_exact()))
+    }
+
     /// Adds the values of an array. O(values).
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// As [`take`](crate::tensor::gather::take).
     pub fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
         let valid;
@@ -156,28 +168,29 @@ impl Values {
         let values = array.values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
         self.widen(Range::Int((*least).into(), (*greatest).into()));
+        // The ends first, so that the bins get their final width at once.
+        [least, greatest].iter().for_each(|x| self.bins.add(x.to_f64(), 0));
         values.iter().for_each(|x| self.bins.add(x.to_f64(), 1));
         self.hashes().extend(values.iter().map(|x| hash_bits(x.bits())));
     }
 
     fn add_floats(&mut self, values: impl Iterator<Item = f64> + Clone) {
-        let mut range: Option<(f64, f64)> = None;
-        for x in values.clone() {
-            if x.is_nan() {
-                self.nan += 1;
-                continue;
-            }
-            range = Some(range.map_or((x, x), |(a, b)| (least(a, x), greatest(b, x))));
+        let numbers = values.clone().filter(|x| !x.is_nan());
+        let range = numbers.clone().fold(None, |range, x| Some(range.map_or((x, x), |(a, b)| (least(a, x), greatest(b, x)))));
+        if let Some((a, b)) = range {
+            self.widen(Range::Float(a, b));
+        }
+        let mut count = 0;
+        for x in numbers {
+            count += 1;
             if x.is_infinite() {
                 self.infinite += 1;
             } else {
                 self.bins.add(x, 1);
             }
         }
-        if let Some((a, b)) = range {
-            self.widen(Range::Float(a, b));
-        }
-        // All NaN are one value, and so are the two zeros.
+        self.nan += (values.clone().count() - count) as u64;
+        // All NaN count as one value, and so do the two zeros.
         let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
         self.hashes().extend(values.map(|x| hash_bits(bits(x))));
     }
@@ -187,14 +200,14 @@ impl Values {
         offsets.lengths().for_each(|n| bytes.add(n));
         self.hashes().extend(texts.clone().map(hash_bytes));
         if let (Some(least), Some(greatest)) = (texts.clone().min(), texts.max()) {
-            // The start of the least text is the least of the starts.
+            // The prefix of the least string is the least of the prefixes.
             let start = |text: &[u8]| text[..text.len().min(SHOWN)].to_vec();
             self.widen(Range::Bytes(start(least), start(greatest)));
         }
     }
 
-    /// Adds what another has seen.
-    pub fn merge(&mut self, other: Values) {
+    /// Adds the summary of other values.
+    pub fn merge(&mut self, other: ValueSummary) {
         self.count += other.count;
         self.nulls += other.nulls;
         self.nan += other.nan;
