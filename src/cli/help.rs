@@ -33,11 +33,11 @@ are written in backquotes.
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    done
-  1    the data was wrong; or --on-error left out more records than --max-errors allows
-  2    what is known before the first record was wrong: options, unknown fields, types
-  3    reading or writing failed; a missing file too
-  70   a fault of tatter itself
+  0    success
+  1    bad data, more bad records than --max-errors, or errors found by validate
+  2    usage: unknown options, verbs or fields, wrong types
+  3    a file cannot be read or written
+  70   a bug in tatter
   129, 130, 143  stopped by a signal: hangup, Ctrl-C, kill
 ";
 
@@ -50,7 +50,7 @@ pub fn usage_line(name: &str, command: &Command) -> String {
     }
     for arg in command.get_positionals().filter(|a| a.get_id() != "FILE") {
         let word = arg.get_value_names().and_then(|names| names.first()).map_or(arg.get_id().as_str(), |name| name.as_str());
-        if arg.is_required_set() {
+        if arg.is_required_set() && !verbs::find(name).is_some_and(|verb| verb.optional_argument) {
             let _ = write!(line, " {word}");
         } else {
             let _ = write!(line, " [{word}]");
@@ -181,6 +181,7 @@ pub fn of_verb(verb: &Entry) -> String {
         let _ = writeln!(text, "\nMeaning: {}", verb.meaning);
     }
     examples(&mut text, verb.examples);
+    let _ = write!(text, "\n{EXIT_CODES}");
     text.push_str("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n");
     text
 }

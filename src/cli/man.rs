@@ -82,8 +82,10 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
         page.line(verb.meaning);
     }
     page.examples(verb.examples);
+    page.section("EXIT STATUS");
+    page.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
     page.section("SEE ALSO");
-    page.line("tatter(1) for the global options, formats, types and exit codes");
+    page.line("tatter(1) for the global options, formats and types");
     Ok(page.text)
 }
 

@@ -13,6 +13,7 @@ mod cut;
 mod help;
 mod man;
 mod reword;
+mod synonyms;
 
 pub use alone::{ALONE, Alone};
 pub use help::{MARKS, short_usage, verb_table};
@@ -22,12 +23,14 @@ use crate::error::{Error, Result, nearest};
 use crate::options::Options;
 use crate::run::Invocation;
 use crate::verbs::{self, Verdict};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use cut::{Words, cut};
 use reword::{Place, reword};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
+use synonyms::quoted;
 
 /// What the words of a command line ask for.
 pub enum Request {
@@ -77,15 +80,49 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         let place = Place { name: verb.name, last: i + 1 == words.segments.len() };
         let command = if place.last { whole(verb.command()) } else { bare(verb.command()) };
         let arguments: Vec<&String> = if place.last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
-        let matches = command.clone().try_get_matches_from(&arguments).map_err(|e| reword(&e, &command, place, &arguments))?;
+        let matches = matches_of(verb, &command, &arguments).map_err(|e| reword(&e, &command, place, &arguments))?;
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, place, &arguments))?);
         if place.last {
             let (files, options) = files_and_options(&matches, &words.files)?;
             forgotten_then(&files, place.name)?;
+            forgotten_comma(&files, verb, &matches)?;
+            if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report()), &options.to) {
+                let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", place.name));
+                return Err(error.help("leave out --to"));
+            }
             return Ok(Request::Chain(Box::new(Invocation { verbs: parsed, files, options })));
         }
     }
     Err(Error::usage("no verb"))
+}
+
+/// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
+fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&String]) -> Result<clap::ArgMatches, clap::Error> {
+    let result = command.clone().try_get_matches_from(words);
+    match &result {
+        Err(error) if verb.optional_argument && is_left_out(error) => {
+            let empty = String::new();
+            command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()))
+        }
+        _ => result,
+    }
+}
+
+/// Whether the error says that the argument is missing or is something else, such as a FILE.
+fn is_left_out(error: &clap::Error) -> bool {
+    let is_argument = |arg: &str| arg.starts_with('<');
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
+        _ => "",
+    };
+    let value = text(ContextKind::InvalidValue);
+    let is_file = || !value.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) || value == "-" || Path::new(value).exists();
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument => is_argument(text(ContextKind::InvalidArg)),
+        ErrorKind::ValueValidation => is_argument(text(ContextKind::InvalidArg)) && is_file(),
+        _ => false,
+    }
 }
 
 /// Commands that are no verbs take global options as a last verb does.
@@ -121,6 +158,12 @@ fn bare(command: Command) -> Command {
 /// A verb's command for the end of a chain: its own words, the global options and the FILEs.
 fn whole(command: Command) -> Command {
     let files = Arg::new("FILE").num_args(0..).action(ArgAction::Append).value_hint(clap::ValueHint::FilePath);
+    let globals = Options::augment_args(Command::new("tatter"));
+    let is_global = |arg: &Arg| globals.get_arguments().any(|global| global.get_id() == arg.get_id());
+    // An option that the verb and the run share, such as --seed, is read by both.
+    let is_shared = command.get_arguments().any(is_global);
+    let own: Vec<Arg> = command.get_arguments().filter(|arg| !is_global(arg)).cloned().collect();
+    let command = if is_shared { Command::new("tatter").args(own) } else { command };
     settings(Options::augment_args(command).arg(files))
 }
 
@@ -146,6 +189,22 @@ fn forgotten_then(files: &[String], last: &str) -> Result<()> {
     }
 }
 
+/// `tatter select id tokens FILE`: fields that are given as separate words.
+fn forgotten_comma(files: &[String], verb: &verbs::Entry, matches: &clap::ArgMatches) -> Result<()> {
+    let command = verb.command();
+    let takes_list = |arg: &&Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
+    let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
+    let is_field = |file: &&String| !file.is_empty() && !file.contains(['/', '.', '*', '@', '-']) && !Path::new(file).exists();
+    let fields: Vec<&String> = files.iter().take_while(|file| is_field(file)).collect();
+    let (Some(first), Some(typed)) = (fields.first(), matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next())) else {
+        return Ok(());
+    };
+    let all = [typed.to_string_lossy().into_owned()].into_iter().chain(fields.iter().map(|f| (*f).clone())).collect::<Vec<_>>().join(",");
+    let rest: Vec<String> = files[fields.len()..].iter().map(|file| quoted(file)).collect();
+    let command = format!("tatter {} {} {}", verb.name, quoted(&all), rest.join(" "));
+    Err(Error::usage(format!("{first}: there is no such file")).help(format!("separate fields with commas: {}", command.trim_end())))
+}
+
 fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(alone) = alone::find(name) {
         return Error::usage(format!("`{}` stands alone: it is no verb of a chain", alone.name));
@@ -165,6 +224,10 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(ALONE.iter().map(|a| a.name));
     let error = Error::usage(format!("there is no verb `{name}`"));
+    let suggestions = synonyms::suggestions(name, index, words);
+    if !suggestions.is_empty() {
+        return suggestions.into_iter().fold(error, Error::help);
+    }
     match nearest(name, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None if index == 0 && (name.contains('.') || name.contains('/')) => {
@@ -202,7 +265,8 @@ mod tests {
         let globals = settings(Options::augment_args(Command::new("tatter")));
         for verb in verbs::VERBS {
             for arg in verb.command().get_arguments() {
-                for global in globals.get_arguments() {
+                // --seed is read by the run too.
+                for global in globals.get_arguments().filter(|global| global.get_id() != "seed") {
                     assert_ne!(arg.get_id(), global.get_id(), "{}", verb.name);
                     assert!(arg.get_long().is_none() || arg.get_long() != global.get_long(), "{}: --{:?}", verb.name, arg.get_long());
                     assert!(arg.get_short().is_none() || arg.get_short() != global.get_short(), "{}: -{:?}", verb.name, arg.get_short());
@@ -259,7 +323,7 @@ mod tests {
         #[test]
         fn any_words_are_parsed_or_refused(
             words in proptest::collection::vec(proptest::sample::select(vec![
-                "head", "batch", "select", "then", "--", "-", "-o", "--output=", "-q", "-qo", "-h", "--from", "jsonl", "3", "-1", "all",
+                "head", "take", "uniq", "batch", "select", "then", "--", "-", "-o", "--output=", "-q", "-qo", "-h", "--from", "jsonl", "3", "-1", "all",
                 "--schema", "", "x", "--=", "-é", "é", "--max-values", "x=1", "help", "man", "completions", "bash", "--drop-remainder", "=",
             ]), 0..8)
         ) {

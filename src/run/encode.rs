@@ -2,12 +2,12 @@
 
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::formats::{Encode, Encoded, Format, Writer};
 use crate::io::{Layout, Outputs};
 use crate::options::Options;
-use crate::schema::Schema;
 use crate::schema::leaves::leaves;
+use crate::schema::{Field, Schema};
 use crate::verbs::Digest;
 use std::sync::Arc;
 
@@ -82,6 +82,23 @@ impl Encoder {
     }
 }
 
+/// The error of the first field that a format cannot hold, and the messages of up to 20 other fields.
+fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Error {
+    let of_field = |field: &Field| refused(&Arc::new(Schema::new(vec![field.clone()])));
+    let others = schema.fields.iter().filter_map(of_field).filter(|other| other.field().is_some() && other.field() != error.field());
+    let mut others: Vec<Error> = others.collect();
+    if error.field().is_none() || others.is_empty() {
+        return error;
+    }
+    let fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
+    let more = others.len().saturating_sub(20);
+    others.truncate(20);
+    let line = |other: &Error| format!("also {}: {}", other.field().unwrap_or_default(), other.message());
+    let error = others.iter().map(line).fold(error, Error::help);
+    let error = if more > 0 { error.help(format!("and {more} more fields")) } else { error };
+    error.help(format!("to drop all of them: drop '{}'", fields.join(",")))
+}
+
 /// A writer of that format, or an error that the format is only read.
 ///
 /// # Errors
@@ -93,8 +110,15 @@ pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &O
         let error = Error::usage(format!("a sparse tensor without axes has no form in {}", format.name())).in_field(leaf.path);
         return Err(error.help("sparse.to_dense in map gives its single value; JSON lines hold it as it is"));
     }
-    let writer = if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) };
-    writer.unwrap_or_else(|| {
+    let writer = |schema: &Arc<Schema>| {
+        if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) }
+    };
+    if let Some(Err(error)) = writer(schema)
+        && error.kind() == Kind::Usage
+    {
+        return Err(with_other_fields(error, schema, &|schema| writer(schema).and_then(Result::err)));
+    }
+    writer(schema).unwrap_or_else(|| {
         Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
     })
 }

@@ -82,7 +82,7 @@ impl Run {
         }
         let mut schema = self.infer(&demand, sample)?;
         let mut chain = match self.bind(&schema) {
-            Err(error) if error.kind() == Kind::Usage && regular => return Err(self.better_message(error, &demand)),
+            Err(error) if error.kind() == Kind::Usage => return Err(self.better_message(error, &demand)),
             bound => bound?,
         };
         if self.options.dry_run {
@@ -139,7 +139,8 @@ impl Run {
 
     /// A verb that does not find its field is bound again to all fields: "did you mean" needs them.
     fn better_message(&mut self, error: Error, demand: &Demand) -> Error {
-        if demand.fields == Wanted::All || self.inputs.reopen().is_err() {
+        // A pipe gives its sample again.
+        if demand.fields == Wanted::All || (self.inputs.are_regular() && self.inputs.reopen().is_err()) {
             return error;
         }
         let everything = Demand { fields: Wanted::All, records: demand.records };

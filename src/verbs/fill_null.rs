@@ -1,5 +1,6 @@
 //! `fill-null x=0,..`: replaces nulls with a value.
 
+use super::shared::args::split_commas;
 use super::shared::edit::{Edits, Scope};
 use super::shared::fields::split_assignment;
 use super::verb::{Bound, Example, Verb};
@@ -32,32 +33,7 @@ fn parse(text: &str) -> Result<Pairs, Error> {
         let (name, value) = split_assignment(part, "FIELD=VALUE, as x=0")?;
         Ok((FieldPath::parse(name)?, value.to_owned()))
     };
-    Ok(Pairs(assignments(text).into_iter().map(pair).collect::<Result<_>>()?))
-}
-
-/// Splits at commas outside names, strings and lists.
-fn assignments(text: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut quote, mut escaped) = (Vec::new(), 0, 0usize, None, false);
-    for (i, c) in text.char_indices() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (Some('"' | '\''), '\\') => escaped = true,
-            (Some(q), c) if q == c => quote = None,
-            (Some(_), _) => {}
-            // An apostrophe inside a bare word is one; a quote opens a text only where a value starts.
-            (None, '"' | '\'') if text[..i].trim_end().ends_with(['=', '[', ',']) || text[..i].ends_with("=b") => quote = Some(c),
-            (None, '`') => quote = Some(c),
-            (None, '[' | '{') => depth += 1,
-            (None, ']' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                parts.push(&text[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
+    Ok(Pairs(split_commas(text).into_iter().map(pair).collect::<Result<_>>()?))
 }
 
 impl Verb for FillNull {
@@ -98,9 +74,9 @@ a field that is always null takes the dtype of the value.";
             done.push(field);
             let values: Vec<&str> = self.pairs.0.iter().filter(|(other, _)| other == field).map(|(_, text)| text.as_str()).collect();
             edits.change(field, |ty| {
-                let plan = Plan::of(ty, &values, field)?;
-                let filled = plan.ty.clone();
-                Ok((filled, move |tensor: &Tensor, scope: &Scope| plan.apply(tensor, scope)))
+                let filling = Filling::of(ty, &values, field)?;
+                let filled = filling.ty.clone();
+                Ok((filled, move |tensor: &Tensor, scope: &Scope| filling.apply(tensor, scope)))
             })?;
         }
         Ok(edits.bound())
@@ -112,7 +88,7 @@ a field that is always null takes the dtype of the value.";
 }
 
 /// What is done to one field.
-struct Plan {
+struct Filling {
     /// The resulting type.
     ty: Type,
     /// Null structures become structures of nulls.
@@ -125,14 +101,14 @@ struct Plan {
     value: Option<ArrayRef>,
 }
 
-impl Plan {
-    fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Plan> {
-        let mut plan = Plan { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
+impl Filling {
+    fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Filling> {
+        let mut filling = Filling { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
         for text in texts {
-            plan.add(text, field)?;
+            filling.add(text, field)?;
         }
-        plan.settle();
-        Ok(plan)
+        filling.settle();
+        Ok(filling)
     }
 
     fn add(&mut self, text: &str, field: &FieldPath) -> Result<()> {
@@ -268,22 +244,5 @@ fn json_literal(text: &str) -> Result<Literal> {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(_) => Ok(Literal::String(text.trim().to_owned())),
         Err(e) => Err(Error::usage(format!("holds JSON, and {text} is not valid JSON: {e}"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn assignments_split_outside_values() {
-        let cases = [
-            ("x=0,y=[1, 2],z=a", vec!["x=0", "y=[1, 2]", "z=a"]),
-            ("x=\"a,b\",`y,z`=1", vec!["x=\"a,b\"", "`y,z`=1"]),
-            ("x=\"\\\",\",y=it's,z=b'\\',',w={}", vec!["x=\"\\\",\"", "y=it's", "z=b'\\','", "w={}"]),
-        ];
-        for (text, parts) in cases {
-            assert_eq!(assignments(text), parts, "{text}");
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! `head N`: the first records.
 
+use super::shared::count::RecordCount;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -11,9 +12,8 @@ use std::sync::Arc;
 /// The first N records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Head {
-    /// Number of records [default: 10]
-    #[arg(value_name = "N")]
-    count: u64,
+    #[command(flatten)]
+    count: RecordCount,
 }
 
 impl Verb for Head {
@@ -23,6 +23,7 @@ impl Verb for Head {
 Reading stops as soon as N records have been written, so the start of a huge file or an endless pipe appears at once. \
 Types are inferred from these records only.";
     const MEANING: &'static str = "tf.data.Dataset.take";
+    const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the first two records",
@@ -39,11 +40,12 @@ Types are inferred from these records only.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(First { left: self.count })) })
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(First { left: self.count.check()? })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        Demand { records: Some(after.records.map_or(self.count, |n| n.min(self.count))), ..after }
+        let count = self.count.records();
+        Demand { records: Some(after.records.map_or(count, |n| n.min(count))), ..after }
     }
 }
 

@@ -17,6 +17,9 @@ pub struct Sample {
     /// Number of records, as 100, or fraction of them, as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
+    /// Seed of the random numbers [default: the global --seed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +61,7 @@ impl Verb for Sample {
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let random = Random::new(options.seed);
+        let random = Random::new(self.seed.unwrap_or(options.seed));
         let step: Box<dyn Fold> = match self.size {
             SampleSize::Fraction(probability) => Box::new(Chances { probability, random }),
             SampleSize::Of(size) => {

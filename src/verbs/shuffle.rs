@@ -17,6 +17,9 @@ pub struct Shuffle {
     /// Draw from a buffer of N records instead of from all
     #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
+    /// Seed of the random numbers [default: the global --seed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 impl Verb for Shuffle {
@@ -46,7 +49,7 @@ of the input.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let random = Random::new(options.seed);
+        let random = Random::new(self.seed.unwrap_or(options.seed));
         let step: Box<dyn Fold> = match self.buffer {
             None => {
                 let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).with_row_nbytes(8);

@@ -1,5 +1,6 @@
 //! `sort --by EXPR`: sorts records.
 
+use super::shared::args::split_commas;
 use super::shared::memory::{Held, Slices};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -18,8 +19,8 @@ pub struct Sort {
     /// Sort keys: fields or scalar expressions, as label,len(tokens); may be repeated
     #[arg(long, value_name = "EXPR", required = true)]
     by: Vec<String>,
-    /// Sort in descending order
-    #[arg(long)]
+    /// Sort in descending order; also --reverse
+    #[arg(long, short = 'r', alias = "reverse")]
     descending: bool,
 }
 
@@ -47,7 +48,7 @@ order of their code points; false sorts before true.";
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let mut keys = Vec::new();
-        for text in &self.by {
+        for text in self.keys() {
             let key = bind_scalar(text, schema, options)?;
             if key.ty().dtype().is_some_and(|d| !d.is_tensor() && *d != crate::schema::DType::Null) {
                 return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
@@ -61,10 +62,17 @@ order of their code points; false sorts before true.";
 
     fn demand(&self, after: Demand) -> Demand {
         let after = Demand { records: None, ..after };
-        self.by.iter().fold(after, |after, text| match names_used(text, false) {
+        self.keys().fold(after, |after, text| match names_used(text, false) {
             Some(used) => after.and_fields(used.read),
             None => Demand::everything(),
         })
+    }
+}
+
+impl Sort {
+    /// The key expressions, in order.
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.by.iter().flat_map(|by| split_commas(by)).map(str::trim)
     }
 }
 

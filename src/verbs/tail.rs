@@ -1,5 +1,6 @@
 //! `tail N`: the last records.
 
+use super::shared::count::RecordCount;
 use super::shared::memory::Held;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -12,9 +13,8 @@ use std::sync::Arc;
 /// The last N records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Tail {
-    /// Number of records [default: 10]
-    #[arg(value_name = "N")]
-    count: u64,
+    #[command(flatten)]
+    count: RecordCount,
 }
 
 impl Verb for Tail {
@@ -22,6 +22,7 @@ impl Verb for Tail {
     const SUMMARY: &'static str = "Keep the last N records";
     const ABOUT: &'static str = "\
 Reads all input and holds the last N records in memory (see --max-memory).";
+    const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
         Example {
@@ -33,8 +34,9 @@ Reads all input and holds the last N records in memory (see --max-memory).";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let held = Held::new(format!("tail {}", self.count), "ask for fewer records", options);
+        let records = self.count.check()?;
+        let count = usize::try_from(records).unwrap_or(usize::MAX);
+        let held = Held::new(format!("tail {records}"), "ask for fewer records", options);
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Last { count, held })) })
     }
 

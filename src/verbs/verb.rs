@@ -45,6 +45,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// Examples, run as tests.
     const EXAMPLES: &'static [Example];
 
+    /// Whether its only positional argument may be left out; it is then parsed from an empty word.
+    const OPTIONAL_ARGUMENT: bool = false;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
     /// Whether it reports bad records ([`Report::fault`]), so that reading continues after them.
@@ -198,6 +200,8 @@ pub struct Entry {
     pub meaning: &'static str,
     /// See [`Verb::EXAMPLES`].
     pub examples: &'static [Example],
+    /// See [`Verb::OPTIONAL_ARGUMENT`].
+    pub optional_argument: bool,
     augment: fn(clap::Command) -> clap::Command,
     parse: fn(&clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error>,
 }
@@ -252,6 +256,7 @@ pub const fn entry<V: Verb>() -> Entry {
         about: V::ABOUT,
         meaning: V::MEANING,
         examples: V::EXAMPLES,
+        optional_argument: V::OPTIONAL_ARGUMENT,
         augment: V::augment_args,
         parse: |matches| Ok(Box::new(Typed(V::from_arg_matches(matches)?))),
     }

@@ -87,7 +87,7 @@ impl Packing {
     fn lengths(&self, chunk: &Chunk) -> Result<RowPartition> {
         let packed = &self.layout.packed;
         let mut errors: Vec<Error> = Vec::new();
-        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None };
+        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: None };
         for field in packed {
             let refused = scope.refuse_nulls(&chunk.columns[field.position], &field.path);
             errors.extend(refused.err().map(|e| e.in_field(&field.path)));

@@ -1,8 +1,9 @@
 //! Padding of batches, for `padded-batch` and `bucket`.
 
-use super::edit::visit;
+use super::edit::{Scope, visit};
 use super::fields::every_field;
 use super::memory::Budget;
+use super::nulls;
 use super::pad_plan::{PaddedField, PaddingPlan};
 use super::padding::{AxisSize, PaddingArgs};
 use crate::chunk::Chunk;
@@ -13,11 +14,14 @@ use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
 use crate::verbs::verb::Map;
+use std::sync::Arc;
 
 /// The limits of a field of a single record: not null, and a maximum size per axis.
 pub struct RecordLimit {
     path: FieldPath,
     positions: Vec<usize>,
+    /// See [`Scope::filling`](super::edit::Scope).
+    filling: Option<Arc<str>>,
     /// The maximum sizes; empty for a scalar or a structure.
     pub targets: Vec<Target>,
 }
@@ -25,6 +29,7 @@ pub struct RecordLimit {
 impl RecordLimit {
     fn check(&self, chunk: &Chunk) -> Result<()> {
         visit(chunk, &self.positions, &mut |tensor, scope| {
+            let scope = Scope { records: scope.records.clone(), parents: scope.parents.clone(), filling: self.filling.clone() };
             match tensor {
                 // Its fields have limits of their own.
                 Tensor::Struct(s) => {
@@ -62,6 +67,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
     let mut found: Vec<(FieldPath, Field)> = Vec::new();
     every_field(&schema.fields, None, &mut |path, field| found.push((path, field.clone())));
     let (mut fields, mut limits) = (Vec::new(), Vec::new());
+    let filling = nulls::filling(schema, found.iter().map(|(path, _)| path));
     for (path, Field { ty, .. }) in found {
         if ty.is_sparse() {
             return Err(Error::usage("is sparse; only dense and ragged fields can be padded")
@@ -76,7 +82,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else {
             let is_tensor = ty.dtype().is_none_or(|d| d.is_tensor() || *d == DType::Null);
             if ty.optional && is_tensor {
-                limits.push(RecordLimit { path, positions, targets: Vec::new() });
+                limits.push(RecordLimit { path, positions, filling: filling.clone(), targets: Vec::new() });
             }
             continue;
         };
@@ -86,7 +92,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
             AxisSize::AtMost(n) => Target::AtMost(*n),
             AxisSize::Exact(n) => Target::Exact(*n),
         });
-        limits.push(RecordLimit { path: path.clone(), positions, targets: targets.collect() });
+        limits.push(RecordLimit { path: path.clone(), positions, filling: filling.clone(), targets: targets.collect() });
         let filling = padding.filling(&path, dtype)?;
         let batch_axis = path.parent().is_none().then_some(AxisSize::Longest);
         fields.push(PaddedField { path, sizes: batch_axis.into_iter().chain(own).collect(), filling });

@@ -3,6 +3,7 @@
 //! A verb gives the new type of a field and a kernel for its values. This module finds the structure that contains the
 //! field, keeps everything else, and maps the row in a kernel's error to the record.
 
+use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
@@ -12,7 +13,7 @@ use crate::verbs::verb::{Bound, Map, Operator};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The records and structures that the rows of a field belong to.
 pub struct Scope {
@@ -20,6 +21,8 @@ pub struct Scope {
     pub records: RowPartition,
     /// Which of the structures that contain the rows are not null; `None` if all.
     pub parents: Option<NullBuffer>,
+    /// The arguments of the `fill-null` that replaces all nulls the verb refuses, if they are known.
+    pub filling: Option<Arc<str>>,
 }
 
 impl Scope {
@@ -35,7 +38,10 @@ impl Scope {
             }),
         };
         let Some(row) = row else { return Ok(()) };
-        let help = format!("fill it first: fill-null '{path}={}'", filling(tensor));
+        let help = match &self.filling {
+            Some(filling) => format!("fill it first: fill-null '{filling}'"),
+            None => format!("fill it first: fill-null '{path}={}'", filling(tensor)),
+        };
         Err(Error::data("contains a null, which a tensor cannot hold").at_row(row).help(help))
     }
 }
@@ -67,6 +73,10 @@ pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send 
 pub struct Edits {
     schema: Schema,
     edits: Vec<Edit>,
+    /// The schema before all changes.
+    original: Schema,
+    /// See [`Scope::filling`]; found when it is first needed.
+    filling: OnceLock<Option<Arc<str>>>,
 }
 
 struct Edit {
@@ -79,7 +89,7 @@ struct Edit {
 impl Edits {
     /// No changes yet.
     pub fn new(schema: &Schema) -> Edits {
-        Edits { schema: schema.clone(), edits: Vec::new() }
+        Edits { schema: schema.clone(), edits: Vec::new(), original: schema.clone(), filling: OnceLock::new() }
     }
 
     /// The schema after the changes so far.
@@ -136,8 +146,9 @@ impl Edits {
 impl Map for Edits {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let Chunk { nrows, mut columns, origin } = chunk;
+        let filling = self.filling.get_or_init(|| nulls::filling(&self.original, self.edits.iter().map(|edit| &edit.path)));
         for edit in &self.edits {
-            let scope = Scope { records: RowPartition::uniform(1, nrows)?, parents: None };
+            let scope = Scope { records: RowPartition::uniform(1, nrows)?, parents: None, filling: filling.clone() };
             columns = inside(columns, &edit.parents, scope, &edit.kernel).map_err(|e| e.in_field(&edit.path))?;
         }
         Chunk::try_new(nrows, columns, origin)
@@ -161,21 +172,21 @@ fn inside(mut tensors: Vec<Tensor>, parents: &[usize], scope: Scope, kernel: &Ke
         });
     };
     let structure = std::mem::replace(&mut tensors[*first], Tensor::structure(0, Vec::new(), None)?);
-    tensors[*first] = below(structure, scope.records, rest, kernel)?;
+    tensors[*first] = below(structure, scope.records, scope.filling, rest, kernel)?;
     Ok(tensors)
 }
 
-fn below(tensor: Tensor, records: RowPartition, rest: &[usize], kernel: &Kernel) -> Result<Tensor> {
+fn below(tensor: Tensor, records: RowPartition, filling: Option<Arc<str>>, rest: &[usize], kernel: &Kernel) -> Result<Tensor> {
     let nrows = tensor.nrows();
     match tensor {
         Tensor::List(list) => {
             let (partition, validity) = (list.partition().clone(), list.validity().cloned());
             let records = records.merge(&partition);
-            Tensor::list(partition, below(list.into_values(), records, rest, kernel)?, validity)
+            Tensor::list(partition, below(list.into_values(), records, filling, rest, kernel)?, validity)
         }
         Tensor::Struct(s) => {
             let validity = s.validity().cloned();
-            let scope = Scope { records, parents: validity.clone() };
+            let scope = Scope { records, parents: validity.clone(), filling };
             Tensor::structure(nrows, inside(s.into_fields(), rest, scope, kernel)?, validity)
         }
         _ => Err(Error::data("is not a structure")),
@@ -189,7 +200,7 @@ fn below(tensor: Tensor, records: RowPartition, rest: &[usize], kernel: &Kernel)
 pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &Scope) -> Result<()>) -> Result<()> {
     let Some((first, rest)) = positions.split_first() else { return Ok(()) };
     let (mut tensor, mut rest) = (&chunk.columns[*first], rest);
-    let mut scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None };
+    let mut scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: None };
     while let Some((next, after)) = rest.split_first() {
         match tensor {
             Tensor::List(list) => {

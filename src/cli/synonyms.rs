@@ -1,0 +1,180 @@
+//! Verbs of other tools, answered with the command that does the same here.
+
+use super::cut::Words;
+use std::path::Path;
+
+/// Names of other tools, and commands that do the same. In a command, `{args}` is all words after the name, `{key}` the first
+/// of them that is not a file, `{files}` the others; `{file}`, `{other}` are the first two files.
+const SYNONYMS: &[(&[&str], &[&str])] = &[
+    (&["take", "limit", "first", "top"], &["tatter head {args}"]),
+    (&["last"], &["tatter tail {args}"]),
+    (&["cat", "concat", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
+    (&["repeat"], &["tatter convert {files} {files}"]),
+    (&["where", "grep", "match"], &["tatter filter {args}"]),
+    (&["cut", "project", "pick", "keep"], &["tatter select {args}"]),
+    (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
+    (&["astype"], &["tatter cast {args}"]),
+    (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
+    (&["apply", "mutate", "assign", "with", "compute", "eval"], &["tatter map {args}"]),
+    (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
+    (
+        &["group-by", "group_by", "groupby", "group", "aggregate"],
+        &[
+            "tatter sort --by {key} then implode --by {key} {files}",
+            "tatter convert {files} -o data.parquet && duckdb -c \"SELECT {key}, count(*) FROM 'data.parquet' GROUP BY {key}\"",
+        ],
+    ),
+    (
+        &["join"],
+        &[
+            "tatter convert {file} -o a.parquet && tatter convert {other} -o b.parquet && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({key})\"",
+        ],
+    ),
+    (
+        &["uniq", "unique", "distinct", "dedup"],
+        &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT DISTINCT * FROM 'data.parquet'\""],
+    ),
+    (&["sql", "query"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
+    (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
+    (&["nest"], &["tatter implode --by {key} {files}"]),
+    (&["unstack"], &["tatter unbatch {args}"]),
+    (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
+    (&["padded_batch", "pad-batch", "collate"], &["tatter padded-batch {args}"]),
+    (&["bucket-by-sequence-length", "bucket_by_sequence_length"], &["tatter bucket {args}"]),
+    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}"]),
+    (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
+    (&["sparse"], &["tatter to-sparse {args}"]),
+    (&["split"], &["tatter shard 0/2 {files}", "tatter convert {files} -o 'part-#####.jsonl' --shards 2"]),
+    (&["verify", "check", "lint"], &["tatter validate {args}"]),
+    (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
+    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields"], &["tatter schema {args}"]),
+    (&["print", "view", "less", "more", "peek", "preview"], &["tatter show {args}"]),
+    (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
+    (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
+];
+
+/// The commands to suggest for the verb `name`, which is the one of number `index` in the chain.
+pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
+    let Some((_, templates)) = SYNONYMS.iter().find(|(names, _)| names.contains(&name)) else { return Vec::new() };
+    let is_last = index + 1 == words.segments.len();
+    templates
+        .iter()
+        .filter(|template| !template.contains("duckdb") || words.segments.len() == 1)
+        .map(|template| filled(template, index, words, is_last))
+        .collect()
+}
+
+/// The command line with the verb replaced by the template.
+fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String {
+    let given = words.segments.get(index).map_or(&[][..], |segment| segment.get(1..).unwrap_or(&[]));
+    let dashed = if is_last { &words.files[..] } else { &[] };
+    let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || word.contains('.');
+    let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
+    let key = given.iter().find(|word| !is_file(word) && !is_option(word) && word.parse::<f64>().is_err());
+    let files: Vec<&String> = given.iter().filter(is_file).chain(dashed).collect();
+    let joined = |words: &[&String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| quoted(file));
+    let all: Vec<&String> = given.iter().chain(dashed).collect();
+    let command = template
+        .trim_start_matches("tatter ")
+        .replace("{args}", &joined(&all))
+        .replace("{files}", &joined(&files))
+        .replace("{file}", &file(0))
+        .replace("{other}", &file(1))
+        .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
+    // Other verbs of the chain may be names of other tools too.
+    let other = |segment: &Vec<String>| match segment.split_first().map(|(name, args)| (renamed(name), args)) {
+        Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
+        _ => joined(&segment.iter().collect::<Vec<_>>()),
+    };
+    let segment = |(number, segment): (usize, &Vec<String>)| if number == index { command.clone() } else { other(segment) };
+    let segments: Vec<String> = words.segments.iter().enumerate().map(segment).collect();
+    let before: Vec<&String> = words.before.iter().collect();
+    let line = format!("tatter {} {}", joined(&before), segments.join(" then "));
+    line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The command for a name of another tool that takes the same arguments.
+fn renamed(name: &str) -> Option<&'static str> {
+    let (_, templates) = SYNONYMS.iter().find(|(names, _)| names.contains(&name))?;
+    templates.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
+}
+
+/// A word quoted for a shell.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Request, cut::cut, parse};
+
+    #[test]
+    fn every_suggested_command_is_parsed() {
+        for (names, _) in SYNONYMS {
+            for name in *names {
+                assert!(crate::verbs::find(name).is_none(), "{name} is a verb");
+                // Words that fit the verb meant.
+                let words = match *name {
+                    "take"
+                    | "limit"
+                    | "first"
+                    | "top"
+                    | "last"
+                    | "ragged-batch"
+                    | "ragged_batch"
+                    | "dense-to-ragged-batch"
+                    | "dense_to_ragged_batch"
+                    | "stack"
+                    | "chunk"
+                    | "padded_batch"
+                    | "pad-batch"
+                    | "collate" => vec!["2", "Cargo.toml"],
+                    "astype" => vec!["x=int8", "Cargo.toml"],
+                    "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
+                    "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
+                        vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
+                    }
+                    "where" | "grep" | "match" => vec!["x > 1", "Cargo.toml"],
+                    "apply" | "mutate" | "assign" | "with" | "compute" | "eval" => vec!["y = x", "Cargo.toml"],
+                    "cut" | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
+                    | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group"
+                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" => vec!["x", "Cargo.toml", "Cargo.toml"],
+                    _ => vec!["Cargo.toml"],
+                };
+                let line: Vec<String> = std::iter::once(*name).chain(words).map(str::to_owned).collect();
+                let found = suggestions(name, 0, &cut(line).unwrap());
+                assert!(!found.is_empty(), "{name}");
+                for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
+                    let words: Vec<std::ffi::OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
+                    assert!(matches!(parse(words), Ok(Request::Chain(_))), "{name}: {command}");
+                }
+            }
+        }
+    }
+
+    /// The words of a command quoted with single quotes only.
+    fn shell_words(command: &str) -> Vec<String> {
+        let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+        for c in command.chars() {
+            match c {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if !is_quoted => words.push(std::mem::take(&mut word)),
+                c => word.push(c),
+            }
+        }
+        words.push(word);
+        words
+    }
+
+    #[test]
+    fn suggestions_keep_the_rest_of_the_command() {
+        let line = "-q select id then take 3 Cargo.toml".split(' ').map(str::to_owned).collect();
+        assert_eq!(suggestions("take", 1, &cut(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
+        let line = "where id then take 3".split(' ').map(str::to_owned).collect();
+        assert_eq!(suggestions("where", 0, &cut(line).unwrap()), ["tatter filter id then head 3"]);
+    }
+}

@@ -1,0 +1,62 @@
+//! The number of records that `head` and `tail` keep: `head 3`, `head -n 3`, `head -3`, or 10.
+
+use crate::error::{Error, Result};
+
+/// Number of records where none is given.
+const DEFAULT: u64 = 10;
+
+/// A number of records, as an argument or with `-n`.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct RecordCount {
+    /// Number of records [default: 10]
+    #[arg(value_name = "N", value_parser = parse_argument)]
+    count: Argument,
+    /// Number of records, as an option
+    #[arg(short = 'n', value_name = "N", value_parser = parse_option)]
+    number: Option<u64>,
+}
+
+/// The argument; `None` if it is left out.
+#[derive(Clone, Copy, Debug)]
+struct Argument(Option<u64>);
+
+fn parse_argument(text: &str) -> Result<Argument> {
+    match text {
+        "" => Ok(Argument(None)),
+        // `-3` as in `tail -3`.
+        _ => digits(text.strip_prefix('-').unwrap_or(text)).map(|n| Argument(Some(n))).ok_or_else(|| not_a_number(text)),
+    }
+}
+
+fn parse_option(text: &str) -> Result<u64> {
+    digits(text).ok_or_else(|| match text.strip_prefix('+').and_then(digits) {
+        Some(first) => not_a_number(text).help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
+        None => not_a_number(text),
+    })
+}
+
+fn digits(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn not_a_number(text: &str) -> Error {
+    Error::usage(format!("expected a number of records, found `{text}`"))
+}
+
+impl RecordCount {
+    /// The number of records.
+    pub fn records(&self) -> u64 {
+        self.number.or(self.count.0).unwrap_or(DEFAULT)
+    }
+
+    /// The number of records.
+    ///
+    /// # Errors
+    /// It is given twice.
+    pub fn check(&self) -> Result<u64> {
+        match (self.count, self.number) {
+            (Argument(Some(n)), Some(number)) => Err(Error::usage(format!("the number of records is given twice: {n} and -n {number}"))),
+            _ => Ok(self.records()),
+        }
+    }
+}

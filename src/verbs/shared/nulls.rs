@@ -1,0 +1,97 @@
+//! The `fill-null` that replaces all nulls of some fields, for messages.
+
+use crate::path::FieldPath;
+use crate::schema::{DType, Element, Schema, Size, Type};
+use std::sync::Arc;
+
+/// Maximum number of values in a suggestion.
+const MOST: usize = 20;
+
+/// The arguments of the `fill-null` that replaces every null these fields may have, as `x=[],x=0`; `None` if none of them may.
+pub fn filling<'a>(schema: &Schema, fields: impl IntoIterator<Item = &'a FieldPath>) -> Option<Arc<str>> {
+    let mut seen: Vec<String> = Vec::new();
+    for path in fields {
+        let Ok((_, field)) = schema.find(path) else { continue };
+        let mut pairs = Vec::new();
+        // A null structure around the field becomes one of nulls.
+        let mut parent = path.parent();
+        let mut is_inside_null = false;
+        while let Some(at) = parent {
+            if let Ok((_, outer)) = schema.find(&at) {
+                structure(&at, &outer.ty, &mut pairs, &mut is_inside_null);
+            }
+            parent = at.parent();
+        }
+        add(path, &field.ty, is_inside_null, &mut pairs);
+        for pair in pairs {
+            if !seen.contains(&pair) {
+                seen.push(pair);
+            }
+        }
+        if seen.len() >= MOST {
+            break;
+        }
+    }
+    if seen.is_empty() { None } else { Some(seen.join(",").into()) }
+}
+
+/// The values for nulls among the structures themselves.
+fn structure(path: &FieldPath, ty: &Type, pairs: &mut Vec<String>, is_null: &mut bool) {
+    let has_lists = ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
+    if (ty.optional || ty.with_nulls) && has_lists {
+        pairs.push(format!("{path}=[]"));
+    }
+    if ty.with_nulls || (ty.optional && !has_lists) {
+        pairs.push(format!("{path}={{}}"));
+        *is_null = true;
+    }
+}
+
+fn add(path: &FieldPath, ty: &Type, is_inside_null: bool, pairs: &mut Vec<String>) {
+    if let Element::Struct(fields) = &ty.element {
+        let mut is_null = is_inside_null;
+        structure(path, ty, pairs, &mut is_null);
+        fields.iter().for_each(|field| add(&path.join(&field.name), &field.ty, is_null, pairs));
+        return;
+    }
+    let is_optional = ty.optional || is_inside_null;
+    let has_lists = ty.is_sparse() || ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
+    if has_lists && (is_optional || (ty.with_nulls && ty.rank() > 1)) {
+        pairs.push(format!("{path}=[]"));
+    }
+    if ty.with_nulls || (is_optional && !has_lists) {
+        pairs.push(format!("{path}={}", value(ty.dtype())));
+    }
+}
+
+/// A value to replace nulls of that dtype.
+fn value(dtype: Option<&DType>) -> &'static str {
+    match dtype {
+        Some(DType::String | DType::Bytes) => "\"\"",
+        Some(DType::Bool) => "False",
+        _ => "0",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::notation;
+
+    #[test]
+    fn all_nulls_are_filled_at_once() {
+        for (schema, want) in [
+            ("x: int64", None),
+            ("x: optional int64", Some("x=0")),
+            ("x: optional string[?] with nulls", Some("x=[],x=\"\"")),
+            ("x: optional bool[2]", Some("x=False")),
+            ("x: int64[?, (?)] with nulls", Some("x=[],x=0")),
+            ("x: optional {a: int64, b: string[?]}", Some("x={},x.a=0,x.b=[]")),
+        ] {
+            let schema = notation::parse(schema).unwrap();
+            assert_eq!(filling(&schema, &[FieldPath::name("x")]).as_deref(), want);
+        }
+        let schema = notation::parse("s: optional {a: int64}").unwrap();
+        assert_eq!(filling(&schema, &[FieldPath::name("s").join("a")]).as_deref(), Some("s={},s.a=0"));
+    }
+}
