@@ -74,7 +74,7 @@ a field that is always null takes the dtype of the value.";
             done.push(field);
             let values: Vec<&str> = self.pairs.0.iter().filter(|(other, _)| other == field).map(|(_, text)| text.as_str()).collect();
             edits.change(field, |ty| {
-                let filling = Filling::of(ty, &values, field)?;
+                let filling = Fills::of(ty, &values, field)?;
                 let filled = filling.ty.clone();
                 Ok((filled, move |tensor: &Tensor, scope: &Scope| filling.apply(tensor, scope)))
             })?;
@@ -88,7 +88,7 @@ a field that is always null takes the dtype of the value.";
 }
 
 /// What is done to one field.
-struct Filling {
+struct Fills {
     /// The resulting type.
     ty: Type,
     /// Null structures become structures of nulls.
@@ -101,9 +101,9 @@ struct Filling {
     value: Option<ArrayRef>,
 }
 
-impl Filling {
-    fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Filling> {
-        let mut filling = Filling { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
+impl Fills {
+    fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Fills> {
+        let mut filling = Fills { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
         for text in texts {
             filling.add(text, field)?;
         }
