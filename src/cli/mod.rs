@@ -86,7 +86,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
             let (files, options) = files_and_options(&matches, &words.files)?;
             forgotten_then(&files, place.name)?;
             forgotten_comma(&files, verb, &matches)?;
-            if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report()), &options.to) {
+            if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", place.name));
                 return Err(error.help("leave out --to"));
             }
