@@ -1,0 +1,49 @@
+#!/bin/sh
+# release.sh [OUT]: wheel, source distribution, crate and stripped program in OUT (dist), with their SHA-256 sums.
+#
+# The wheel runs on Linux with glibc 2.17 and later (manylinux2014): zig links it. PROFILE=release builds in a fraction of the
+# time, without link-time optimisation; ZIG=no links with the system's linker, for the system's glibc.
+# Needs a Rust toolchain, python3 with venv, and PyPI for maturin and zig.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+out=${1:-$top/dist}
+profile=${PROFILE:-dist}
+arch=$(uname -m)
+target=$arch-unknown-linux-gnu
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$top/Cargo.toml" | head -n 1)
+
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+venv=$top/target/release-venv
+if ! [ -x "$venv/bin/maturin" ]; then
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+fi
+PATH=$venv/bin:$PATH
+cd "$top"
+if [ "${ZIG:-yes}" = yes ]; then
+    maturin build --locked --profile "$profile" --zig --compatibility manylinux_2_17 --target "$target" --out "$out"
+else
+    maturin build --locked --profile "$profile" --out "$out"
+fi
+maturin sdist --out "$out"
+cargo package --locked --no-verify --allow-dirty
+cp "target/package/tatter-$version.crate" "$out"
+
+# The program of the wheel, with its manual pages and completions.
+name=tatter-$version-$target
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/$name/completions"
+python3 -m zipfile -e "$(ls "$out"/tatter_data-"$version"-*"$arch".whl)" "$work/wheel"
+cp "$work"/wheel/tatter_data-*.data/scripts/tatter "$work/$name/tatter"
+chmod 755 "$work/$name/tatter"
+for shell in bash zsh fish; do
+    "$work/$name/tatter" completions "$shell" > "$work/$name/completions/tatter.$shell"
+done
+cp -r man README.md LICENSE CHANGELOG.md "$work/$name/"
+tar -C "$work" -czf "$out/$name.tar.gz" "$name"
+
+cd "$out"
+sha256sum ./*.whl ./*.tar.gz ./*.crate > SHA256SUMS
+cat SHA256SUMS
