@@ -52,7 +52,7 @@ fn jsonl() -> &'static dyn Format {
 }
 
 fn request() -> Request {
-    let options = Options { on_error: "fail".into(), max_record_bytes: 1 << 28, ..Options::default() };
+    let options = Options { max_record_bytes: 1 << 28, ..Options::default() };
     Request { wanted: Wanted::All, records: None, sample_bytes: None, declared: Arc::default(), options: Arc::new(options) }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, Kind, Location, Result};
 use crate::schema::Schema;
 use crate::tensor::Tensor;
+use crate::tensor::take::{Run, take_runs};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub enum Rows {
     From(u64),
     /// The record of each row.
     Listed(Arc<[u64]>),
-    /// Row i may come from any record of this range: behind a verb that makes rows of several.
+    /// Row i may come from any record of this range: after a verb that makes rows of several.
     Ranges(Arc<[(u64, u64)]>),
 }
 
@@ -43,7 +44,7 @@ impl Chunk {
     /// A column has another number of rows.
     pub fn try_new(nrows: usize, columns: Vec<Tensor>, origin: Origin) -> Result<Chunk> {
         if let Some(column) = columns.iter().find(|c| c.nrows() != nrows) {
-            return Err(Error::data(format!("a column of {} rows in a chunk of {nrows} records", column.nrows())));
+            return Err(Error::internal(format!("a column of {} rows in a chunk of {nrows} records", column.nrows())));
         }
         Ok(Chunk { nrows, columns, origin })
     }
@@ -76,32 +77,28 @@ impl Chunk {
         })
     }
 
-    /// The records at these places, in that order: the number of the part and the row in it. The parts are of
+    /// The records at these positions, in that order: the number of the part and the row in it. The parts are of
     /// one schema. O(parts + values taken).
     ///
     /// # Errors
-    /// As [`Chunk::gather`] and [`Chunk::concat`].
-    pub fn interleave(parts: &[Chunk], places: &[(usize, usize)]) -> Result<Chunk> {
-        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
-        for (part, row) in places {
-            rows[*part].push(*row);
-        }
-        let taken = parts.iter().zip(&rows).filter(|(_, rows)| !rows.is_empty());
-        let pieces = taken.map(|(part, rows)| part.gather(rows)).collect::<Result<Vec<_>>>()?;
-        if pieces.len() < 2 {
-            return match (pieces.into_iter().next(), parts.first()) {
-                (Some(one), _) => Ok(one),
-                (None, Some(first)) => Ok(first.slice(0, 0)),
-                (None, None) => Err(Error::data("nothing to choose from")),
-            };
-        }
-        let mut next: Vec<usize> = rows.iter().scan(0, |end, rows| Some(std::mem::replace(end, *end + rows.len()))).collect();
-        let place = |(part, _): &(usize, usize)| {
-            next[*part] += 1;
-            next[*part] - 1
+    /// There are no parts, or they are of different kinds.
+    pub fn interleave(parts: &[Chunk], positions: &[(usize, usize)]) -> Result<Chunk> {
+        let Some(first) = parts.first() else {
+            return Err(Error::internal("nothing to choose from"));
         };
-        let order: Vec<usize> = places.iter().map(place).collect();
-        Chunk::concat(&pieces)?.gather(&order)
+        if positions.is_empty() {
+            return Ok(first.slice(0, 0));
+        }
+        let mut runs: Vec<Run> = Vec::with_capacity(positions.len());
+        for (part, row) in positions {
+            match runs.last_mut() {
+                Some(last) if last.part == *part && last.end == *row => last.end += 1,
+                _ => runs.push(Run { part: *part, start: *row, end: row + 1 }),
+            }
+        }
+        let column = |i: usize| take_runs(&parts.iter().filter_map(|p| p.columns.get(i)).collect::<Vec<_>>(), &runs);
+        let columns = (0..first.columns.len()).map(column).collect::<Result<_>>()?;
+        Ok(Chunk { nrows: positions.len(), columns, origin: Origin::interleave(parts, positions) })
     }
 
     /// All records of the parts, in order. The parts are of one schema.
@@ -110,7 +107,7 @@ impl Chunk {
     /// As [`Tensor::concat`].
     pub fn concat(parts: &[Chunk]) -> Result<Chunk> {
         let Some(first) = parts.first() else {
-            return Err(Error::data("nothing to concatenate"));
+            return Err(Error::internal("nothing to concatenate"));
         };
         if parts.len() == 1 {
             return Ok(first.clone());
@@ -121,7 +118,7 @@ impl Chunk {
         Ok(Chunk { nrows: parts.iter().map(|p| p.nrows).sum(), columns, origin: Origin::concat(parts) })
     }
 
-    /// Memory of the columns in bytes, the same for the same records wherever they were cut.
+    /// Memory of the columns in bytes, which do not depend on how the records are split into chunks.
     pub fn nbytes(&self) -> usize {
         self.columns.iter().map(Tensor::nbytes).sum()
     }
@@ -129,7 +126,7 @@ impl Chunk {
     /// Checks every column against the stage's schema.
     ///
     /// # Errors
-    /// An error of ours: data never gets so far.
+    /// A bug: data never gets so far.
     pub fn check(&self, schema: &Schema) -> Result<()> {
         if self.columns.len() != schema.fields.len() {
             return Err(Error::internal(format!("{} columns for {} fields", self.columns.len(), schema.fields.len())));
@@ -235,6 +232,21 @@ impl Origin {
         Origin { input: first.input.clone(), rows: Rows::Listed(listed.into()) }
     }
 
+    /// The origin of the rows at these positions of several chunks.
+    fn interleave(parts: &[Chunk], positions: &[(usize, usize)]) -> Origin {
+        let input = parts.first().and_then(|p| p.origin.input.clone());
+        if parts.iter().any(|p| p.origin.input != input) {
+            return Origin::default();
+        }
+        let records = || positions.iter().map(|(part, row)| parts[*part].origin.records(*row..row + 1));
+        let rows = if parts.iter().any(|p| matches!(p.origin.rows, Rows::Ranges(_))) {
+            records().collect::<Option<_>>().map(Rows::Ranges)
+        } else {
+            records().map(|record| record.map(|(first, _)| first)).collect::<Option<_>>().map(Rows::Listed)
+        };
+        Origin { input, rows: rows.unwrap_or_default() }
+    }
+
     /// Turns the row that an error names into the record it came from.
     pub fn resolve(&self, error: Error, nrows: usize) -> Error {
         let concerned = match error.location().row {
@@ -260,11 +272,11 @@ impl Origin {
 /// A record that could not be used, for `--on-error`.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What was wrong, with the input, the record and the place in it.
+    /// What was wrong, with the input, the record and the position in it.
     pub error: Error,
     /// Bytes of the input that the record takes.
     pub length: u64,
-    /// The record as it stands in the input, where it is at hand.
+    /// The record as it is in the input, where it is at hand.
     pub raw: Option<Vec<u8>>,
 }
 
@@ -274,6 +286,6 @@ pub struct Decoded {
     pub chunk: Chunk,
     /// In order. With `--on-error fail` decoding stops at the first.
     pub faults: Vec<Fault>,
-    /// Bytes of input that the block stands for, for progress.
+    /// Bytes of input that the block takes, for progress.
     pub nbytes: u64,
 }

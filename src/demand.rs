@@ -1,4 +1,4 @@
-//! What of the stream is needed at some point: it is pushed down to the reader, so that what nobody uses is never parsed.
+//! What is needed of the stream at some point: it is pushed down to the reader, so that unused fields are never parsed.
 
 use crate::path::glob_matches;
 
@@ -24,7 +24,7 @@ impl Demand {
         Demand { fields: Wanted::All, records: None }
     }
 
-    /// The same fields and these besides.
+    /// The same fields and these as well.
     pub fn and_fields(mut self, names: impl IntoIterator<Item = String>) -> Demand {
         if let Wanted::Matching(patterns) = &mut self.fields {
             patterns.extend(names);

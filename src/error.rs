@@ -85,7 +85,7 @@ impl Error {
         Error::new(Kind::Internal, message)
     }
 
-    /// Reading or writing `name` failed. What inputs and outputs have said themselves is kept as it is.
+    /// Reading or writing `name` failed. An error that an input or output made itself is kept as it is.
     pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
         if let Some(own) = Error::carried_by(source) {
             return own;
@@ -113,7 +113,7 @@ impl Error {
         None
     }
 
-    /// Adds one line that says what to do about it, unless an inner layer has said it. May be called several times.
+    /// Adds one line that says what to do about it, unless an inner layer has. May be called several times.
     pub fn help(mut self, line: impl Into<String>) -> Error {
         let line = line.into();
         if !self.0.help.iter().any(|said| said.contains(&line)) {
@@ -158,9 +158,11 @@ impl Error {
         self
     }
 
-    /// The same failure under another kind.
+    /// The same failure under another kind; a bug stays one.
     pub fn with_kind(mut self, kind: Kind) -> Error {
-        self.0.kind = kind;
+        if self.0.kind != Kind::Internal {
+            self.0.kind = kind;
+        }
         self
     }
 
@@ -290,31 +292,10 @@ pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = (name.chars().count() / 3).clamp(1, 3);
     names
         .into_iter()
-        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, candidate)| candidate)
-}
-
-/// Edits (insert, delete, replace, swap of neighbours) between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().take(100).collect());
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    best = best.min(rows[i - 2][j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -19,9 +19,10 @@
 //! - **row_splits, row_lengths, value_rowids, nrows, nvals, flat_values, ragged_rank**: as in TensorFlow.
 //!
 //! # Levels
-//! A module uses only modules above it in this list (`tests/it/layers.rs` checks it):
+//! A module uses only modules of its own level or a lower one; nothing uses itself in a circle, and one format or verb
+//! knows nothing of another (`tests/it/layers.rs` checks it):
 //! ```text
-//! 0 error path notice
+//! 0 error panic path notice
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 formats verbs
@@ -38,6 +39,7 @@ pub mod formats;
 pub mod io;
 pub mod notice;
 pub mod options;
+pub mod panic;
 pub mod path;
 pub mod run;
 pub mod schema;

@@ -1,153 +1,213 @@
-//! The global options: defined once for the parser, the help, the man page and everyone who reads them.
+//! The options of a run, resolved: enums and numbers, whatever was typed ([`crate::cli`] reads the words).
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::notice::Notices;
+use crate::path::glob_matches;
 use crate::schema::Type;
 use crate::tensor::Tensor;
-use clap::Args;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Options that stand before the first verb or after the last.
-#[derive(Args, Clone, Debug, Default)]
+/// What the global options say. [`Options::default`] is what they say where none is given, on a machine with
+/// one core and 1 GiB of memory to use.
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// Output file; `-` or nothing: standard output
-    #[arg(short = 'o', long = "output", value_name = "OUT", help_heading = "Files")]
-    pub output: Option<String>,
-    /// Format of the input [default: by its first bytes, else by extension]
-    #[arg(long, value_name = "FORMAT", help_heading = "Files")]
+    /// Output file; `-` or nothing: standard output.
+    pub output: Option<OsString>,
+    /// Name of the input's format.
     pub from: Option<String>,
-    /// Format of the output [default: by extension; jsonl on standard output]
-    #[arg(long, value_name = "FORMAT", help_heading = "Files")]
+    /// Name of the output's format.
     pub to: Option<String>,
-    /// Name of standard input in messages
-    #[arg(long, value_name = "NAME", help_heading = "Files")]
+    /// Name of standard input in messages.
     pub input_name: Option<String>,
-    /// Types of fields, or @FILE: such a text, or data that states its types; may be partial
-    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
+    /// Types of fields, or @FILE.
     pub schema: Option<String>,
-    /// Write so many shards: OUT-00000-of-00008
-    #[arg(long, value_name = "N", help_heading = "Files")]
     pub shards: Option<usize>,
-    /// Leave files of an earlier run with other numbers where they are
-    #[arg(long, help_heading = "Files")]
+    /// Write even if files of an earlier run with other numbers remain.
     pub force: bool,
-    /// Print the plan; write nothing
-    #[arg(long, help_heading = "Running")]
+    /// Never replace a file.
+    pub no_clobber: bool,
+    /// An output may replace an input.
+    pub in_place: bool,
+    /// Print the plan, write nothing.
     pub dry_run: bool,
-    /// Worker threads [default: the cores this process may use]
-    #[arg(long, value_name = "N", help_heading = "Running")]
-    pub threads: Option<usize>,
-    /// Records in a chunk, at most [default: by size]
-    #[arg(long, value_name = "N", help_heading = "Running")]
+    /// Worker threads, at least 1.
+    pub threads: usize,
+    /// Records in a chunk, at most.
     pub chunk_rows: Option<usize>,
-    /// Seed of shuffle, sample and the like
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     pub seed: u64,
-    /// A value for expressions
-    #[arg(long = "arg", value_name = "NAME=VALUE", help_heading = "Running")]
+    /// `NAME=VALUE` of `--arg`.
     pub args: Vec<String>,
-    /// An array as a constant for expressions: an npy, or an npz or safetensors file that holds one
-    #[arg(long = "with", value_name = "NAME=FILE", help_heading = "Running")]
+    /// `NAME=FILE` of `--with`.
     pub with: Vec<String>,
-    /// Bad records: fail, skip, or quarantine=FILE
-    #[arg(long, value_name = "fail|skip|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
-    pub on_error: String,
-    /// So many bad records still give exit code 0; one more fails the run
-    #[arg(long, value_name = "N", help_heading = "Bad input")]
+    pub on_error: OnError,
+    /// Exit with 0 up to that many bad records; one more fails the run.
     pub max_errors: Option<u64>,
-    /// The longest record: a line, a TFRecord
-    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
     pub max_record_bytes: u64,
-    /// Memory of verbs that hold everything [default: 75% of what the process may use]
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
-    pub max_memory: Option<u64>,
-    /// Notices are errors
-    #[arg(long, help_heading = "Bad input")]
+    /// Memory for verbs that hold records.
+    pub max_memory: u64,
+    /// Notices are errors.
     pub strict: bool,
-    /// auto, always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"], help_heading = "Messages")]
-    pub progress: String,
-    /// Write counts of the run as JSON
-    #[arg(long, value_name = "FILE", help_heading = "Messages")]
+    pub progress: When,
     pub summary: Option<PathBuf>,
-    /// No notices, no progress
-    #[arg(short, long, help_heading = "Messages")]
     pub quiet: bool,
-    /// Say what is done
-    #[arg(short, long, help_heading = "Messages")]
     pub verbose: bool,
-    /// auto, always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"], help_heading = "Messages")]
-    pub color: String,
-    /// none, snappy, zstd[:LEVEL], gzip or lz4
-    #[arg(long, value_name = "CODEC", help_heading = "Formats")]
-    pub compression: Option<String>,
-    /// Rows in a Parquet row group or Arrow record batch, at most
-    #[arg(long, value_name = "N", help_heading = "Formats")]
+    pub color: When,
+    /// `None`: the format's own default.
+    pub compression: Option<Compression>,
     pub row_group_rows: Option<usize>,
-    /// TFRecord features that are scalars, or auto
-    #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
-    pub scalar: Option<String>,
-    /// Mark dense fields with Arrow's tensor extension types
-    #[arg(long, help_heading = "Formats")]
+    pub scalar: Scalars,
     pub tensor_types: bool,
-    /// Do not verify the checksums of TFRecords
-    #[arg(long, help_heading = "Formats")]
     pub no_verify: bool,
-    /// JSON lines without the keys of null fields
-    #[arg(long, help_heading = "Formats")]
     pub omit_null: bool,
-    /// Read fields of mixed type as `json`
-    #[arg(long, value_name = "json", value_parser = ["json"], help_heading = "Formats")]
-    pub mixed: Option<String>,
-    /// How much of a pipe decides its types
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
+    /// Read fields of mixed type as `json`.
+    pub mixed: bool,
+    /// Bytes of piped input used for inference.
     pub infer_bytes: u64,
-    /// What the run has to tell besides: `options.notices.add(text, options.strict)?`.
-    #[arg(skip)]
+    /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
     /// The arrays of `--with`, once they are read: each with all its axes in one row.
-    #[arg(skip)]
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
-    /// What inference has to tell about the types, for `schema` alone to show.
-    #[arg(skip)]
+    /// Hints on the types that inference found, shown only by `schema`.
     pub hints: Notices,
-    /// Name of the inputs' format, where all have the same; known once they are open.
-    #[arg(skip)]
+    /// Name of the inputs' format, if all have the same; known once they are open.
     pub source: Option<&'static str>,
 }
 
-/// Cuts `NAME=VALUE`.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            output: None,
+            from: None,
+            to: None,
+            input_name: None,
+            schema: None,
+            shards: None,
+            force: false,
+            no_clobber: false,
+            in_place: false,
+            dry_run: false,
+            threads: 1,
+            chunk_rows: None,
+            seed: 0,
+            args: Vec::new(),
+            with: Vec::new(),
+            on_error: OnError::default(),
+            max_errors: None,
+            max_record_bytes: 256 << 20,
+            max_memory: 1 << 30,
+            strict: false,
+            progress: When::default(),
+            summary: None,
+            quiet: false,
+            verbose: false,
+            color: When::default(),
+            compression: None,
+            row_group_rows: None,
+            scalar: Scalars::default(),
+            tensor_types: false,
+            no_verify: false,
+            omit_null: false,
+            mixed: false,
+            infer_bytes: 64 << 20,
+            notices: Notices::default(),
+            arrays: Arc::default(),
+            hints: Notices::default(),
+            source: None,
+        }
+    }
+}
+
+/// What to do with bad records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The first one fails the run.
+    #[default]
+    Fail,
+    /// They are left out.
+    Skip,
+    /// They are left out, and written to a file.
+    Quarantine(PathBuf),
+}
+
+impl OnError {
+    /// Whether bad records are left out.
+    pub fn skips(&self) -> bool {
+        *self != OnError::Fail
+    }
+}
+
+/// Whether to show something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum When {
+    /// Where standard error is a terminal.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Whether messages are colored: `--color`, else what standard error and the environment say
+/// (<https://no-color.org>, `CLICOLOR_FORCE`, `TERM=dumb`).
+pub fn in_color(when: When) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if set("NO_COLOR") => false,
+        When::Auto if std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") => true,
+        When::Auto => std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}
+
+/// How the pages or buffers of a file are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Snappy,
+    /// With a level from 1 to 22.
+    Zstd(i32),
+    Gzip,
+    Lz4,
+}
+
+impl Compression {
+    /// The level of zstd where none is given.
+    pub const ZSTD_LEVEL: i32 = 1;
+}
+
+/// Which features of TFRecords are scalars.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scalars {
+    #[default]
+    None,
+    /// All that never hold more than one value.
+    Auto,
+    /// Those whose name matches one of these patterns.
+    Matching(Vec<String>),
+}
+
+impl Scalars {
+    /// Whether a feature of that name, whose records hold up to `longest` values, is one.
+    pub fn includes(&self, name: &str, longest: usize) -> bool {
+        match self {
+            Scalars::None => false,
+            Scalars::Auto => longest <= 1,
+            Scalars::Matching(patterns) => patterns.iter().any(|p| glob_matches(p, name)),
+        }
+    }
+}
+
+/// Splits `NAME=VALUE`.
 ///
 /// # Errors
-/// No name.
-pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'a str), Error> {
+/// There is no name.
+pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'a str)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
         _ => Err(Error::usage(format!("{option} takes NAME={what}, not {text:?}"))),
     }
-}
-
-/// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.
-///
-/// # Errors
-/// No number, or an unknown unit.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text.trim()[digits.len()..].to_ascii_lowercase();
-    let factor: u64 = match unit.as_str() {
-        "" | "b" => 1,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        _ => return Err(format!("`{unit}` is no unit of bytes; write 1000, 64KiB, 2GiB")),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, as 1000, 64KiB, 2GiB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "that is more than a 64-bit number holds".to_owned())
 }

@@ -120,7 +120,7 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
     Ok(part.to_owned())
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
+/// Whether `name` matches `pattern`, in which `*` matches any run of characters.
 pub fn glob_matches(pattern: &str, name: &str) -> bool {
     let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut i, mut j, mut star, mut mark) = (0, 0, None, 0);

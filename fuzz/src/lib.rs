@@ -6,17 +6,13 @@ use tatter::demand::Wanted;
 use tatter::error::Result;
 use tatter::formats::{self, Format, Inference, Request};
 use tatter::io::Input;
-use tatter::options::Options;
+use tatter::options::{OnError, Options};
 use tatter::schema::Schema;
 
 /// A request for everything; bad records fail the run, or are left out.
 pub fn request(skip: bool, mixed: bool) -> Request {
-    let options = Options {
-        on_error: if skip { "skip" } else { "fail" }.into(),
-        mixed: mixed.then(|| "json".to_owned()),
-        max_record_bytes: 1 << 20,
-        ..Options::default()
-    };
+    let options =
+        Options { on_error: if skip { OnError::Skip } else { OnError::Fail }, mixed, max_record_bytes: 1 << 20, ..Options::default() };
     Request { wanted: Wanted::All, records: None, sample_bytes: None, declared: Arc::default(), options: Arc::new(options) }
 }
 

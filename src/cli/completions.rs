@@ -1,18 +1,18 @@
 //! Shell completions, from the same definitions as the parser.
 //!
-//! clap_complete knows one subcommand per command line; a chain has one behind every `then`. So each
-//! script is made to forget what stands in front of the last `then`.
+//! clap_complete knows one subcommand per command line; a chain has one after every `then`. So each
+//! script is made to forget what comes before the last `then`.
 
-use super::alone::ALONE;
+use super::standalone::Standalone;
+use super::typed::Typed;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::verbs::{VERBS, Verdict};
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
 use std::io::Write;
 
-/// Where each shell's script collects the words of the command line, and the lines that belong there.
-const CUTS: &[(Shell, &str, &str)] = &[
+/// Where each shell's script collects the words of the command line, and the lines to insert there.
+const INSERTS: &[(Shell, &str, &str)] = &[
     (
         Shell::Bash,
         "    for i in \"${COMP_WORDS[@]:0:COMP_CWORD}\"\n",
@@ -43,39 +43,39 @@ const CUTS: &[(Shell, &str, &str)] = &[
 ///
 /// # Errors
 /// Writing fails.
-pub fn write(shell: &str, out: &mut dyn Write) -> Result<Verdict> {
+pub fn write(shell: &str, commands: &[Standalone], out: &mut dyn Write) -> Result<Verdict> {
     let shell: Shell = shell.parse().map_err(Error::usage)?;
-    out.write_all(script(shell).as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+    out.write_all(script(shell, commands).as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
     Ok(Verdict::Good)
 }
 
-fn script(shell: Shell) -> String {
+fn script(shell: Shell, commands: &[Standalone]) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut whole(shell), "tatter", &mut script);
+    clap_complete::generate(shell, &mut whole(shell, commands), "tatter", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    match CUTS.iter().find(|(of, ..)| *of == shell) {
-        Some((_, place, cut)) => script.replacen(place, &format!("{cut}{place}"), 1),
+    match INSERTS.iter().find(|(of, ..)| *of == shell) {
+        Some((_, before, lines)) => script.replacen(before, &format!("{lines}{before}"), 1),
         None => script,
     }
 }
 
 /// All of the command line as one clap command: every verb a subcommand with the global options.
-fn whole(shell: Shell) -> Command {
+fn whole(shell: Shell, commands: &[Standalone]) -> Command {
     let hinted = |command: Command| command.mut_arg("output", |a| a.value_hint(ValueHint::FilePath));
     let of = |command: Command, files: bool| match shell {
-        // bash would offer the names of arguments as if they were words to type; files it completes by itself.
+        // bash would offer the names of arguments as words to type; it completes files anyway.
         Shell::Bash => Command::new(command.get_name().to_owned()).args(command.get_opts().cloned()),
         _ if files => command.arg(Arg::new("FILE").num_args(0..).value_hint(ValueHint::FilePath).help("Input files")),
         _ => command,
     };
-    let verbs = VERBS.iter().map(|verb| hinted(Options::augment_args(of(verb.command(), true))));
-    let alone = ALONE.iter().map(|alone| if alone.name == "completions" { alone.command() } else { of(alone.command(), false) });
-    hinted(Options::augment_args(Command::new("tatter")))
+    let verbs = VERBS.iter().map(|verb| hinted(Typed::augment_args(of(verb.command(), true))));
+    let commands = commands.iter().map(|c| if c.name == "completions" { c.command() } else { of(c.command(), false) });
+    hinted(Typed::augment_args(Command::new("tatter")))
         .version(env!("CARGO_PKG_VERSION"))
         .about("Ragged, sparse and structured tensors from the command line")
         .disable_help_subcommand(true)
         .subcommands(verbs)
-        .subcommands(alone)
+        .subcommands(commands)
 }
 
 #[cfg(test)]
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn every_script_knows_chains_and_verbs() {
-        for (shell, ..) in CUTS {
-            let script = script(*shell);
-            assert!(script.contains("chain_at"), "{shell}: the place of the cut is gone");
+        for (shell, ..) in INSERTS {
+            let script = script(*shell, super::super::COMMANDS);
+            assert!(script.contains("chain_at"), "{shell}: the lines are not inserted");
             assert!(VERBS.iter().all(|verb| script.contains(verb.name)), "{shell}");
         }
     }

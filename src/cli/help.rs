@@ -1,10 +1,10 @@
 //! The texts that explain the command line, from the same definitions that parse it.
 
-use super::alone::{self, ALONE, Alone};
+use super::standalone::Standalone;
+use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::FORMATS;
-use crate::options::Options;
 use crate::verbs::{self, Entry, Example, VERBS};
 use clap::{Args, Command};
 use std::fmt::Write;
@@ -27,21 +27,21 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   raw:    json                        any JSON value, kept as its text
 Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from
 the last. Inside structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
-dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are no identifiers
+dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are not identifiers
 are written in backquotes.
 ";
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
-  1    bad data, more bad records than --max-errors, or errors found by validate
+  1    bad data: also records skipped by --on-error (more than --max-errors, if given), or errors found by validate
   2    usage: unknown options, verbs or fields, wrong types
   3    a file cannot be read or written
   70   a bug in tatter
   129, 130, 143  stopped by a signal: hangup, Ctrl-C, kill
 ";
 
-/// The line below `Usage:` for a verb or a command that stands alone.
+/// The line below `Usage:` for a verb or a standalone command.
 pub fn usage_line(name: &str, command: &Command) -> String {
     let mut line = format!("tatter {name}");
     let own = || command.get_opts().filter(|o| o.get_help_heading().is_none());
@@ -66,25 +66,25 @@ pub fn usage_line(name: &str, command: &Command) -> String {
     line
 }
 
-/// What a terminal shows when there is nothing to read.
+/// What a terminal shows if there is nothing to read.
 pub fn short_usage() -> String {
-    format!("{USAGE}\nTry `tatter schema FILE` to see what is in a file, `tatter -h` for the verbs, `tatter VERB -h` for one of them.\n")
+    format!("{USAGE}\nTry `tatter schema FILE` to see the fields of a file, `tatter -h` for the verbs, `tatter VERB -h` for one of them.\n")
 }
 
 /// `-h`: one screen.
-pub fn short() -> String {
+pub fn short(commands: &[Standalone]) -> String {
     format!(
         "{TITLE}\n{USAGE}\nVerbs:\n{}`tatter VERB -h` explains one; --help: global options, formats, types, exit codes. Also: {}.\n",
         verb_list(),
-        ALONE.iter().map(|a| a.name).collect::<Vec<_>>().join(", ")
+        commands.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
     )
 }
 
 /// `--help`: everything.
-pub fn long() -> String {
-    let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nCommands that stand alone:\n", verb_list());
-    for alone in ALONE {
-        let _ = writeln!(text, "  {:<14}{}", alone.name, alone.summary);
+pub fn long(commands: &[Standalone]) -> String {
+    let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nOther commands:\n", verb_list());
+    for command in commands {
+        let _ = writeln!(text, "  {:<14}{}", command.name, command.summary);
     }
     let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
     text.push_str(&format_list());
@@ -95,29 +95,30 @@ pub fn long() -> String {
 pub const ABOUT: &str = "\
 Reads records whose fields have different lengths, holds each field as a ragged, sparse, dense or structured
 tensor, runs a chain of verbs over the stream, and writes records back out. `then` chains verbs in one process;
-a chain gives exactly what the pipe of its verbs gives. FILEs stand after the last verb, global options before
-the first verb or after the last; behind `--` everything is a FILE. No FILE, or `-`: standard input. No -o, or
-`-o -`: standard output, as JSON lines.
+a chain gives exactly what a pipe of its verbs gives. FILEs follow the last verb; global options come before
+the first verb or after the last; after `--` every word is a FILE. Without FILE, or with `-`, standard input is
+read. Without -o, or with `-o -`, JSON lines are written to standard output.
 ";
 
-/// How records stand in npz, npy and safetensors; also in the man page.
+/// The layout of records in npz, npy and safetensors; also in the man page.
 pub const ARRAYS: &str = "\
 npz, npy, safetensors: all records stacked, the record axis first.
-  a dense field x     x
-  a ragged one        x/values, x/row_splits_0 (records), x/row_splits_1, ..
-  a string            the same: uint8 x/values, one more row_splits
-  a sparse one        x/indices, x/values, x/dense_shape; x/dense_shapes where those of the records may differ
+  dense field x       x
+  ragged field        x/values, x/row_splits_0 (records), x/row_splits_1, ..
+  string field        the same: uint8 x/values, one more row_splits
+  sparse field        x/indices, x/values, x/dense_shape; x/dense_shapes if those of the records may differ
   inside structures   by path: docs.tokens/values
-A file of its own for each record (`-o 'batch-#####.npz'`) holds that record's own arrays, without an axis for
-records: axis 0 of a batch is the first axis of the array, and rows of one size are dense. Either reads back as
-the records that were written. Arrays of other programs: axis 0 is the records; where --schema gives an array all
-its axes, the file is one record. An npy is one array without a name: its rows are records of the field `value`.
-`tatter schema --as numpy` prints the lines that load what is written. Nulls and standard output are refused.
+With one file per record (`-o 'batch-#####.npz'`) each holds the arrays of its record, without the record axis:
+axis 0 of a batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the
+records that were written. In arrays of other programs axis 0 is the record axis; if --schema gives an array all
+its axes, the file is one record. An npy file is one array without a name: its rows are records with one field,
+`value`. `tatter schema --as numpy` prints the lines that load what is written. Nulls and standard output are
+not supported.
 ";
 
 const SUFFIXES: &str = "\
-Input is recognised by its first bytes, else by its extension; output by its extension. .gz and .zst behind
-that compress the output; compressed input is recognised by its first bytes.
+The input format is detected by the first bytes, else by the extension; the output format by the extension.
+A further extension .gz or .zst compresses the output; compressed input is detected by its first bytes.
 ";
 
 pub fn format_list() -> String {
@@ -141,7 +142,7 @@ fn verb_list() -> String {
 }
 
 fn global_options() -> String {
-    arguments(Options::augment_args(Command::new("tatter")))
+    arguments(Typed::augment_args(Command::new("tatter")))
 }
 
 /// The arguments and options of a command, as clap lists them.
@@ -153,12 +154,12 @@ fn arguments(command: Command) -> String {
 ///
 /// # Errors
 /// There is no such verb or command.
-pub fn of_word(word: &str) -> Result<String> {
+pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(verb) = verbs::find(word) {
         return Ok(of_verb(verb));
     }
-    if let Some(alone) = alone::find(word) {
-        return Ok(of_alone(alone));
+    if let Some(command) = commands.iter().find(|c| c.name == word) {
+        return Ok(of_command(command));
     }
     if word == "functions" {
         return Ok(expr::function_list());
@@ -168,7 +169,7 @@ pub fn of_word(word: &str) -> Result<String> {
     }
     let error = Error::usage(format!("there is no verb or function `{word}` to explain"));
     let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
-    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(ALONE.iter().map(|a| a.name)).chain(functions)) {
+    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`tatter -h` lists the verbs"),
     })
@@ -186,10 +187,10 @@ pub fn of_verb(verb: &Entry) -> String {
     text
 }
 
-/// `tatter COMMAND --help` for a command that stands alone.
-pub fn of_alone(alone: &Alone) -> String {
-    let mut text = of(alone.name, alone.summary, alone.about, alone.command());
-    examples(&mut text, alone.examples);
+/// `tatter COMMAND --help` for a standalone command.
+pub fn of_command(command: &Standalone) -> String {
+    let mut text = of(command.name, command.summary, command.about, command.command());
+    examples(&mut text, command.examples);
     text
 }
 
@@ -243,7 +244,7 @@ fn examples(text: &mut String, examples: &[Example]) {
     }
 }
 
-/// The marks in README.md between which [`verb_table`] stands.
+/// The marks around [`verb_table`] in README.md.
 pub const MARKS: (&str, &str) = ("<!-- verbs -->\n", "<!-- end of verbs -->");
 
 /// The verbs as a table in Markdown.

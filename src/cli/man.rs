@@ -1,48 +1,65 @@
-//! Man pages, from the same definitions as the parser: tatter(1) and one page for each verb.
+//! Man pages, from the same definitions as the parser: tatter(1), one page for each verb and tatter-functions(7).
 
-use super::alone::ALONE;
 use super::help;
-use crate::error::{Error, Result};
-use crate::options::Options;
-use crate::verbs::{Entry, Example, VERBS, Verdict};
+use super::standalone::Standalone;
+use super::typed::Typed;
+use crate::error::{Error, Result, nearest};
+use crate::verbs::{Entry, Example, VERBS};
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
-use std::io::Write;
 use std::path::Path;
 
 /// All pages: file name and text.
 ///
 /// # Errors
 /// None: the pages are written to memory.
-pub fn pages() -> Result<Vec<(String, Vec<u8>)>> {
-    let mut pages = vec![("tatter.1".to_owned(), main_page()?), ("tatter-functions.7".to_owned(), crate::expr::manual().into_bytes())];
+pub fn pages(commands: &[Standalone]) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut pages =
+        vec![("tatter.1".to_owned(), main_page(commands)?), ("tatter-functions.7".to_owned(), crate::expr::manual().into_bytes())];
     for verb in VERBS {
         pages.push((format!("tatter-{}.1", verb.name), verb_page(verb)?));
     }
     Ok(pages)
 }
 
-/// Prints tatter(1), or writes all pages to a directory.
+/// The page of that name: `tatter`, `functions`, a verb; `tatter-head` as well as `head`.
+///
+/// # Errors
+/// There is no such page.
+pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
+    let short = name.strip_prefix("tatter-").unwrap_or(name);
+    if short == "tatter" || commands.iter().any(|c| c.name == short) {
+        return main_page(commands);
+    }
+    if short == "functions" {
+        return Ok(crate::expr::manual().into_bytes());
+    }
+    if let Some(verb) = VERBS.iter().find(|v| v.name == short) {
+        return verb_page(verb);
+    }
+    let error = Error::usage(format!("there is no man page `{name}`"));
+    Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(["functions", "tatter"])) {
+        Some(near) => error.help(format!("did you mean `tatter man {near}`?")),
+        None => error.help("there is one for each verb, `functions` and `tatter`; `tatter man --output DIR` writes all of them"),
+    })
+}
+
+/// Writes all pages to a directory.
 ///
 /// # Errors
 /// Writing fails.
-pub fn write(directory: Option<&Path>, out: &mut dyn Write) -> Result<Verdict> {
-    match directory {
-        None => out.write_all(&main_page()?).map_err(|e| Error::io("standard output", "writing", &e))?,
-        Some(directory) => {
-            let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "writing", e);
-            std::fs::create_dir_all(directory).map_err(|e| failed(directory, &e))?;
-            for (name, text) in pages()? {
-                let path = directory.join(name);
-                std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
-            }
-        }
+pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
+    let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "writing", e);
+    std::fs::create_dir_all(directory).map_err(|e| failed(directory, &e))?;
+    for (name, text) in pages(commands)? {
+        let path = directory.join(name);
+        std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
     }
-    Ok(Verdict::Good)
+    Ok(())
 }
 
-fn main_page() -> Result<Vec<u8>> {
+fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     let mut page = Page::new("tatter", "ragged, sparse and structured tensors from the command line");
     page.section("SYNOPSIS");
     page.line("tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]");
@@ -52,12 +69,15 @@ fn main_page() -> Result<Vec<u8>> {
     for verb in VERBS {
         page.entry(&format!("tatter-{}(1)", verb.name), verb.summary);
     }
-    page.section("COMMANDS THAT STAND ALONE");
-    for alone in ALONE {
-        page.entry(&format!("tatter {}", help::usage_line(alone.name, &alone.command()).trim_start_matches("tatter ")), alone.summary);
-        page.paragraph(alone.about);
+    page.section("OTHER COMMANDS");
+    for command in commands {
+        page.entry(
+            &format!("tatter {}", help::usage_line(command.name, &command.command()).trim_start_matches("tatter ")),
+            command.summary,
+        );
+        page.paragraph(command.about);
     }
-    page.options(Options::augment_args(Command::new("tatter")))?;
+    page.options(Typed::augment_args(Command::new("tatter")))?;
     page.section("FORMATS");
     page.verbatim(&format!("{}\n{}", help::format_list(), help::ARRAYS));
     page.section("TYPES");
@@ -108,7 +128,7 @@ impl Page {
     fn add(&mut self, write: impl FnOnce(&mut Roff)) {
         let mut roff = Roff::new();
         write(&mut roff);
-        // The preamble that defines the apostrophe stands once, at the top.
+        // The preamble that defines the apostrophe comes once, at the top.
         let text = if self.text.is_empty() { roff.render() } else { roff.to_roff() };
         self.text.extend_from_slice(text.as_bytes());
     }
@@ -129,7 +149,7 @@ impl Page {
         });
     }
 
-    /// Text whose blank lines part paragraphs. Lines stay lines: some are commands to type.
+    /// Text whose blank lines separate paragraphs. Lines stay lines: some are commands to type.
     fn paragraph(&mut self, text: &str) {
         for (i, line) in text.trim_end().lines().enumerate() {
             if line.is_empty() {
@@ -171,7 +191,7 @@ impl Page {
         let man = Man::new(command.disable_help_flag(true).disable_version_flag(true));
         let mut rendered = Vec::new();
         man.render_options_section(&mut rendered).map_err(|e| Error::io("man page", "writing", &e))?;
-        // Without the preamble, which stands at the top of the page.
+        // Without the preamble, which is at the top of the page.
         let text = String::from_utf8_lossy(&rendered);
         let start = text.find(".SH").unwrap_or(0);
         self.text.extend_from_slice(&text.as_bytes()[start..]);

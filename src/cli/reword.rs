@@ -1,32 +1,33 @@
-//! What clap complains about, said in our own form: one message, and the way out.
+//! The errors of clap in the form of all others: one message, and the way out.
 
-use super::cut::has_option;
+use super::split::has_option;
+use super::typed::Typed;
 use crate::error::{Error, nearest};
-use crate::options::Options;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 use std::error::Error as _;
+use std::ffi::OsString;
 
-/// Whose words they are.
+/// The verb or command whose words clap was given.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Owner {
     pub name: &'static str,
-    /// Whether it is the last verb, where FILEs and global options may stand.
-    pub last: bool,
+    /// Whether it is the last verb, which FILEs and global options may follow.
+    pub is_last: bool,
 }
 
-/// The error in our words. `words` are those that clap was given.
-pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&String]) -> Error {
-    let name = place.name;
+/// The error as one of ours. `words` are those that clap was given.
+pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&OsString]) -> Error {
+    let name = owner.name;
     let arg = text(error, ContextKind::InvalidArg).unwrap_or_default();
     let argument = bare(&arg);
     let value = text(error, ContextKind::InvalidValue);
     let see = format!("usage: {}", super::help::usage_line(name, command));
-    // A global option belongs to no verb.
-    let globals = Options::augment_args(Command::new("tatter"));
+    // A global option does not belong to the verb.
+    let globals = Typed::augment_args(Command::new("tatter"));
     let whose = if has_option(&globals, &argument) { String::new() } else { format!("{name}: ") };
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(&arg, command, &globals, place, words).help(see),
+        ErrorKind::UnknownArgument => unknown(&arg, command, &globals, owner, words).help(see),
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<String> = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect();
             let what = match &missing[..] {
@@ -51,7 +52,7 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
         ErrorKind::ValueValidation => {
             let value = value.unwrap_or_default();
             let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            // The help lines of an error of ours stand behind its first line.
+            // The help lines of an error of ours follow its first line.
             let mut lines = reason.lines();
             let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value)));
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));
@@ -62,12 +63,13 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
             if prior == argument || prior.is_empty() {
                 Error::usage(format!("{whose}{argument} is given twice"))
             } else {
-                Error::usage(format!("{whose}{argument} and {prior} exclude each other")).help(see)
+                Error::usage(format!("{whose}{argument} and {prior} cannot be used together")).help(see)
             }
         }
         ErrorKind::TooManyValues => {
             Error::usage(format!("{whose}{argument} takes no value, found `{}`", value.unwrap_or_default())).help(see)
         }
+        ErrorKind::InvalidUtf8 => Error::usage(format!("{name}: an argument is not valid UTF-8")).help(see),
         ErrorKind::NoEquals => Error::usage(format!("{name}: write {argument}=VALUE")).help(see),
         _ => {
             let text = error.to_string();
@@ -77,24 +79,25 @@ pub fn reword(error: &clap::Error, command: &Command, place: Place, words: &[&St
     }
 }
 
-fn unknown(arg: &str, command: &Command, globals: &Command, place: Place, words: &[&String]) -> Error {
-    let name = place.name;
+fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words: &[&OsString]) -> Error {
+    let name = owner.name;
     if !arg.starts_with('-') || arg == "-" {
-        let error = Error::usage(format!("`{arg}` is left over behind `{name}` and its arguments"));
-        return if place.last { error } else { error.help("in the middle of a chain there are no FILEs: they stand after the last verb") };
+        let error = Error::usage(format!("unexpected argument `{arg}` for `{name}`"));
+        return if owner.is_last { error } else { error.help("FILEs follow the last verb of a chain") };
     }
     // clap names only the first letter of `-abc`: look for the word itself.
-    let word = words.iter().map(|w| w.as_str()).find(|w| w.starts_with(arg)).unwrap_or(arg);
+    let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
+    let word = words.iter().map(AsRef::as_ref).find(|w: &&str| w.starts_with(arg)).unwrap_or(arg);
     if word.contains(' ') {
-        return Error::usage(format!("{name}: `{word}` starts like an option")).help("put a space in front of it, inside the quotes");
+        return Error::usage(format!("{name}: `{word}` starts like an option")).help("put a space before it, inside the quotes");
     }
-    if !place.last && has_option(globals, arg) {
-        return Error::usage(format!("{arg} is an option of the whole run, not of `{name}`"))
-            .help("global options stand before the first verb or after the last");
+    if !owner.is_last && has_option(globals, arg) {
+        return Error::usage(format!("{arg} is a global option, not one of `{name}`"))
+            .help("global options come before the first verb or after the last");
     }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
-    if !place.last {
+    if !owner.is_last {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
     }
     let typed = if arg.starts_with("--") { arg.to_owned() } else { format!("-{}", word.split('=').next().unwrap_or(word)) };
@@ -109,14 +112,14 @@ fn unknown(arg: &str, command: &Command, globals: &Command, place: Place, words:
 
 /// What a value parser says, in the form "expected ..., found ...".
 fn expected(reason: &str, value: &str) -> String {
-    let number = if value.starts_with('-') { "a whole number from 0 on" } else { "a whole number" };
+    let number = if value.starts_with('-') { "a whole number of at least 0" } else { "a whole number" };
     match reason {
         "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
         "number too large to fit in target type" | "number too small to fit in target type" => {
             format!("the number {value} is out of range")
         }
         "invalid float literal" | "cannot parse float from empty string" => format!("expected a number, found `{value}`"),
-        "number would be zero for non-zero type" => "expected a number from 1 on, found 0".to_owned(),
+        "number would be zero for non-zero type" => "expected a number of at least 1, found 0".to_owned(),
         _ if reason.contains("is not in") => format!("expected {}, found {value}", range(reason)),
         _ => reason.to_owned(),
     }
@@ -126,11 +129,11 @@ fn expected(reason: &str, value: &str) -> String {
 fn range(reason: &str) -> String {
     let range = reason.rsplit(' ').next().unwrap_or_default();
     match range.split_once("..") {
-        Some((low, "")) => format!("a number from {low} on"),
+        Some((low, "")) => format!("a number of at least {low}"),
         Some((low, high)) => match high.strip_prefix('=') {
             Some(high) if high.len() < 10 => format!("a number from {low} to {high}"),
-            Some(_) => format!("a number from {low} on"),
-            None => format!("a number from {low} to below {high}"),
+            Some(_) => format!("a number of at least {low}"),
+            None => format!("a number from {low} to less than {high}"),
         },
         None => format!("a number in {range}"),
     }

@@ -1,6 +1,7 @@
 //! Verbs of other tools, answered with the command that does the same here.
 
-use super::cut::Words;
+use super::split::Words;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Names of other tools, and commands that do the same. In a command, `{args}` is all words after the name, `{key}` the first
@@ -57,25 +58,25 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
 /// The commands to suggest for the verb `name`, which is the one of number `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
     let Some((_, templates)) = SYNONYMS.iter().find(|(names, _)| names.contains(&name)) else { return Vec::new() };
-    let is_last = index + 1 == words.segments.len();
+    let is_last = index + 1 == words.verbs.len();
     templates
         .iter()
-        .filter(|template| !template.contains("duckdb") || words.segments.len() == 1)
+        .filter(|template| !template.contains("duckdb") || words.verbs.len() == 1)
         .map(|template| filled(template, index, words, is_last))
         .collect()
 }
 
 /// The command line with the verb replaced by the template.
 fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String {
-    let given = words.segments.get(index).map_or(&[][..], |segment| segment.get(1..).unwrap_or(&[]));
-    let dashed = if is_last { &words.files[..] } else { &[] };
+    let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
+    let dashed = if is_last { texts(&words.files) } else { Vec::new() };
     let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || word.contains('.');
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let key = given.iter().find(|word| !is_file(word) && !is_option(word) && word.parse::<f64>().is_err());
-    let files: Vec<&String> = given.iter().filter(is_file).chain(dashed).collect();
+    let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
     let joined = |words: &[&String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| quoted(file));
-    let all: Vec<&String> = given.iter().chain(dashed).collect();
+    let all: Vec<&String> = given.iter().chain(&dashed).collect();
     let command = template
         .trim_start_matches("tatter ")
         .replace("{args}", &joined(&all))
@@ -84,15 +85,19 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
         .replace("{other}", &file(1))
         .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
     // Other verbs of the chain may be names of other tools too.
-    let other = |segment: &Vec<String>| match segment.split_first().map(|(name, args)| (renamed(name), args)) {
+    let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
         Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
-        _ => joined(&segment.iter().collect::<Vec<_>>()),
+        _ => joined(&verb.iter().collect::<Vec<_>>()),
     };
-    let segment = |(number, segment): (usize, &Vec<String>)| if number == index { command.clone() } else { other(segment) };
-    let segments: Vec<String> = words.segments.iter().enumerate().map(segment).collect();
-    let before: Vec<&String> = words.before.iter().collect();
-    let line = format!("tatter {} {}", joined(&before), segments.join(" then "));
+    let verb = |(number, verb): (usize, &Vec<OsString>)| if number == index { command.clone() } else { other(&texts(verb)) };
+    let verbs: Vec<String> = words.verbs.iter().enumerate().map(verb).collect();
+    let before = texts(&words.before);
+    let line = format!("tatter {} {}", joined(&before.iter().collect::<Vec<_>>()), verbs.join(" then "));
     line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn texts(words: &[OsString]) -> Vec<String> {
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The command for a name of another tool that takes the same arguments.
@@ -110,7 +115,8 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Request, cut::cut, parse};
+    use crate::cli::parse::{Request, parse};
+    use crate::cli::split::split;
 
     #[test]
     fn every_suggested_command_is_parsed() {
@@ -145,11 +151,11 @@ mod tests {
                     | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" => vec!["x", "Cargo.toml", "Cargo.toml"],
                     _ => vec!["Cargo.toml"],
                 };
-                let line: Vec<String> = std::iter::once(*name).chain(words).map(str::to_owned).collect();
-                let found = suggestions(name, 0, &cut(line).unwrap());
+                let line: Vec<OsString> = std::iter::once(*name).chain(words).map(OsString::from).collect();
+                let found = suggestions(name, 0, &split(line).unwrap());
                 assert!(!found.is_empty(), "{name}");
                 for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
-                    let words: Vec<std::ffi::OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
+                    let words: Vec<OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
                     assert!(matches!(parse(words), Ok(Request::Chain(_))), "{name}: {command}");
                 }
             }
@@ -172,9 +178,9 @@ mod tests {
 
     #[test]
     fn suggestions_keep_the_rest_of_the_command() {
-        let line = "-q select id then take 3 Cargo.toml".split(' ').map(str::to_owned).collect();
-        assert_eq!(suggestions("take", 1, &cut(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
-        let line = "where id then take 3".split(' ').map(str::to_owned).collect();
-        assert_eq!(suggestions("where", 0, &cut(line).unwrap()), ["tatter filter id then head 3"]);
+        let line = "-q select id then take 3 Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("take", 1, &split(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
+        let line = "where id then take 3".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("where", 0, &split(line).unwrap()), ["tatter filter id then head 3"]);
     }
 }

@@ -7,7 +7,7 @@ use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
-use crate::io::lines::{Blocks, Cut, Lines, LongLine};
+use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
@@ -77,7 +77,7 @@ impl Reader for LineReader {
             name: self.input.name().clone(),
             field: schema.fields.first().map(|f| (f.name.clone(), f.ty.dtype() == Some(&DType::Bytes))),
             max_line_bytes: self.options.max_record_bytes,
-            stops: self.options.on_error == "fail",
+            stops: !self.options.on_error.skips(),
         });
         let mut remaining = request.records.unwrap_or(u64::MAX);
         let max_lines = usize::try_from(remaining).unwrap_or(usize::MAX);
@@ -89,12 +89,12 @@ impl Reader for LineReader {
             let decoder = decoder.clone();
             Some(cut.map(|cut| -> Task<Decoded> {
                 match cut {
-                    Cut::Lines(lines) => {
+                    LineBlock::Lines(lines) => {
                         let nlines = lines.nlines.min(usize::try_from(remaining).unwrap_or(usize::MAX));
                         remaining -= nlines as u64;
                         Box::new(move || decoder.decode(&lines, nlines))
                     }
-                    Cut::TooLong(long) => Box::new(move || decoder.refuse(&long)),
+                    LineBlock::TooLong(long) => Box::new(move || decoder.refuse(&long)),
                 }
             }))
         });
@@ -291,6 +291,7 @@ fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lin
 mod tests {
     use super::*;
     use crate::demand::Wanted;
+    use crate::options::OnError;
 
     fn request(records: Option<u64>, declared: &str) -> Request {
         let declared = Arc::new(crate::schema::notation::parse(declared).unwrap());
@@ -299,7 +300,7 @@ mod tests {
 
     /// The lines read, each with its record number, and the errors; in blocks of two lines.
     fn read(text: &[u8], request: &Request) -> (Vec<(String, u64)>, Vec<String>) {
-        let options = Options { chunk_rows: Some(2), max_record_bytes: 20, on_error: "skip".to_owned(), ..Options::default() };
+        let options = Options { chunk_rows: Some(2), max_record_bytes: 20, on_error: OnError::Skip, ..Options::default() };
         let mut reader = Text.reader(Arc::new(Input::memory("x", text.to_vec())), &options).unwrap().unwrap();
         let Inference::Known(schema) = reader.infer(request).unwrap() else { panic!("inferred") };
         let (mut lines, mut errors) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord inside it.
 
-use super::members::Members;
-use crate::error::{Error, Result};
+use super::members::{Members, Trailing};
+use crate::error::Error;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -32,9 +32,9 @@ impl fmt::Display for Codec {
 }
 
 impl Codec {
-    /// The compression that these first bytes of a file stand for. A TFRecord is known by a checksum, so
-    /// that it wins over two or four bytes that look like something else; the two bytes of zlib say next
-    /// to nothing, so that only a TFRecord inside is believed.
+    /// The compression of a file with these first bytes. A TFRecord has a checksum, so it takes precedence over two
+    /// or four bytes that look like something else; the two bytes of zlib are weak evidence, so it is only
+    /// recognized around a TFRecord.
     pub fn detect(raw: &[u8]) -> Option<Codec> {
         if is_tfrecord(raw) {
             return None;
@@ -77,9 +77,6 @@ impl Codec {
     }
 }
 
-/// What is told of bytes behind the last gzip member that are no gzip: their offset.
-pub type Trailing = Box<dyn Fn(u64) -> Result<()> + Send>;
-
 /// A file being compressed.
 pub enum Encoder {
     Gzip(flate2::write::GzEncoder<File>),
@@ -107,8 +104,8 @@ impl Encoder {
     }
 }
 
-/// The last part of a file name, taken apart: compression by its extension, and the extension before it.
-/// The numbers of a shard are no part of either: `a.tfrecord-00000-of-00002.gz` is (gzip, `tfrecord`).
+/// The compression that the extension of a file name means, and the extension before it.
+/// The numbers of a shard belong to neither: `a.tfrecord-00000-of-00002.gz` is (gzip, `tfrecord`).
 pub fn extensions(name: &str) -> (Option<Codec>, Option<String>) {
     let name = name.rsplit('/').next().unwrap_or(name);
     let (stem, mut extension) = split_extension(without_shard(name));
@@ -157,19 +154,19 @@ fn holds_tfrecord(raw: &[u8]) -> bool {
     flate2::read::ZlibDecoder::new(raw).read_exact(&mut first).is_ok() && is_tfrecord(&first)
 }
 
-/// What to say of an error of the decompressor, `nbytes` of decompressed data after the start.
+/// The error of a decompressor after `nbytes` of decompressed data.
 pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error) -> Error {
     if let Some(own) = Error::carried_by(source) {
         return own;
     }
     let error = match source.kind() {
-        io::ErrorKind::UnexpectedEof => Error::data(format!("the {codec} data ends in the middle, after {nbytes} decompressed bytes"))
-            .help("the file is cut off: fetch or make it again"),
+        io::ErrorKind::UnexpectedEof => Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"))
+            .help("the file is truncated: fetch or create it again"),
         _ if source.to_string().contains("too much memory") => {
-            Error::data("the zstd data needs a larger window than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
+            Error::data("the zstd data needs a window larger than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
         }
         _ => Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"))
-            .help("nothing behind the damage can be read: fetch or make the file again"),
+            .help("nothing after the damage can be read: fetch or create the file again"),
     };
     error.in_input(name)
 }

@@ -1,7 +1,8 @@
 //! What FILE arguments name: files, globs in quotes, shards (`name@8.ext`), standard input.
 
-use super::recognise;
+use super::{recognise, wildcard};
 use crate::error::{Error, Kind, Result, nearest};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// One input by its name.
@@ -11,15 +12,15 @@ pub enum Named {
     Path(PathBuf),
 }
 
-/// Shards of one dataset are numbered with five digits: so many at most.
+/// The most shards of a dataset: they are numbered with five digits.
 pub const MAX_SHARDS: usize = 99_999;
 
-/// The inputs in the order of the arguments, shards and the matches of a glob by name. A file of the very
-/// name wins over a glob or shards.
+/// The inputs in the order of the arguments, shards and the matches of a glob by name. A file of that
+/// exact name takes precedence over a glob or shards.
 ///
 /// # Errors
 /// A URL; a missing file or shard, with the nearest name there is; a glob without a match; standard input twice.
-pub fn expand(files: &[String], from: Option<&str>) -> Result<Vec<Named>> {
+pub fn expand(files: &[OsString], from: Option<&str>) -> Result<Vec<Named>> {
     if files.is_empty() {
         return Ok(vec![Named::StandardInput]);
     }
@@ -37,28 +38,29 @@ pub fn expand(files: &[String], from: Option<&str>) -> Result<Vec<Named>> {
     Ok(all)
 }
 
-fn is_standard_input(name: &str) -> bool {
-    matches!(name, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+fn is_standard_input(name: &OsStr) -> bool {
+    matches!(name.to_str(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-fn paths(name: &str, from: Option<&str>) -> Result<Vec<PathBuf>> {
+fn paths(name: &OsStr, from: Option<&str>) -> Result<Vec<PathBuf>> {
     if exists(Path::new(name)) {
         return Ok(vec![name.into()]);
     }
+    let Some(name) = name.to_str() else { return Err(missing(Path::new(name))) };
     if let Some(error) = recognise::url(name, from) {
         return Err(error);
     }
     if let Some(sharded) = Sharded::parse(name)? {
         return shards(name, &sharded);
     }
-    if name.contains(['*', '?', '[']) {
-        return matches(name);
+    if wildcard::has_wildcard(name) {
+        return wildcard::matches(name);
     }
-    Err(missing(name))
+    Err(missing(Path::new(name)))
 }
 
 fn exists(path: &Path) -> bool {
-    // What cannot be looked at is opened later, and the system's message is given then.
+    // A file whose metadata cannot be read is opened later, which gives the system's message.
     !matches!(std::fs::metadata(path), Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory))
 }
 
@@ -75,27 +77,9 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
-    let found = glob::glob_with(pattern, options).map_err(|e| Error::usage(format!("{pattern}: {} at column {}", e.msg, e.pos + 1)))?;
-    let mut paths = Vec::new();
-    for path in found {
-        let path = path.map_err(|e| Error::io(&e.path().display().to_string(), "looking for files", e.error()))?;
-        if !path.is_dir() {
-            paths.push(path);
-        }
-    }
-    if paths.is_empty() {
-        return Err(Error::new(Kind::Io, "no file matches").in_input(pattern));
-    }
-    paths.sort();
-    Ok(paths)
-}
-
 /// The error of a file that is not there: names the nearest that is, or the directory that is missing.
-pub fn missing(name: &str) -> Error {
-    let error = Error::new(Kind::Io, "there is no such file").in_input(name);
-    let path = Path::new(name);
+pub fn missing(path: &Path) -> Error {
+    let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
     let directory = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
@@ -106,8 +90,8 @@ pub fn missing(name: &str) -> Error {
     };
     // A bound for directories of millions of files.
     let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
-    let wanted = path.file_name().and_then(|n| n.to_str()).unwrap_or(name);
-    match nearest(wanted, names.iter().map(String::as_str)) {
+    let wanted = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
         Some(near) => error.help(format!("did you mean {}?", path.with_file_name(near).display())),
         None => error,
     }
@@ -217,7 +201,7 @@ mod tests {
             ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),
         ];
         for (name, expected) in cases {
-            let found = expand(&[at(name)], None);
+            let found = expand(&[at(name).into()], None);
             match expected {
                 Ok(names) => assert_eq!(found.unwrap(), names.iter().map(|n| Named::Path(at(n).into())).collect::<Vec<_>>(), "{name}"),
                 Err(message) => {
@@ -227,6 +211,6 @@ mod tests {
             }
         }
         assert_eq!(expand(&[], None).unwrap(), [Named::StandardInput]);
-        assert!(expand(&["-".to_owned(), "/dev/stdin".to_owned()], None).is_err());
+        assert!(expand(&["-".into(), "/dev/stdin".into()], None).is_err());
     }
 }

@@ -2,21 +2,20 @@
 
 use super::codec::{self, Codec};
 use super::expand::{self, Named};
+use super::names::STANDARD_INPUT;
 use super::pipe::Pipe;
 use super::recognise::{self, Suspect};
 use super::stream::{About, fill};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The name of a pipe in messages.
-pub const STANDARD_INPUT: &str = "standard input";
-
-/// The first bytes that are looked at, of all inputs together and of each at most and at least.
+/// Bytes read to recognize formats: of all inputs together, and of each at most and at least.
 const HEADS_BYTES: usize = 16 << 20;
 const HEAD_BYTES: usize = 64 << 10;
 const SMALL_HEAD_BYTES: usize = 4 << 10;
@@ -29,7 +28,7 @@ pub struct Input {
     head: Vec<u8>,
     extension: Option<String>,
     nbytes: Option<u64>,
-    /// A pipe may be remembered by so much more than was asked for: a reader ends with a whole record.
+    /// A pipe may remember that many bytes more than was asked for: a reader ends with a whole record.
     slack: u64,
     /// The temporary copy, once it is made.
     spool: Mutex<Option<File>>,
@@ -55,7 +54,7 @@ impl Input {
         input
     }
 
-    /// A file that is no input of the run's records.
+    /// A file that does not hold records of the run.
     ///
     /// # Errors
     /// It is missing, a directory, or cannot be read.
@@ -68,10 +67,10 @@ impl Input {
         Input::memory("nothing", Vec::new())
     }
 
-    /// Why nothing can be done with it when neither its first bytes nor its name tell a format; `formats`
+    /// The error if neither its first bytes nor its name identify a format; `formats`
     /// are the names to choose from.
     pub fn unrecognised(&self, formats: &str) -> Error {
-        let error = Error::usage("neither the first bytes nor the name tell the format").in_input(self.about.name.clone());
+        let error = Error::usage("the format is unknown from the first bytes and the name").in_input(self.about.name.clone());
         error.help(format!("give it with --from: {formats}"))
     }
 
@@ -96,7 +95,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(Error::new(Kind::Io, "this is a directory")
                 .in_input(name.as_str())
-                .help(format!("its files are named by a glob in quotes: '{}/*'", name.trim_end_matches('/'))));
+                .help(format!("name its files with a quoted glob: '{}/*'", name.trim_end_matches('/'))));
         }
         if !metadata.is_file() {
             return Input::from_pipe(&name, file, options, head_bytes);
@@ -112,7 +111,7 @@ impl Input {
         } else {
             let mut stream = input.about.stream(Cursor::new(raw).chain(file), input.codec)?;
             match fill(&mut stream, &mut input.head, head_bytes, |_| false) {
-                // Damage further on is met again by whoever reads so far.
+                // Damage further on is an error again where it is read.
                 Err(e) if input.head.is_empty() => return Err(Error::io(&name, "reading", &e)),
                 _ => {}
             }
@@ -121,11 +120,11 @@ impl Input {
         Ok(input)
     }
 
-    /// A pipe is looked at as soon as there is something to see, so that slow ones begin at once.
+    /// A pipe is examined as soon as some bytes have come, so that slow ones start at once.
     fn from_pipe(name: &str, pipe: impl Read + Send + 'static, options: &Options, head_bytes: usize) -> Result<Input> {
         let mut pipe = pipe;
         let mut raw = Vec::new();
-        // Twelve bytes tell all compressions but zlib, which has to be looked into.
+        // Twelve bytes identify all compressions but zlib, which has to be decompressed.
         let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
         let mut input = Input::new(name, options, Source::Memory(Arc::from([])));
@@ -156,6 +155,14 @@ impl Input {
     /// Whether it can be opened again and again: a regular file.
     pub fn is_regular(&self) -> bool {
         !matches!(self.source, Source::Pipe(_)) || self.lock_spool().is_some()
+    }
+
+    /// Where it is, if it is a file.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// How the input is compressed as a whole.
@@ -199,7 +206,7 @@ impl Input {
         }
     }
 
-    /// From now on streams of a pipe remember what they read, up to so many bytes and one record, for the
+    /// From now on streams of a pipe remember what they read, up to `nbytes` and one record, for the
     /// next [`Input::open`]. After `remember(0)` the next one is the last: it gives what is remembered, frees
     /// it, and goes on.
     pub fn remember(&self, nbytes: u64) {
@@ -208,7 +215,7 @@ impl Input {
         }
     }
 
-    /// The bytes, decompressed, in a file that can be read at any place: the file itself, or a temporary copy
+    /// The bytes, decompressed, in a file with random access: the file itself, or a temporary copy
     /// without a name. Each call gives a file with a position of its own.
     ///
     /// # Errors
@@ -245,9 +252,9 @@ impl Input {
 /// The inputs that FILE arguments name: globs and `name@N` expanded, standard input for none or `-`.
 ///
 /// # Errors
-/// A missing file; what is recognised as no data at all (a directory, an LFS pointer, HTML, a URL); nothing but
+/// A missing file; what is recognized as not data at all (a directory, an LFS pointer, HTML, a URL); nothing but
 /// empty files, unless `--from` says what they are.
-pub fn inputs(files: &[String], options: &Options) -> Result<Vec<Arc<Input>>> {
+pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
     let from = options.from.as_deref();
     let named = expand::expand(files, from)?;
     let head_bytes = (HEADS_BYTES / named.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
@@ -264,7 +271,7 @@ pub fn inputs(files: &[String], options: &Options) -> Result<Vec<Arc<Input>>> {
     match inputs.first() {
         Some(first) if from.is_none() && inputs.iter().all(|i| i.head.is_empty()) => {
             let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
-            Err(error.in_input(first.name().clone()).help("if no records are meant, say of which format: --from jsonl"))
+            Err(error.in_input(first.name().clone()).help("if it is meant to have no records, give a format: --from jsonl"))
         }
         _ => Ok(inputs),
     }
@@ -283,7 +290,7 @@ fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
     Ok(input)
 }
 
-/// Standard input without the buffer that [`std::io::Stdin`] puts in front of it.
+/// Standard input without the buffer of [`std::io::Stdin`].
 fn duplicate_stdin() -> Result<File> {
     use std::os::fd::AsFd;
     let descriptor = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io(STANDARD_INPUT, "opening", &e))?;
@@ -293,7 +300,7 @@ fn duplicate_stdin() -> Result<File> {
 fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
     opened.map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => expand::missing(name),
+        std::io::ErrorKind::NotFound => expand::missing(path),
         _ => Error::io(name, "opening", &e),
     })
 }
@@ -387,7 +394,7 @@ mod tests {
             ("gzip of two members", [gzip(&long[..1000]), gzip(&long[1000..])].concat(), &long),
             ("gzip of an empty member and another", [gzip(b""), gzip(&short)].concat(), &short),
             ("gzip with padding", [gzip(&short), vec![0; 1000]].concat(), &short),
-            ("gzip with something behind it", [gzip(&short), b"hello".to_vec()].concat(), &short),
+            ("gzip with something after it", [gzip(&short), b"hello".to_vec()].concat(), &short),
             ("zstd", zstd(&long), &long),
             ("zstd of two frames", [zstd(&long[..1000]), zstd(&long[1000..])].concat(), &long),
             ("zstd after a skippable frame", [b"\x50\x2a\x4d\x18\x04\0\0\0abcd".to_vec(), zstd(&short)].concat(), &short),
@@ -409,10 +416,7 @@ mod tests {
         let message = |raw: &[u8]| read(raw, &Options::default()).unwrap_err();
         for raw in [cut(gzip(&long)), end_off(gzip(&long))] {
             let message = message(&raw);
-            assert!(
-                message.starts_with("x: the gzip data ends in the middle, after ") && message.ends_with(" decompressed bytes"),
-                "{message}"
-            );
+            assert!(message.starts_with("x: the gzip data is truncated after ") && message.ends_with(" decompressed bytes"), "{message}");
         }
         assert!(message(&end_off(zstd(&long))).starts_with("x: the zstd data ends in the middle, after "));
         assert!(message(&end_off(zlib(&tfrecord(&long)))).starts_with("x: the zlib data ends in the middle, after "));
@@ -424,7 +428,7 @@ mod tests {
         let offset = trailing.len() - 5;
         assert_eq!(
             read(&trailing, &strict).unwrap_err(),
-            format!("x: what follows the gzip data from byte {offset} on is no gzip; it was not read")
+            format!("x: what follows the gzip data from byte {offset} is not gzip; it was not read")
         );
     }
 

@@ -1,6 +1,6 @@
-//! Blocks of whole lines, cut off a stream: sequential, one look for line ends, no other byte touched.
+//! Blocks of whole lines, split off a stream: sequential; only line ends are searched, no other byte is touched.
 
-use super::Input;
+use super::input::Input;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use std::io::{self, Read};
@@ -35,7 +35,7 @@ pub struct LongLine {
 
 /// What comes next in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum LineBlock {
     /// Lines within a block may still be longer than `--max-record-bytes`: memory is bounded, the rule is the decoder's.
     Lines(Lines),
     TooLong(LongLine),
@@ -51,7 +51,7 @@ pub struct Blocks {
     is_live: bool,
     /// Whether a line that is too long is the last thing read.
     ends_at_long_line: bool,
-    /// Read, but not cut off yet; lines before `start` are.
+    /// Read, but not given yet; what is before `start` has been.
     buffer: Vec<u8>,
     start: usize,
     block_bytes: usize,
@@ -82,22 +82,22 @@ impl Blocks {
         })
     }
 
-    /// At most so many lines in a block, if that is less than `--chunk-rows`.
+    /// At most `max_lines` lines in a block, if that is less than `--chunk-rows`.
     #[must_use]
     pub fn with_max_lines(mut self, max_lines: usize) -> Blocks {
         self.max_lines = self.max_lines.min(max_lines.max(1));
         self
     }
 
-    /// A line that is too long ends the blocks: it is not read any further. For a look at a pipe that remembers
-    /// what was looked at.
+    /// A line that is too long ends the blocks: nothing more is read. For the inference of a pipe, which remembers
+    /// what was read.
     #[must_use]
     pub fn ending_at_long_line(mut self) -> Blocks {
         self.ends_at_long_line = true;
         self
     }
 
-    fn next_cut(&mut self) -> Result<Option<Cut>> {
+    fn next_block(&mut self) -> Result<Option<LineBlock>> {
         loop {
             let rest = self.buffer.get(self.start..).unwrap_or_default();
             let whole = match memchr::memrchr(b'\n', rest) {
@@ -106,7 +106,7 @@ impl Blocks {
                 None => 0,
             };
             if whole > 0 {
-                return Ok(Some(Cut::Lines(self.cut(whole))));
+                return Ok(Some(LineBlock::Lines(self.take(whole))));
             }
             if self.ended {
                 return Ok(None);
@@ -115,17 +115,17 @@ impl Blocks {
                 let long = LongLine { line: self.next_line, byte: self.next_byte, length: rest.len() as u64 };
                 self.buffer = Vec::new();
                 (self.start, self.ended) = (0, true);
-                return Ok(Some(Cut::TooLong(long)));
+                return Ok(Some(LineBlock::TooLong(long)));
             }
             if rest.len() > self.max_line_bytes {
-                return self.pass_over().map(|long| Some(Cut::TooLong(long)));
+                return self.pass_over().map(|long| Some(LineBlock::TooLong(long)));
             }
             self.fill()?;
         }
     }
 
     /// Cuts lines off the front of the `whole` bytes that are lines.
-    fn cut(&mut self, whole: usize) -> Lines {
+    fn take(&mut self, whole: usize) -> Lines {
         let rest = self.buffer.get(self.start..self.start + whole).unwrap_or_default();
         let (mut nlines, mut nbytes) = (0, 0);
         for end in memchr::memchr_iter(b'\n', rest).take(self.max_lines) {
@@ -217,10 +217,10 @@ fn read(stream: &mut dyn Read, into: &mut [u8], name: &str) -> Result<usize> {
 }
 
 impl Iterator for Blocks {
-    type Item = Result<Cut>;
+    type Item = Result<LineBlock>;
 
-    fn next(&mut self) -> Option<Result<Cut>> {
-        let next = self.next_cut();
+    fn next(&mut self) -> Option<Result<LineBlock>> {
+        let next = self.next_block();
         if next.is_err() {
             (self.ended, self.start) = (true, 0);
             self.buffer.clear();
@@ -233,18 +233,18 @@ impl Iterator for Blocks {
 mod tests {
     use super::*;
 
-    fn cuts(text: &[u8], options: &Options) -> Vec<Cut> {
+    fn blocks(text: &[u8], options: &Options) -> Vec<LineBlock> {
         Blocks::open(&Input::memory("x", text.to_vec()), options).unwrap().map(Result::unwrap).collect()
     }
 
-    fn lines(text: &str, first_line: u64, byte: u64) -> Cut {
-        Cut::Lines(Lines { bytes: text.into(), first_line, byte, nlines: text.lines().count() })
+    fn lines(text: &str, first_line: u64, byte: u64) -> LineBlock {
+        LineBlock::Lines(Lines { bytes: text.into(), first_line, byte, nlines: text.lines().count() })
     }
 
     #[test]
     fn blocks_hold_whole_lines() {
         let options = |chunk_rows| Options { chunk_rows, max_record_bytes: 1000, ..Options::default() };
-        let cases: &[(&str, Option<usize>, &[Cut])] = &[
+        let cases: &[(&str, Option<usize>, &[LineBlock])] = &[
             ("", None, &[]),
             ("\n", None, &[lines("\n", 1, 0)]),
             ("a\nb", None, &[lines("a\n", 1, 0), lines("b", 2, 2)]),
@@ -253,7 +253,7 @@ mod tests {
             ("a\nb\nc", Some(2), &[lines("a\nb\n", 1, 0), lines("c", 3, 4)]),
         ];
         for (text, chunk_rows, expected) in cases {
-            assert_eq!(cuts(text.as_bytes(), &options(*chunk_rows)), *expected, "{text:?}");
+            assert_eq!(blocks(text.as_bytes(), &options(*chunk_rows)), *expected, "{text:?}");
         }
     }
 
@@ -264,12 +264,12 @@ mod tests {
         let options = Options { max_record_bytes: 1 << 20, ..Options::default() };
         let length = long.len() as u64;
         assert_eq!(
-            cuts(text.as_bytes(), &options),
+            blocks(text.as_bytes(), &options),
             [
                 lines("a\n", 1, 0),
-                Cut::TooLong(LongLine { line: 2, byte: 2, length: length + 1 }),
+                LineBlock::TooLong(LongLine { line: 2, byte: 2, length: length + 1 }),
                 lines("b\n", 3, 3 + length),
-                Cut::TooLong(LongLine { line: 4, byte: 5 + length, length }),
+                LineBlock::TooLong(LongLine { line: 4, byte: 5 + length, length }),
             ]
         );
     }
@@ -279,8 +279,8 @@ mod tests {
         let text: String = (0..200_000).map(|i| "y".repeat(i % 23) + "\n").collect();
         let options = Options { max_record_bytes: 1000, ..Options::default() };
         let (mut all, mut nlines) = (Vec::new(), 0);
-        for cut in cuts(text.as_bytes(), &options) {
-            let Cut::Lines(lines) = cut else { panic!("too long") };
+        for block in blocks(text.as_bytes(), &options) {
+            let LineBlock::Lines(lines) = block else { panic!("too long") };
             assert_eq!((lines.byte, lines.first_line), (all.len() as u64, nlines + 1));
             nlines += lines.nlines as u64;
             all.extend(lines.bytes);

@@ -1,11 +1,14 @@
-//! gzip and zlib streams: any number of members one after the other, and what may follow them.
+//! gzip and zlib streams: any number of concatenated members, and what may follow them.
 
-use super::codec::Trailing;
+use crate::error::Result;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{self, BufRead, BufReader, Read};
 
+/// Called with the offset of bytes after the last gzip member that are not gzip.
+pub type Trailing = Box<dyn Fn(u64) -> Result<()> + Send>;
+
 /// The members of a gzip or zlib file as one stream. The standard allows several gzip members; zero
-/// bytes behind the last are padding, anything else is told as `gzip` does and not read.
+/// bytes after the last are padding; anything else is reported, as `gzip` does, and not read.
 pub struct Members<R: Read> {
     state: State<R>,
     trailing: Trailing,

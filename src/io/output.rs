@@ -1,8 +1,9 @@
 //! The output of a run: standard output, one file, shards, or a file for each record.
 
 use super::codec::{self, Codec};
-use super::sink::{Ledger, Sink};
-use super::staging::Stage;
+use super::file::{FileWriter, Ledger};
+use super::names::STANDARD_OUTPUT;
+use super::staging::Staging;
 use super::stdout::Held;
 use super::target::{Names, Target};
 use crate::error::{Error, Kind, Result};
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How records are spread over output files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum Distribution {
     Single,
     /// Record i goes to file i mod N.
     Shards(usize),
@@ -24,8 +25,8 @@ pub enum Layout {
     PerRecord,
 }
 
-/// The output files of a run. Nothing stands under their names before [`Outputs::commit`]; dropped
-/// without it, nothing is left.
+/// The output files of a run. They get their names in [`Outputs::commit`]; dropped before, they are
+/// removed.
 pub struct Outputs {
     /// As the user gave it.
     name: Arc<str>,
@@ -39,24 +40,31 @@ pub struct Outputs {
 
 #[derive(Default)]
 struct State {
-    stage: Option<Stage>,
+    staging: Option<Staging>,
     created: BTreeSet<u64>,
     ledger: Arc<Ledger>,
 }
 
 impl Outputs {
-    /// What `-o`, `--shards` and `--force` say.
+    /// What `-o`, `--shards`, `--force` and `--no-clobber` say.
     ///
     /// # Errors
     /// A missing directory; a directory or a write-protected file of that name; shards of an earlier run with another
     /// number; `--shards` without a file.
     pub fn plan(options: &Options) -> Result<Outputs> {
         let target = Target::parse(options.output.as_deref(), options.shards)?;
-        Outputs::new(options.output.as_deref().unwrap_or("-"), target, options.force)
+        let name = match &options.output {
+            Some(name) if target != Target::StandardOutput => name.display().to_string(),
+            _ => STANDARD_OUTPUT.to_owned(),
+        };
+        let outputs = Outputs::new(&name, target, options.force)?;
+        if options.no_clobber {
+            outputs.refuse_existing()?;
+        }
+        Ok(outputs)
     }
 
     fn new(name: &str, target: Target, force: bool) -> Result<Outputs> {
-        let name = if target == Target::StandardOutput { STANDARD_OUTPUT } else { name };
         let (codec, extension) = match &target {
             Target::StandardOutput => (None, None),
             Target::Direct(_) | Target::Files(_, Names::Single(_)) => codec::extensions(name),
@@ -75,11 +83,11 @@ impl Outputs {
     }
 
     /// How records are spread.
-    pub fn layout(&self) -> Layout {
+    pub fn distribution(&self) -> Distribution {
         match &self.target {
-            Target::Files(_, Names::Shards(sharded)) => Layout::Shards(sharded.nshards),
-            Target::Files(_, Names::Numbered { .. }) => Layout::PerRecord,
-            _ => Layout::Single,
+            Target::Files(_, Names::Shards(sharded)) => Distribution::Shards(sharded.nshards),
+            Target::Files(_, Names::Numbered { .. }) => Distribution::PerRecord,
+            _ => Distribution::Single,
         }
     }
 
@@ -111,11 +119,18 @@ impl Outputs {
 
     /// Whether nothing of the output is visible before the end, so that a run may start again.
     pub fn is_retractable(&self) -> bool {
-        matches!(self.target, Target::Files(..))
+        matches!(self.target, Target::Files(..) | Target::StandardOutput)
+    }
+
+    /// Keeps standard output back as long as [`Outputs::restart`] may be needed; files are never seen before the end.
+    pub fn hold_for_restart(&self) {
+        if self.is_stdout() {
+            self.held.hold_for_restart();
+        }
     }
 
     /// Starts file `index` (0 for a single one). May be called on any thread. Dropping the writer completes the
-    /// file; an error of that is told by [`Outputs::commit`]. Flushing does not cut a compressed stream.
+    /// file; its error is returned by [`Outputs::commit`]. Flushing does not split a compressed stream.
     ///
     /// Errors of the writer carry ours: [`Error::io`] gives them back, with the name of the output.
     ///
@@ -127,37 +142,37 @@ impl Outputs {
             Target::Direct(path) => {
                 let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "opening", &e))?;
                 let ledger = self.state().ledger.clone();
-                return Ok(Box::new(Sink::new(file, self.codec, self.name.clone(), ledger)?));
+                return Ok(Box::new(FileWriter::new(file, self.codec, self.name.clone(), ledger)?));
             }
             Target::Files(directory, names) => (directory, names),
         };
         let name = names.name(index)?;
         let (path, ledger) = {
             let mut state = self.state();
-            if state.stage.is_none() {
-                state.stage = Some(Stage::new(directory, &names.pattern())?);
+            if state.staging.is_none() {
+                state.staging = Some(Staging::new(directory, &names.pattern())?);
             }
             state.created.insert(index);
-            let place = state.stage.as_ref().map(|stage| stage.place(&name));
-            (place.unwrap_or_default(), state.ledger.clone())
+            let path = state.staging.as_ref().map(|staging| staging.path(&name));
+            (path.unwrap_or_default(), state.ledger.clone())
         };
-        let shown: Arc<str> = match self.layout() {
-            Layout::Single => self.name.clone(),
+        let shown: Arc<str> = match self.distribution() {
+            Distribution::Single => self.name.clone(),
             _ => directory.join(&name).display().to_string().trim_start_matches("./").into(),
         };
-        let file = Stage::create(&path).map_err(|e| match e.raw_os_error() {
+        let file = Staging::create(&path).map_err(|e| match e.raw_os_error() {
             Some(TOO_MANY_OPEN_FILES) => {
                 Error::io(&shown, "writing", &e).help("write fewer shards, or allow more open files: ulimit -n 100000")
             }
             _ => Error::io(&shown, "writing", &e),
         })?;
-        Ok(Box::new(Sink::new(file, self.codec, shown, ledger)?))
+        Ok(Box::new(FileWriter::new(file, self.codec, shown, ledger)?))
     }
 
     /// Puts all files under their names. To be called when all writers are dropped.
     ///
     /// # Errors
-    /// A file could not be completed or put in place; numbered files of an earlier run lie between those of this one.
+    /// A file could not be completed or put in place; numbered files of an earlier run would be mixed with these.
     pub fn commit(&self) -> Result<()> {
         if self.is_stdout() {
             return self.held.release();
@@ -170,17 +185,17 @@ impl Outputs {
         if let Names::Numbered { .. } = names {
             self.refuse_stale(directory, names, |number| state.created.contains(&number))?;
         }
-        let Some(stage) = state.stage.take() else {
+        let Some(staging) = state.staging.take() else {
             return Ok(());
         };
         let files: Vec<OsString> = state.created.iter().map(|index| names.name(*index)).collect::<Result<_>>()?;
-        stage.put(files.iter().map(OsString::as_os_str), directory)
+        staging.put(files.iter().map(OsString::as_os_str), directory)
     }
 
-    /// Forgets everything written so far, for another start.
+    /// Discards everything written so far, for another start.
     ///
     /// # Errors
-    /// Something of it is visible already.
+    /// Some of it is visible already.
     pub fn restart(&self) -> Result<()> {
         match &self.target {
             Target::Files(..) => {
@@ -190,6 +205,37 @@ impl Outputs {
             Target::StandardOutput => self.held.forget(),
             Target::Direct(_) => Err(Error::new(Kind::Io, "the output cannot be taken back").in_input(self.name.clone())),
         }
+    }
+
+    /// `--no-clobber`.
+    fn refuse_existing(&self) -> Result<()> {
+        let Target::Files(directory, names) = &self.target else { return Ok(()) };
+        let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        match entries.find(|name| names.includes(name)) {
+            Some(name) => {
+                let error =
+                    Error::new(Kind::Io, "the file exists").in_input(directory.join(name).display().to_string().trim_start_matches("./"));
+                Err(error.help("it is kept: --no-clobber is given"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// An error if a file that is read would be replaced.
+    ///
+    /// # Errors
+    /// One of these paths is that of an output.
+    pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
+        let Target::Files(directory, names) = &self.target else { return Ok(()) };
+        let Ok(directory) = directory.canonicalize() else { return Ok(()) };
+        for input in inputs {
+            let Ok(path) = input.canonicalize() else { continue };
+            if path.parent() == Some(&directory) && path.file_name().is_some_and(|name| names.includes(name)) {
+                let error = Error::usage("the output would replace this input").in_input(input.display().to_string());
+                return Err(error.help("allow it with --in-place, or write to another file"));
+            }
+        }
+        Ok(())
     }
 
     fn refuse_stale(&self, directory: &Path, names: &Names, is_written: impl Fn(u64) -> bool) -> Result<()> {
@@ -202,7 +248,7 @@ impl Outputs {
         };
         let files = if n == 1 { "a file".to_owned() } else { format!("{n} files") };
         let message = format!("{files} of an earlier run would be mixed with these: {first}{}", if n == 1 { "" } else { " and others" });
-        Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or leave them where they are with --force"))
+        Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or keep them with --force"))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -210,10 +256,7 @@ impl Outputs {
     }
 }
 
-/// The name of standard output in messages.
-pub const STANDARD_OUTPUT: &str = "standard output";
-
-/// EMFILE, which [`std::io::ErrorKind`] does not tell.
+/// EMFILE, for which [`std::io::ErrorKind`] has no name.
 const TOO_MANY_OPEN_FILES: i32 = 24;
 
 /// A file that a run writes besides its outputs, line by line as it goes (`quarantine=FILE`): what it
@@ -226,8 +269,8 @@ pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
     Ok(Box::new(std::io::BufWriter::new(file)))
 }
 
-/// A temporary file without a name, beside the output where that is a file, for what a format has to keep apart
-/// until it can be put in its place. It vanishes with the process.
+/// A temporary file without a name, next to the output if that is a file, for what a format writes before it knows
+/// where it belongs. It vanishes with the process.
 ///
 /// # Errors
 /// No file can be made there.
@@ -251,7 +294,7 @@ mod tests {
     }
 
     fn options(dir: &Path, name: &str) -> Options {
-        Options { output: Some(dir.join(name).display().to_string()), ..Options::default() }
+        Options { output: Some(dir.join(name).into()), ..Options::default() }
     }
 
     fn write(outputs: &Outputs, index: u64, text: &str) {
@@ -379,7 +422,7 @@ mod tests {
     #[test]
     fn what_fails_is_told_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let outputs = Outputs::plan(&Options { output: Some("/dev/full".to_owned()), ..Options::default() }).unwrap();
+        let outputs = Outputs::plan(&Options { output: Some("/dev/full".into()), ..Options::default() }).unwrap();
         let mut out = outputs.create(0).unwrap();
         let error = out.write_all(&[0; 1 << 20]).unwrap_err();
         assert_eq!(Error::io("somewhere", "writing", &error).to_string(), "/dev/full: writing: no space left on device");
@@ -395,7 +438,7 @@ mod tests {
 
     #[test]
     fn small_files_that_cannot_be_completed_are_told_at_the_commit() {
-        let outputs = Outputs::plan(&Options { output: Some("/dev/full".to_owned()), ..Options::default() }).unwrap();
+        let outputs = Outputs::plan(&Options { output: Some("/dev/full".into()), ..Options::default() }).unwrap();
         write(&outputs, 0, "fits the buffer");
         assert_eq!(outputs.commit().unwrap_err().exit_code(), 3);
     }

@@ -21,7 +21,7 @@ struct State {
     live: Box<dyn Read + Send>,
     kept: VecDeque<Vec<u8>>,
     kept_bytes: u64,
-    /// How much may be kept; 0: what is given is given for good.
+    /// How much may be kept; 0: nothing.
     limit: u64,
     /// Something has been given that was not kept.
     lost: bool,
@@ -70,7 +70,7 @@ impl Read for Stream {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         if self.number != state.opened {
-            return Err(io::Error::other("the pipe is read by somebody else by now"));
+            return Err(io::Error::other("the pipe is read by another stream"));
         }
         if into.is_empty() {
             return Ok(0);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(&four, b"abcd");
         assert_eq!(all(&pipe).unwrap(), b"abcdefgh");
         pipe.remember(0);
-        assert_eq!(all(&pipe).unwrap(), b"abcdefgh", "once more, for good");
+        assert_eq!(all(&pipe).unwrap(), b"abcdefgh", "once more");
         assert!(pipe.open().is_err());
     }
 

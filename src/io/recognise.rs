@@ -1,5 +1,6 @@
-//! Wrong inputs, recognised for what they are by their first bytes: each message names the way out.
+//! Inputs that are not data, recognized by their first bytes: each message names the way out.
 
+use super::names::STANDARD_INPUT;
 use crate::error::{Error, Result};
 use memchr::memmem;
 
@@ -48,7 +49,7 @@ fn reads_any_text(suspect: &Suspect) -> bool {
     }
 }
 
-/// Without a byte order mark and white space in front.
+/// Without a leading byte order mark and white space.
 fn trimmed(head: &[u8]) -> &[u8] {
     head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
 }
@@ -79,7 +80,7 @@ fn html(head: &[u8]) -> Option<Error> {
     };
     Some(
         Error::data(format!("this is {what}, not data"))
-            .help("a download that met an error or a login page ends so: look at it, and fetch the data again (curl -fL fails instead)")
+            .help("a failed download often leaves such a page: look at it, and fetch the data again (with curl -fL, which fails instead)")
             .help("its lines can be read with --from text"),
     )
 }
@@ -113,8 +114,8 @@ fn csv(suspect: &Suspect) -> Option<Error> {
     Some(
         Error::data(format!("this looks like CSV ({what}), which is not read"))
             .help(format!(
-                "make JSON lines of it: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin{dialect})]' < {}",
-                if suspect.name == super::STANDARD_INPUT { "FILE" } else { suspect.name }
+                "convert it to JSON lines: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin{dialect})]' < {}",
+                if suspect.name == STANDARD_INPUT { "FILE" } else { suspect.name }
             ))
             .help("its lines can be read with --from text"),
     )
@@ -131,7 +132,7 @@ fn delimiters(line: &[u8], delimiter: u8) -> usize {
         .count()
 }
 
-/// Whether a line that stands alone can be a header: names between the delimiters, each of them short.
+/// Whether a single line can be a header: names between the delimiters, each of them short.
 fn is_header(line: &[u8], delimiter: u8) -> bool {
     line.split(|b| *b == delimiter)
         .map(<[u8]>::trim_ascii)
@@ -176,7 +177,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
     )
 }
 
-/// Whether there is an end of line in it: then it is a text that can be looked at before more of it has come.
+/// Whether it holds an end of line: such a text can be recognized before more of it has come.
 pub fn holds_json_line(head: &[u8]) -> bool {
     let head = trimmed(head);
     head.first() == Some(&b'{') && memmem::find(head, b"}\n").or_else(|| memmem::find(head, b"}\r\n")).is_some()

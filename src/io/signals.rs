@@ -1,9 +1,8 @@
-//! Ctrl-C and kill: what is half written is removed before the process ends.
+//! Ctrl-C and kill: unfinished outputs are removed before the process ends.
 //!
 //! Here is the one thread outside the engine: files cannot be removed inside a signal handler, and the
 //! threads of the engine may all be waiting for a pipe at that time.
 
-use super::staging;
 use crate::error::{Error, Kind, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -11,15 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Set by the handler itself. Ctrl-C ends the programs of a pipe together: what looks like the end of
-/// the input may be the end of the program in front, and must not be taken for a complete run.
+/// the input may be the end of the program before, and must not be taken for a complete run.
 static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on SIGINT, SIGTERM and SIGHUP remove what is half written, and end the process with 128 and
-/// the number of the signal: 130, 143, 129. To be called once, by the program.
+/// From now on SIGINT, SIGTERM and SIGHUP call `cleanup`, and end the process with 128 and the number of
+/// the signal: 130, 143, 129. To be called once, by the program.
 ///
 /// # Errors
 /// The system refuses.
-pub fn install() -> Result<()> {
+pub fn install(cleanup: fn()) -> Result<()> {
     let mut watched = vec![SIGINT, SIGTERM];
     if !is_ignored(SIGHUP) {
         watched.push(SIGHUP);
@@ -28,7 +27,7 @@ pub fn install() -> Result<()> {
     let mut signals = Signals::new(&watched).map_err(failed)?;
     let watch = move || {
         if let Some(signal) = signals.forever().next() {
-            staging::remove_all_for_good();
+            cleanup();
             std::process::exit(128 + signal);
         }
     };

@@ -1,13 +1,13 @@
-//! Directories beside the outputs in which they are written, and which never outlive the run.
+//! Directories next to the outputs in which they are written, and which do not outlive the run.
 //!
-//! An output is written under its final name into a hidden directory beside its place, and renamed
+//! An output is written under its final name into a hidden directory where it belongs, and renamed
 //! at the end. All such directories are registered, so that a signal can remove them; the registry is
 //! locked while files are renamed, so that a signal finds either nothing or everything in place.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,27 +20,44 @@ fn registry() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A hidden directory beside the place of an output; removed with all that is in it when dropped.
-pub struct Stage {
+/// A hidden directory next to an output; removed with its contents when dropped.
+pub struct Staging {
     path: PathBuf,
+    /// Locked as long as the run is alive.
+    _lock: File,
 }
 
-impl Stage {
-    /// A new one in `directory`. `name` is that of the output, for those who find it after a power cut.
+/// The file in the directory that its owner keeps locked.
+const LOCK: &str = ".tatter.lock";
+
+impl Staging {
+    /// A new one in `directory`, where those of killed runs are removed. `name` is that of the output, for those who
+    /// find it after a power failure.
     ///
     /// # Errors
     /// The directory may not be written.
-    pub fn new(directory: &Path, name: &str) -> Result<Stage> {
+    pub fn new(directory: &Path, name: &str) -> Result<Staging> {
         let short: String = name.chars().filter(|c| *c != '/').take(40).collect();
+        let failed = |e: &std::io::Error| Error::io(name, &format!("writing to {}", directory.display()), e);
         let mut registered = registry();
-        let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(".tatter").tempdir_in(directory);
-        let path = made.map_err(|e| Error::io(name, &format!("writing to {}", directory.display()), &e))?.keep();
-        registered.insert(path.clone());
-        Ok(Stage { path })
+        remove_abandoned(directory);
+        loop {
+            let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(SUFFIX).tempdir_in(directory);
+            let made = made.map_err(|e| failed(&e))?;
+            let lock = File::create(made.path().join(LOCK)).map_err(|e| failed(&e))?;
+            // Without locks on this file system nothing is ever taken for abandoned.
+            let _ = lock.lock();
+            // Another run may have taken it for abandoned before it was locked.
+            if made.path().join(LOCK).exists() {
+                let path = made.keep();
+                registered.insert(path.clone());
+                return Ok(Staging { path, _lock: lock });
+            }
+        }
     }
 
     /// Where the file of that name is written.
-    pub fn place(&self, name: &OsStr) -> PathBuf {
+    pub fn path(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
@@ -48,9 +65,9 @@ impl Stage {
     ///
     /// # Errors
     /// As the system says.
-    pub fn create(place: &Path) -> std::io::Result<fs::File> {
+    pub fn create(path: &Path) -> std::io::Result<fs::File> {
         let _registered = registry();
-        fs::File::create(place)
+        fs::File::create(path)
     }
 
     /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace.
@@ -70,7 +87,28 @@ impl Stage {
     }
 }
 
-/// Whoever may not give a file away keeps it; the permissions can always be had.
+/// How the names of staging directories end: six random letters, and this.
+const SUFFIX: &str = ".tatter";
+
+/// Removes the staging directories of runs that were killed: those whose lock is free.
+fn remove_abandoned(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for path in entries.filter(|entry| is_staging(&entry.file_name())).map(|entry| entry.path()) {
+        if let Ok(lock) = File::open(path.join(LOCK))
+            && lock.try_lock().is_ok()
+        {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_staging(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let random = name.strip_suffix(SUFFIX.as_bytes()).and_then(|front| front.split_last_chunk::<7>());
+    name.first() == Some(&b'.') && random.is_some_and(|(_, random)| random[0] == b'.' && random[1..].iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Changing the owner may not be allowed; the permissions can always be set.
 fn adopt(path: &Path, old: &fs::Metadata) {
     let Ok(new) = fs::metadata(path) else { return };
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
@@ -81,7 +119,7 @@ fn adopt(path: &Path, old: &fs::Metadata) {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Staging {
     fn drop(&mut self) {
         let mut registered = registry();
         let _ = fs::remove_dir_all(&self.path);
@@ -89,11 +127,41 @@ impl Drop for Stage {
     }
 }
 
-/// Removes everything that is registered, and lets nothing new begin: for the end of the process.
-pub fn remove_all_for_good() {
+/// Removes everything that is registered, and lets nothing new begin: called at the end of the process.
+pub fn remove_unfinished() {
     let registered = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
     for path in registered.iter() {
         let _ = fs::remove_dir_all(path);
     }
     std::mem::forget(registered);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_ended_runs_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || {
+            let mut names: Vec<String> =
+                fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        for (name, has_lock) in [(".out.jsonl.AbC123.tatter", true), (".mine.tatter", true), (".other.AbC123.tatter", false)] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            if has_lock {
+                fs::write(folder.path().join(name).join(LOCK), "").unwrap();
+            }
+        }
+        let living = Staging::new(folder.path(), "a").unwrap();
+        let other = Staging::new(folder.path(), "b").unwrap();
+        let left = names();
+        assert!(living.path.exists() && other.path.exists());
+        assert!(!left.contains(&".out.jsonl.AbC123.tatter".to_owned()), "{left:?}");
+        assert_eq!(left.len(), 4, "{left:?}");
+        drop((living, other));
+        assert_eq!(names(), [".mine.tatter", ".other.AbC123.tatter"]);
+    }
 }

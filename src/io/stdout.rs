@@ -1,14 +1,16 @@
 //! Standard output, whose first bytes are held back: a small run that fails writes nothing.
 
-use super::output::STANDARD_OUTPUT;
+use super::names::STANDARD_OUTPUT;
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many bytes are held until they are full or the run ends.
+/// Bytes that are held until there are more or the run ends.
 const HELD_BYTES: usize = 64 << 10;
+/// Bytes that are held while the run may still have to start again.
+const HELD_FOR_RESTART_BYTES: usize = 16 << 20;
 
 /// What is held back.
 #[derive(Default)]
@@ -19,6 +21,8 @@ struct State {
     bytes: Vec<u8>,
     /// Everything goes straight out from now on.
     released: bool,
+    /// The types are only expected to hold: too much output is a reason to make sure.
+    provisional: bool,
     file: Option<File>,
 }
 
@@ -37,10 +41,16 @@ impl Held {
         Ok(Writer(self.0.clone()))
     }
 
+    /// From now on nothing goes out before the end of the run; more than can be held is an error of
+    /// [`Kind::Widened`], as for a record that does not fit: after a restart with settled types it goes out.
+    pub fn hold_for_restart(&self) {
+        self.state().provisional = true;
+    }
+
     /// Writes what is held.
     ///
     /// # Errors
-    /// Writing fails; nobody reads.
+    /// Writing fails.
     pub fn release(&self) -> Result<()> {
         self.state().release().map_err(|e| failed(&e))
     }
@@ -54,7 +64,8 @@ impl Held {
         if state.released {
             return Err(Error::new(Kind::Io, "the output cannot be taken back").in_input(STANDARD_OUTPUT));
         }
-        state.bytes.clear();
+        state.bytes = Vec::new();
+        state.provisional = false;
         Ok(())
     }
 
@@ -84,7 +95,12 @@ pub struct Writer(Arc<Mutex<State>>);
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.released && state.bytes.len() + bytes.len() <= HELD_BYTES {
+        let limit = if state.provisional { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
+        let is_full = state.bytes.len() + bytes.len() > limit;
+        if is_full && state.provisional {
+            return Err(Error::new(Kind::Widened, "the output is longer than what is held until the types are settled").into());
+        }
+        if !state.released && !is_full {
             state.bytes.extend_from_slice(bytes);
             return Ok(bytes.len());
         }

@@ -29,7 +29,7 @@ impl About {
         };
         let (name, notices, strict) = (self.name.clone(), self.notices.clone(), self.strict);
         let trailing = move |offset: u64| {
-            notices.add(format!("{name}: what follows the {codec} data from byte {offset} on is no {codec}; it was not read"), strict)
+            notices.add(format!("{name}: what follows the {codec} data from byte {offset} is not {codec}; it was not read"), strict)
         };
         let decoder = codec.decoder(raw, Box::new(trailing)).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
         Ok(Box::new(Decoded { decoder, codec, name: self.name.clone(), nbytes: 0 }))

@@ -2,14 +2,14 @@
 
 use super::expand::Sharded;
 use crate::error::{Error, Kind, Result};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Where the output goes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     StandardOutput,
-    /// What exists and is no regular file: a FIFO, a device.
+    /// What exists and is not a regular file: a FIFO, a device.
     Direct(PathBuf),
     /// Files in a directory.
     Files(PathBuf, Names),
@@ -18,29 +18,35 @@ pub enum Target {
 /// The names of the files of one output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Names {
-    Single(String),
+    Single(OsString),
     Shards(Sharded),
     Numbered { front: String, width: usize, back: String },
 }
 
 impl Target {
-    /// What an output's name means. A file of the very name wins over `@N` and `#`; a symlink means its target.
+    /// What an output's name means. A file of that exact name takes precedence over `@N` and `#`; a symlink means its target.
     ///
     /// # Errors
     /// `--shards` where it cannot be; a directory that is missing; a directory or a write-protected file of that name.
-    pub fn parse(output: Option<&str>, shards: Option<usize>) -> Result<Target> {
-        let name = match output {
-            None | Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") if shards.is_some() => {
+    pub fn parse(output: Option<&OsStr>, shards: Option<usize>) -> Result<Target> {
+        let path = match output.map(|name| (name, name.to_str())) {
+            None | Some((_, Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))) if shards.is_some() => {
                 return Err(Error::usage("--shards needs files to write").help("name them: -o 'out.tfrecord' --shards 8"));
             }
-            None | Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return Ok(Target::StandardOutput),
-            Some("") => return Err(Error::usage("the name of the output is empty")),
-            Some(name) => name,
+            None | Some((_, Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))) => return Ok(Target::StandardOutput),
+            Some((_, Some(""))) => return Err(Error::usage("the name of the output is empty")),
+            Some((path, _)) => path,
+        };
+        let Some(name) = path.to_str() else {
+            return match shards {
+                Some(_) => Err(Error::usage(format!("{}: the name of shards has to be valid UTF-8", path.display()))),
+                None => Target::literal(path),
+            };
         };
         if name.contains("://") {
             return Err(Error::usage(format!("{name}: only files and pipes are written")).help("write to a file or a pipe, and copy that"));
         }
-        let literal = Target::literal(name)?;
+        let literal = Target::literal(path)?;
         let is_there = match &literal {
             Target::Files(directory, Names::Single(file)) => directory.join(file).symlink_metadata().is_ok(),
             _ => true,
@@ -60,7 +66,7 @@ impl Target {
             (None, _) => numbered(file)?,
         };
         if shards.is_some() && matches!(literal, Target::Direct(_)) {
-            return Err(Error::usage(format!("{name} is no regular file: it cannot be sharded")));
+            return Err(Error::usage(format!("{name} is not a regular file: it cannot be sharded")));
         }
         Ok(match (names, literal) {
             (Some(names), Target::Files(directory, _)) => Target::Files(directory, names),
@@ -68,18 +74,19 @@ impl Target {
         })
     }
 
-    /// The file of that very name.
+    /// The file of that exact name.
     ///
     /// # Errors
     /// As [`Target::parse`].
-    pub fn literal(name: &str) -> Result<Target> {
-        // What is open already has a name here, but no place where another file could be put.
+    pub fn literal(path: &OsStr) -> Result<Target> {
+        let name = &*path.to_string_lossy();
+        // What is open already has a name here, but no directory for another file.
         let is_open = name == "/dev/stderr" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
-        match std::fs::metadata(name) {
+        match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write").in_input(name));
             }
-            Ok(found) if is_open || !found.is_file() => return Ok(Target::Direct(name.into())),
+            Ok(found) if is_open || !found.is_file() => return Ok(Target::Direct(path.into())),
             Ok(found) if found.permissions().readonly() => {
                 return Err(Error::new(Kind::Io, "the file is write-protected")
                     .in_input(name)
@@ -87,8 +94,8 @@ impl Target {
             }
             _ => {}
         }
-        let path = followed(Path::new(name));
-        let file = path.file_name().and_then(|n| n.to_str()).map(str::to_owned);
+        let path = followed(Path::new(path));
+        let file = path.file_name().map(OsStr::to_owned);
         let Some(file) = file.filter(|_| !name.ends_with('/')) else {
             return Err(Error::usage(format!("{name} names no file")));
         };
@@ -118,7 +125,7 @@ fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     Err(error.help(format!("mkdir -p '{}' makes it", directory.display())))
 }
 
-/// Where the extension of the format begins, in front of that of a compression.
+/// Where the extension of the format begins, before that of a compression.
 fn before_extensions(file: &str) -> usize {
     let (stem, extension) = super::codec::split_extension(file);
     let (codec, _) = super::codec::extensions(file);
@@ -149,7 +156,7 @@ impl Names {
     /// A number that is too wide for the run of `#`; a shard that is not there.
     pub fn name(&self, index: u64) -> Result<OsString> {
         match self {
-            Names::Single(name) if index == 0 => Ok(name.into()),
+            Names::Single(name) if index == 0 => Ok(name.clone()),
             Names::Shards(sharded) if index < sharded.nshards as u64 => Ok(sharded.name(index as usize).into()),
             Names::Numbered { front, width, back } => {
                 let number = format!("{index:0width$}");
@@ -163,10 +170,26 @@ impl Names {
         }
     }
 
+    /// Whether a file of that name would be written.
+    pub fn includes(&self, name: &OsStr) -> bool {
+        match self {
+            Names::Single(single) => single == name,
+            Names::Shards(sharded) => name.to_str().and_then(|name| sharded.matches(name)).is_some_and(|(_, n)| n == sharded.nshards),
+            Names::Numbered { .. } => name.to_str().is_some_and(|name| self.number(name).is_some()),
+        }
+    }
+
+    /// The digits of a numbered name.
+    fn number<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let Names::Numbered { front, width, back } = self else { return None };
+        let digits = name.strip_prefix(front.as_str())?.strip_suffix(back.as_str())?;
+        (digits.len() == *width && digits.bytes().all(|b| b.is_ascii_digit())).then_some(digits)
+    }
+
     /// All names at once, for messages.
     pub fn pattern(&self) -> String {
         match self {
-            Names::Single(name) => name.clone(),
+            Names::Single(name) => name.display().to_string(),
             Names::Shards(sharded) => sharded.pattern(),
             Names::Numbered { front, width, back } => format!("{front}{}{back}", "#".repeat(*width)),
         }
@@ -182,11 +205,7 @@ impl Names {
         let is_stale = |name: &str| match self {
             Names::Single(_) => false,
             Names::Shards(sharded) => sharded.matches(name).is_some_and(|(_, nshards)| nshards != sharded.nshards),
-            Names::Numbered { front, width, back } => name
-                .strip_prefix(front.as_str())
-                .and_then(|rest| rest.strip_suffix(back.as_str()))
-                .filter(|digits| digits.len() == *width && digits.bytes().all(|b| b.is_ascii_digit()))
-                .is_some_and(|digits| digits.parse().map_or(true, |number| !is_written(number))),
+            Names::Numbered { .. } => self.number(name).is_some_and(|digits| digits.parse().map_or(true, |number| !is_written(number))),
         };
         let mut stale: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).filter(|name| is_stale(name)).collect();
         stale.sort();
@@ -223,7 +242,7 @@ mod tests {
             ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p 'DIR/no' makes it")),
         ];
         for (name, shards, expected) in cases {
-            let found = Target::parse(Some(&dir.path().join(name).display().to_string()), *shards);
+            let found = Target::parse(Some(dir.path().join(name).as_os_str()), *shards);
             let found = found.map_err(|e| e.to_string().replace(&dir.path().display().to_string(), "DIR"));
             match expected {
                 Err(message) => assert_eq!(found.unwrap_err(), *message, "{name}"),
@@ -239,11 +258,11 @@ mod tests {
     #[test]
     fn standard_output_and_devices() {
         assert_eq!(Target::parse(None, None).unwrap(), Target::StandardOutput);
-        assert_eq!(Target::parse(Some("-"), None).unwrap(), Target::StandardOutput);
-        assert_eq!(Target::parse(Some("/dev/null"), None).unwrap(), Target::Direct("/dev/null".into()));
-        assert!(Target::parse(Some("/dev/null"), Some(2)).is_err());
+        assert_eq!(Target::parse(Some(OsStr::new("-")), None).unwrap(), Target::StandardOutput);
+        assert_eq!(Target::parse(Some(OsStr::new("/dev/null")), None).unwrap(), Target::Direct("/dev/null".into()));
+        assert!(Target::parse(Some(OsStr::new("/dev/null")), Some(2)).is_err());
         assert!(Target::parse(None, Some(2)).is_err());
-        assert!(Target::parse(Some("s3://b/x"), None).is_err());
+        assert!(Target::parse(Some(OsStr::new("s3://b/x")), None).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `diff A B`: the first difference of two datasets, of whatever formats.
 //!
-//! Both are read under the schema that holds the records of both; then equal values are equal in
-//! memory. One record at a time is looked at, and as much is held as one block of each.
+//! Both are read under the schema that fits the records of both; then equal values are equal in
+//! memory. Records are compared one at a time; one block of each dataset is held.
 
 use super::records::Records;
 use crate::chunk::{Chunk, Decoded};
@@ -12,6 +12,7 @@ use crate::path::quoted;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const VALUE_CHARS: usize = 120;
 ///
 /// # Errors
 /// One of them cannot be read; writing fails.
-pub fn run(a: &str, b: &str, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+pub fn run(a: &OsStr, b: &OsStr, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
     if a == "-" && b == "-" {
         return Err(Error::usage("only one of the two can be standard input"));
     }
@@ -50,15 +51,15 @@ struct Side {
 }
 
 impl Side {
-    fn new(records: Records, name: &str, schema: &Arc<Schema>) -> Side {
-        Side { name: name.to_owned(), records: Box::new(records.read(schema.clone())), chunk: None }
+    fn new(records: Records, name: &OsStr, schema: &Arc<Schema>) -> Side {
+        Side { name: name.display().to_string(), records: Box::new(records.read(schema.clone())), chunk: None }
     }
 
     /// Whether there are records to compare.
     fn fill(&mut self) -> Result<bool> {
         while self.chunk.as_ref().is_none_or(|c| c.nrows == 0) {
             let Some(decoded) = self.records.next() else { return Ok(false) };
-            // Two kinds of records that one inferred schema does not hold: the data is at fault.
+            // Records that one inferred schema does not fit: bad data.
             let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e })?;
             if let Some(fault) = decoded.faults.into_iter().next() {
                 return Err(fault.error);
@@ -89,8 +90,8 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
         if let Some((row, field)) = differing {
             let field = &schema.fields[field];
             let index = schema.fields.iter().position(|f| f.name == field.name).unwrap_or(0);
-            let place = Place { path: quoted(&field.name), ty: &field.ty };
-            let found = descend(place, (&first.columns[index], row), (&second.columns[index], row));
+            let at = At { path: quoted(&field.name), ty: &field.ty };
+            let found = descend(at, (&first.columns[index], row), (&second.columns[index], row));
             let record = record + row as u64;
             return Ok(Some(format!(
                 "record {record}: {}\n  {}: {}\n  {}: {}\n",
@@ -103,7 +104,8 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
     }
 }
 
-struct Place<'a> {
+/// A field inside the record, by its path.
+struct At<'a> {
     path: String,
     ty: &'a Type,
 }
@@ -117,30 +119,30 @@ struct Found {
 type Row<'a> = (&'a Tensor, usize);
 
 /// From two rows that differ to the innermost values that do.
-fn descend(place: Place, a: Row, b: Row) -> Found {
+fn descend(at: At, a: Row, b: Row) -> Found {
     let valid = |(tensor, row): Row| tensor.validity().is_none_or(|v| v.is_valid(row));
     if valid(a) && valid(b) {
         match (a.0, b.0) {
             (Tensor::List(x), Tensor::List(y)) if x.partition().row_length(a.1) == y.partition().row_length(b.1) => {
-                let items = |p: &RowPartition, row| p.range(row);
-                let pairs = items(x.partition(), a.1).zip(items(y.partition(), b.1));
-                if let Some((item, (i, j))) = pairs.enumerate().find(|(_, (i, j))| !x.values().rows_equal(*i, y.values(), *j)) {
-                    let path = format!("{}[{item}]", place.path);
-                    return descend(Place { path, ty: place.ty }, (x.values(), i), (y.values(), j));
+                let values = |p: &RowPartition, row| p.range(row);
+                let pairs = values(x.partition(), a.1).zip(values(y.partition(), b.1));
+                if let Some((index, (i, j))) = pairs.enumerate().find(|(_, (i, j))| !x.values().rows_equal(*i, y.values(), *j)) {
+                    let path = format!("{}[{index}]", at.path);
+                    return descend(At { path, ty: at.ty }, (x.values(), i), (y.values(), j));
                 }
             }
             (Tensor::Struct(x), Tensor::Struct(y)) => {
-                let fields: &[Field] = place.ty.fields().unwrap_or(&[]);
+                let fields: &[Field] = at.ty.fields().unwrap_or(&[]);
                 let mut members = fields.iter().zip(x.fields().iter().zip(y.fields()));
                 if let Some((field, (f, g))) = members.find(|(_, (f, g))| !f.rows_equal(a.1, g, b.1)) {
-                    let path = format!("{}.{}", place.path, quoted(&field.name));
-                    return descend(Place { path, ty: &field.ty }, (f, a.1), (g, b.1));
+                    let path = format!("{}.{}", at.path, quoted(&field.name));
+                    return descend(At { path, ty: &field.ty }, (f, a.1), (g, b.1));
                 }
             }
             _ => {}
         }
     }
-    Found { values: [text(a, place.ty), text(b, place.ty)], path: place.path }
+    Found { values: [text(a, at.ty), text(b, at.ty)], path: at.path }
 }
 
 fn text((tensor, row): Row, ty: &Type) -> String {
@@ -150,7 +152,7 @@ fn text((tensor, row): Row, ty: &Type) -> String {
     }
     let start: String = whole.chars().take(VALUE_CHARS).collect();
     match tensor {
-        Tensor::List(list) => format!("{start}... ({} items)", list.partition().row_length(row)),
+        Tensor::List(list) => format!("{start}... ({} values)", list.partition().row_length(row)),
         _ => format!("{start}..."),
     }
 }

@@ -4,7 +4,7 @@ use super::work::{Load, Work};
 use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
 use crate::formats::{Encode, Encoded, Format, Writer};
-use crate::io::{Layout, Outputs};
+use crate::io::{Distribution, Outputs};
 use crate::options::Options;
 use crate::schema::leaves::leaves;
 use crate::schema::{Field, Schema};
@@ -35,10 +35,10 @@ impl Last {
     }
 }
 
-/// Encodes chunks and groups. A stateless node, fused with the map steps in front of it.
+/// Encodes chunks and groups. A stateless node, fused with the maps before it.
 pub struct Encoder {
     pub encode: Arc<dyn Encode>,
-    /// For outputs of one record each, which are written where they are encoded.
+    /// For outputs of one record each, which are written by the thread that encodes them.
     pub per_record: Option<PerRecord>,
 }
 
@@ -72,7 +72,7 @@ impl Encoder {
         let chunk = Chunk::concat(&chunks)?;
         let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
         for row in 0..nrows {
-            let mut writer = new_writer(whole.format, &whole.schema, &whole.options, Layout::PerRecord)?;
+            let mut writer = new_writer(whole.format, &whole.schema, &whole.options, Distribution::PerRecord)?;
             writer.begin(whole.outputs.create(target + row as u64)?)?;
             let encoded = writer.encoder().encode(chunk.slice(row, 1)).map_err(|e| origin.slice(row, 1).resolve(e, 1))?;
             writer.write(encoded)?;
@@ -103,15 +103,20 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
 ///
 /// # Errors
 /// The format is not written, or cannot hold the schema.
-pub fn new_writer(format: &'static dyn Format, schema: &Arc<Schema>, options: &Options, layout: Layout) -> Result<Box<dyn Writer>> {
+pub fn new_writer(
+    format: &'static dyn Format,
+    schema: &Arc<Schema>,
+    options: &Options,
+    distribution: Distribution,
+) -> Result<Box<dyn Writer>> {
     if !format.is_text()
         && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
     {
-        let error = Error::usage(format!("a sparse tensor without axes has no form in {}", format.name())).in_field(leaf.path);
-        return Err(error.help("sparse.to_dense in map gives its single value; JSON lines hold it as it is"));
+        let error = Error::usage(format!("{} cannot hold a sparse tensor without axes", format.name())).in_field(leaf.path);
+        return Err(error.help("take its single value with sparse.to_dense in map, or write JSON lines"));
     }
     let writer = |schema: &Arc<Schema>| {
-        if layout == Layout::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) }
+        if distribution == Distribution::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) }
     };
     if let Some(Err(error)) = writer(schema)
         && error.kind() == Kind::Usage

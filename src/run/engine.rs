@@ -2,7 +2,7 @@
 //!
 //! Work flows from a source through nodes. A *parallel* node turns one piece of work into one piece, on any
 //! thread, in any order; a *serial* node takes the pieces one at a time, in order, and gives any
-//! number. A serial node may say that it has enough: everything in front of it is then dropped and
+//! number. A serial node may say that it has enough: everything before it is then dropped and
 //! the source is not asked again.
 //!
 //! ```text
@@ -10,20 +10,20 @@
 //! ```
 //!
 //! No thread belongs to a node. Each of the `threads` workers looks for something to do, from the
-//! last node to the first and to the source at the very end, so that what is nearest to the output
+//! last node to the first and finally to the source, so that what is nearest to the output
 //! goes first and little is in flight. One worker is a value, not a special case: it does everything by itself,
 //! in the same order. A node takes in at most `threads + 2` pieces that have not left it in
 //! order yet; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
 
-use std::any::Any;
+use crate::error::{Error, Result};
+use crate::panic;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Gives the next piece of work; `None` at the end.
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
 
-/// One station on the way.
+/// One step of the flow.
 pub enum Node<'a, W> {
     /// One piece to one piece, any order.
     Parallel(Arc<dyn Fn(W) -> W + Send + Sync + 'a>),
@@ -42,15 +42,15 @@ pub trait Serial<W>: Send {
     }
 }
 
-/// Runs the source through the nodes, the last of which is serial, with so many workers.
+/// Runs the source through the nodes, the last of which is serial, with that many workers.
 ///
 /// # Errors
-/// The message of a panic inside a node: a bug, contained.
-pub fn run<'a, W: Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<(), String> {
+/// A panic inside a node.
+pub fn run<'a, W: Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<()> {
     let threads = threads.max(1);
     let stations = nodes.into_iter().map(Station::new).collect();
     let shared = Shared {
-        state: Mutex::new(State { source: Some(source), source_busy: false, emitted: 0, stations, stop: false, panic: None }),
+        state: Mutex::new(State { source: Some(source), source_busy: false, emitted: 0, stations, waiting: 0, stop: false, failure: None }),
         change: Condvar::new(),
         window: threads + 2,
     };
@@ -61,7 +61,7 @@ pub fn run<'a, W: Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, thr
         shared.work();
     });
     let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.panic.map_or(Ok(()), Err)
+    state.failure.map_or(Ok(()), Err)
 }
 
 struct Shared<'a, W> {
@@ -76,11 +76,13 @@ struct State<'a, W> {
     /// Pieces that the source has given.
     emitted: u64,
     stations: Vec<Station<'a, W>>,
+    /// Workers that found nothing to do.
+    waiting: usize,
     stop: bool,
-    panic: Option<String>,
+    failure: Option<Error>,
 }
 
-/// A node with what waits in front of it.
+/// A node with the pieces that wait for it.
 struct Station<'a, W> {
     node: Option<Node<'a, W>>,
     is_parallel: bool,
@@ -134,7 +136,8 @@ impl<'a, W: Send> Shared<'a, W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What each worker does until there is nothing left.
+    /// What each worker does until there is nothing left. Only the worker that takes a job wakes another, and only if
+    /// there is a second job: whoever changes the state looks for a job right after that, so none is overlooked.
     fn work(&self) {
         let mut state = self.lock();
         loop {
@@ -143,20 +146,27 @@ impl<'a, W: Send> Shared<'a, W> {
             }
             match state.take_job(self.window) {
                 Some(job) => {
-                    drop(state);
-                    let done = catch_unwind(AssertUnwindSafe(|| self.run_job(job)));
-                    state = self.lock();
-                    if let Err(panic) = done {
-                        state.panic.get_or_insert(panic_text(panic.as_ref()));
-                        state.stop = true;
+                    if state.waiting > 0 && state.has_job(self.window) {
+                        self.change.notify_one();
                     }
-                    self.change.notify_all();
+                    drop(state);
+                    let done = panic::caught(|| self.run_job(job));
+                    state = self.lock();
+                    if let Err(bug) = done {
+                        state.failure.get_or_insert(bug);
+                        state.stop = true;
+                        self.change.notify_all();
+                    }
                 }
                 None if state.is_over() => {
                     state.stop = true;
                     self.change.notify_all();
                 }
-                None => state = self.change.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    state.waiting += 1;
+                    state = self.change.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    state.waiting -= 1;
+                }
             }
         }
     }
@@ -168,7 +178,7 @@ impl<'a, W: Send> Shared<'a, W> {
                 let mut state = self.lock();
                 state.source_busy = false;
                 if state.stations.first().is_some_and(|s| s.finished || s.total.is_some()) {
-                    return; // somebody behind has enough
+                    return; // a later node has enough
                 }
                 match work {
                     Some(work) => {
@@ -188,7 +198,7 @@ impl<'a, W: Send> Shared<'a, W> {
                 let mut state = self.lock();
                 state.stations[at].running -= 1;
                 if state.stations[at].finished {
-                    drop(state); // somebody behind has enough; free the work outside the lock
+                    drop(state); // a later node has enough; free the work outside the lock
                     drop(work);
                     return;
                 }
@@ -226,52 +236,60 @@ impl<'a, W: Send> Shared<'a, W> {
 impl<'a, W> State<'a, W> {
     /// The job nearest to the output that can run now.
     fn take_job(&mut self, window: usize) -> Option<Job<'a, W>> {
-        for at in (0..self.stations.len()).rev() {
-            let room = self.room_behind(at, window);
-            let station = &mut self.stations[at];
-            if station.is_parallel {
-                if let Some(Node::Parallel(function)) = &station.node
-                    && let Some((number, work)) = station.ready.pop_front()
-                {
-                    station.running += 1;
-                    return Some(Job::Parallel(at, number, function.clone(), work));
-                }
-                continue;
-            }
-            if station.finished || !room || station.node.is_none() {
-                continue;
-            }
-            let arrived = station.pending.remove(&station.next);
-            if arrived.is_none() && station.total != Some(station.next) {
-                continue;
-            }
-            let Some(Node::Serial(node)) = station.node.take() else { continue };
-            return Some(match arrived {
-                Some(work) => {
-                    station.next += 1;
-                    Job::Push(at, node, work)
-                }
-                None => Job::Finish(at, node),
-            });
+        let Some(at) = (0..self.stations.len()).rev().find(|at| self.can_run(*at, window)) else {
+            return self.take_source(window);
+        };
+        let station = &mut self.stations[at];
+        if let Some(Node::Parallel(function)) = &station.node {
+            let (number, work) = station.ready.pop_front()?;
+            station.running += 1;
+            return Some(Job::Parallel(at, number, function.clone(), work));
         }
-        let first_total = self.stations.first().and_then(|s| s.total);
-        if !self.source_busy && first_total.is_none() && self.room_at(0, window) {
-            let source = self.source.take()?;
-            self.source_busy = true;
-            return Some(Job::Source(source));
+        let Some(Node::Serial(node)) = station.node.take() else { return None };
+        Some(match station.pending.remove(&station.next) {
+            Some(work) => {
+                station.next += 1;
+                Job::Push(at, node, work)
+            }
+            None => Job::Finish(at, node),
+        })
+    }
+
+    fn take_source(&mut self, window: usize) -> Option<Job<'a, W>> {
+        if !self.can_read(window) {
+            return None;
         }
-        None
+        let source = self.source.take()?;
+        self.source_busy = true;
+        Some(Job::Source(source))
+    }
+
+    /// Whether there is a job.
+    fn has_job(&self, window: usize) -> bool {
+        self.can_read(window) || (0..self.stations.len()).any(|at| self.can_run(at, window))
+    }
+
+    /// Whether the source may be asked now.
+    fn can_read(&self, window: usize) -> bool {
+        let is_open = self.stations.first().is_some_and(|s| s.total.is_none());
+        is_open && !self.source_busy && self.source.is_some() && self.room_at(0, window)
+    }
+
+    /// Whether station `at` has something to do now.
+    fn can_run(&self, at: usize, window: usize) -> bool {
+        let station = &self.stations[at];
+        if station.is_parallel {
+            return !station.ready.is_empty();
+        }
+        let is_next_there = station.total == Some(station.next) || station.pending.contains_key(&station.next);
+        is_next_there && !station.finished && station.node.is_some() && self.room_at(at + 1, window)
     }
 
     /// Whether station `at` may take in another piece: parallel stations count what has not left them in order yet.
     fn room_at(&self, at: usize, window: usize) -> bool {
         let Some(station) = self.stations.get(at) else { return true };
-        let behind = if station.is_parallel { self.stations.get(at + 1).map_or(0, |s| s.pending.len()) } else { 0 };
-        station.ready.len() + station.running + station.pending.len() + behind < window
-    }
-
-    fn room_behind(&self, at: usize, window: usize) -> bool {
-        self.room_at(at + 1, window)
+        let waiting = if station.is_parallel { self.stations.get(at + 1).map_or(0, |s| s.pending.len()) } else { 0 };
+        station.ready.len() + station.running + station.pending.len() + waiting < window
     }
 
     fn arrive(&mut self, at: usize, number: u64, work: W) {
@@ -292,7 +310,7 @@ impl<'a, W> State<'a, W> {
         }
     }
 
-    /// So many pieces arrive at station `at` in all; a parallel station passes as many on.
+    /// `total` pieces arrive at station `at` in all; a parallel station passes as many on.
     fn set_total(&mut self, at: usize, total: u64) {
         if let Some(station) = self.stations.get_mut(at) {
             station.total = Some(total);
@@ -302,7 +320,7 @@ impl<'a, W> State<'a, W> {
         }
     }
 
-    /// Station `at` wants no more: drops everything in front of it.
+    /// Station `at` wants no more: drops everything before it.
     fn enough(&mut self, at: usize) -> Vec<W> {
         self.source = None;
         let mut dropped = Vec::new();
@@ -322,17 +340,10 @@ impl<'a, W> State<'a, W> {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (_, Some(text)) => text.clone(),
-        _ => "a panic".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
     use std::time::Duration;
 
     struct Collect<'a>(&'a mut Vec<u64>, usize);
@@ -404,6 +415,7 @@ mod tests {
         let mut seen = Vec::new();
         let broken = |x: u64| if x == 3 { panic!("broken") } else { x };
         let nodes = vec![Node::Parallel(Arc::new(broken)), Node::Serial(Box::new(Collect(&mut seen, 100)))];
-        assert_eq!(run(numbers(10), nodes, 2), Err("broken".to_owned()));
+        let error = run(numbers(10), nodes, 2).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (Kind::Internal, "broken"));
     }
 }

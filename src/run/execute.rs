@@ -12,8 +12,8 @@ use super::stages::Stages;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::formats::Format;
-use crate::io::{self, Layout, Outputs};
-use crate::options::Options;
+use crate::io::{self, Distribution, Outputs};
+use crate::options::{OnError, Options};
 use crate::schema::Schema;
 use crate::verbs::{Operator, Report, Verdict};
 use std::sync::Arc;
@@ -26,7 +26,6 @@ pub struct Execution<'a> {
     /// `None` where the last verb reports.
     pub format: Option<&'static dyn Format>,
     pub progress: &'a Progress,
-    pub threads: usize,
 }
 
 impl Execution<'_> {
@@ -35,8 +34,11 @@ impl Execution<'_> {
     /// # Errors
     /// The first error in the order of the records; `Kind::Widened` where a record does not fit the schema.
     pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<(Verdict, Counts)> {
-        let (skip, quarantine) = FaultPolicy::parse(&self.options.on_error)?;
-        let quarantine = quarantine.map(io::create_file).transpose()?;
+        let skip = self.options.on_error.skips();
+        let quarantine = match &self.options.on_error {
+            OnError::Quarantine(file) => Some(io::create_file(file)?),
+            _ => None,
+        };
         let input_schema = chain.schemas[0].clone();
         let output_schema = chain.schemas.last().cloned().unwrap_or_default();
 
@@ -65,7 +67,7 @@ impl Execution<'_> {
         let skip = sink.policy.skip;
         let source = inputs.source(Arc::new(schema), self.demand.clone());
         let nodes = stages.into_nodes(skip, &mut sink);
-        engine::run(source, nodes, self.threads).map_err(|panic| Error::internal(format!("{panic}")))?;
+        engine::run(source, nodes, self.options.threads)?;
         if let Some(error) = sink.error {
             return Err(error);
         }
@@ -87,30 +89,30 @@ impl Execution<'_> {
     fn writers_end(&self, format: &'static dyn Format, schema: &Arc<Schema>, stages: &mut Stages, skip: bool) -> Result<End> {
         if format.needs_file() && self.outputs.is_stdout() {
             let name = format.name();
-            return Err(Error::usage(format!("{name} is not written to standard output: its arrays are only put together at the end"))
+            return Err(Error::usage(format!("{name} cannot be written to standard output: its arrays are assembled at the end"))
                 .help(format!("name a file: -o out.{name}")));
         }
         if !format.is_text() {
             self.outputs.refuse_terminal(format.name())?;
         }
-        let layout = self.outputs.layout();
-        let mut writers = vec![new_writer(format, schema, self.options, layout)?];
-        if let Some(router) = Router::new(layout, writers[0].grouping()) {
-            stages.router(router, layout == Layout::PerRecord && !skip);
+        let distribution = self.outputs.distribution();
+        let mut writers = vec![new_writer(format, schema, self.options, distribution)?];
+        if let Some(router) = Router::new(distribution, writers[0].grouping()) {
+            stages.router(router, distribution == Distribution::PerRecord && !skip);
         }
-        let per_record = (layout == Layout::PerRecord).then(|| PerRecord {
+        let per_record = (distribution == Distribution::PerRecord).then(|| PerRecord {
             format,
             schema: schema.clone(),
             options: self.options.clone(),
             outputs: self.outputs.clone(),
         });
         stages.last(Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
-        match layout {
-            Layout::PerRecord => writers.clear(),
-            Layout::Single => {}
-            Layout::Shards(n) => {
+        match distribution {
+            Distribution::PerRecord => writers.clear(),
+            Distribution::Single => {}
+            Distribution::Shards(n) => {
                 while writers.len() < n {
-                    writers.push(new_writer(format, schema, self.options, layout)?);
+                    writers.push(new_writer(format, schema, self.options, distribution)?);
                 }
             }
         }

@@ -1,12 +1,15 @@
-//! `--dry-run`: the plan as text.
+//! What a run is going to do, as text: `--dry-run` and `--verbose`.
 
 use super::chain::Chain;
 use super::inputs::Inputs;
+use super::progress::Progress;
 use crate::error::{Error, Result};
+use crate::formats::Format;
 use crate::io::Outputs;
 use crate::options::Options;
 use crate::schema::{Schema, notation};
 use crate::verbs::Parsed;
+use indicatif::BinaryBytes;
 use std::io::Write;
 
 /// Prints the inputs, the schema between all verbs and the output.
@@ -34,4 +37,24 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, output
     stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing failed", &e))?;
     drop(stdout);
     out.commit()
+}
+
+/// How many inputs `--verbose` names.
+const NAMED_INPUTS: usize = 8;
+
+/// Prints the formats found, the threads and the memory limit.
+pub fn describe(inputs: &Inputs, outputs: &Outputs, format: Option<&'static dyn Format>, options: &Options, progress: &Progress) {
+    for opened in inputs.iter().take(NAMED_INPUTS) {
+        progress.print(&format!("info: input {} ({})", opened.input.name(), opened.format.name()));
+    }
+    if let Some(more) = inputs.iter().count().checked_sub(NAMED_INPUTS).filter(|more| *more > 0) {
+        progress.print(&format!("info: and {more} more inputs"));
+    }
+    progress.print(&format!("info: output {} ({})", outputs.name(), format.map_or("a report", |f| f.name())));
+    let plural = if options.threads == 1 { "thread" } else { "threads" };
+    progress.print(&format!(
+        "info: {} {plural}, {} of memory for verbs that hold records",
+        options.threads,
+        BinaryBytes(options.max_memory)
+    ));
 }

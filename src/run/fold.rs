@@ -42,8 +42,10 @@ impl FoldNode {
 
 impl Serial<Work> for FoldNode {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
-        let load = work.take_load();
-        let error = work.error.take();
+        let (load, error) = match work.take_ready() {
+            Ok(load) => (load, work.error.take()),
+            Err(error) => (Load::Nothing, Some(error)),
+        };
         let mut more = true;
         let mut given = Vec::new();
         if let Load::Chunk(chunk) = load
@@ -54,7 +56,7 @@ impl Serial<Work> for FoldNode {
             let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
             more = self.checked(result, chunks, &mut given);
         }
-        // The engine bounds what is in flight by pieces: one without records would take the place of one with.
+        // The engine bounds what is in flight by pieces: one without records would displace one with.
         match given.first_mut() {
             Some(first) if work.faults.is_empty() => first.count(&work),
             _ => out.push(work),
@@ -77,8 +79,12 @@ impl Serial<Work> for FoldNode {
         if self.failed {
             return false;
         }
-        match self.fold.finish() {
-            Ok(Some(chunk)) => self.checked(Ok(Flow::More), vec![chunk], out),
+        match self.fold.finish_deferred() {
+            Ok(Some(chunk)) => {
+                let schema = self.schema.clone();
+                out.push(Work::deferred(Box::new(move || chunk().and_then(|chunk| chunk.check(&schema).map(|()| chunk)))));
+                true
+            }
             Ok(None) => false,
             Err(error) => self.checked(Err(error), Vec::new(), out),
         }

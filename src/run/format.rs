@@ -1,6 +1,6 @@
 //! Which format an input or output has.
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Input, Outputs};
 use crate::options::Options;
@@ -32,7 +32,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     }
     let Some(extension) = outputs.extension() else { return named("jsonl", "--to") };
     by_extension(extension).ok_or_else(|| {
-        Error::usage(format!("the output's extension .{extension} names no format"))
+        Error::usage(format!("the output's extension .{extension} is not that of a format"))
             .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
     })
 }
@@ -42,13 +42,7 @@ fn by_extension(extension: &str) -> Option<&'static dyn Format> {
 }
 
 fn named(name: &str, option: &str) -> Result<&'static dyn Format> {
-    formats::find(name).ok_or_else(|| {
-        let error = Error::usage(format!("{option} {name}: there is no such format"));
-        match nearest(name, FORMATS.iter().map(|f| f.name())) {
-            Some(near) => error.help(format!("did you mean {near}?")),
-            None => error.help(format!("the formats are: {}", names(|_| true))),
-        }
-    })
+    formats::find(name).ok_or_else(|| Error::usage(format!("{option} {name}: unknown format")))
 }
 
 fn names(which: impl Fn(&dyn Format) -> bool) -> String {

@@ -4,30 +4,40 @@
 use super::engine::{self, Node, Serial, Source};
 use super::inputs::Inputs;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Inference, Observed, Task, Tasks};
 use crate::schema::{Schema, unify};
 use std::sync::Arc;
+
+/// A schema, and whether all records are known to fit it.
+pub struct Inferred {
+    pub schema: Schema,
+    pub is_settled: bool,
+}
 
 /// The schema of the fields wanted, from all of the inputs or their first `sample_bytes`.
 ///
 /// # Errors
 /// An input cannot be read, or the types of two do not agree.
-pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Schema> {
+pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
     let share = sample_bytes.map(|n| n / inputs.iter_mut().len().max(1) as u64).map(|n| n.max(64 << 10));
     let request = inputs.request(demand.clone(), share);
     let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
     let mut found: Option<Schema> = None;
+    let mut is_settled = true;
     for opened in inputs.iter_mut() {
         match opened.reader.infer(&request)? {
             Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(opened.input.name().clone()))?),
-            Inference::Scan(tasks) => match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
-                Some((_, all)) => {
-                    let before = std::mem::replace(all, Box::new(std::iter::empty()));
-                    *all = Box::new(before.chain(tasks));
+            Inference::Scan(tasks) => {
+                is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
+                match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
+                    Some((_, all)) => {
+                        let before = std::mem::replace(all, Box::new(std::iter::empty()));
+                        *all = Box::new(before.chain(tasks));
+                    }
+                    None => scans.push((opened.format.name(), tasks)),
                 }
-                None => scans.push((opened.format.name(), tasks)),
-            },
+            }
         }
     }
     for (_, tasks) in scans {
@@ -36,7 +46,8 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
         }
     }
     let schema = unify::overlay(inputs.declared(), &found.unwrap_or_default());
-    Ok(Schema::new(schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect()))
+    let fields = schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect();
+    Ok(Inferred { schema: Schema::new(fields), is_settled })
 }
 
 fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
@@ -76,6 +87,6 @@ fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option
         done => done,
     };
     let nodes = vec![Node::Parallel(Arc::new(work)), Node::Serial(Box::new(Merge(&mut all)))];
-    engine::run(source, nodes, threads).map_err(|panic| Error::internal(format!("{panic}")))?;
+    engine::run(source, nodes, threads)?;
     all.transpose()
 }

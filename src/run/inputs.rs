@@ -10,6 +10,7 @@ use crate::formats::{FORMATS, Format, Inference, Reader, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::Options;
 use crate::schema::{Schema, notation};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ impl Inputs {
     ///
     /// # Errors
     /// A file cannot be opened, or its format is not known.
-    pub fn open(files: &[String], options: Arc<Options>) -> Result<Inputs> {
+    pub fn open(files: &[OsString], options: Arc<Options>) -> Result<Inputs> {
         let declared = Arc::new(declared_schema(&options)?);
         let inputs = if options.from.as_deref() == Some("none") { no_input(files)? } else { io::inputs(files, &options)? };
         let opened = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
@@ -151,9 +152,9 @@ fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
 }
 
 /// `--from none` reads nothing: its one record comes from no file.
-fn no_input(files: &[String]) -> Result<Vec<Arc<Input>>> {
+fn no_input(files: &[OsString]) -> Result<Vec<Arc<Input>>> {
     match files.first() {
-        Some(file) => Err(Error::usage(format!("--from none reads no file, but {file} is given"))),
+        Some(file) => Err(Error::usage(format!("--from none reads no file, but {} is given", file.display()))),
         None => Ok(vec![Arc::new(Input::none())]),
     }
 }

@@ -10,16 +10,21 @@ use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
 
-/// Decodes a block, if the work is one, and applies fused map steps. A stateless node.
+/// Decodes a block, if the work is one, and applies fused maps. A stateless node.
 pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], input_schema: &Schema, skip: bool) -> Work {
-    let chunk = match work.take_load() {
+    let load = match work.take_ready() {
+        Ok(load) => load,
+        Err(error) => return Work { error: Some(error), ..work },
+    };
+    let chunk = match load {
         Load::Block(task) => match task() {
             Ok(decoded) => {
                 work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
                 work.nbytes_in += decoded.nbytes;
                 work.faults = decoded.faults;
-                if !skip && !work.faults.is_empty() {
-                    work.error = Some(work.faults.remove(0).error);
+                let fatal = work.faults.iter().position(|fault| !skip || fault.error.kind() == Kind::Internal);
+                if let Some(fatal) = fatal {
+                    work.error = Some(work.faults.swap_remove(fatal).error);
                     work.faults.clear();
                 }
                 if let Err(error) = decoded.chunk.check(input_schema) {
@@ -44,7 +49,7 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
     work
 }
 
-/// Applies the steps to records that have their places in the output already. On an error the records in front of it still pass.
+/// Applies the maps to records that are numbered already. On an error the records before it still pass.
 fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool) -> Work {
     let mut mapped = Vec::with_capacity(chunks.len());
     for chunk in chunks {
@@ -61,7 +66,7 @@ fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn M
     work
 }
 
-/// Applies the steps one after the other. On an error the records in front of it still pass.
+/// Applies the maps one after the other. On an error the records before it still pass.
 fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
     for (map, schema) in maps {
         let given = chunk.clone();
@@ -78,8 +83,8 @@ fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool,
     Ok(chunk)
 }
 
-/// How many records stand in front of the first that a step refuses, and why it does. A step looks at a chunk field
-/// by field; which record is named must not depend on where the chunk was cut.
+/// How many records come before the first that a map refuses, and why it does. A map works on a chunk field
+/// by field; which record is named must not depend on where chunks end.
 fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
     let (mut start, mut end) = (0, chunk.nrows);
     while error.kind() == Kind::Data && end - start > 1 {
@@ -95,7 +100,7 @@ fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
     (start, chunk.slice(start, end - start).origin.resolve(error, end - start))
 }
 
-/// Applies one step. Where bad records may be left out, they are found by halving the chunk: few are bad.
+/// Applies one map. Where bad records may be left out, they are found by halving the chunk: few are bad.
 fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
     if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_))) {
         return map.apply(chunk);

@@ -1,7 +1,8 @@
 //! Progress on standard error: bytes, records, rate and the time left. The one user of indicatif.
 //!
-//! No thread draws: whoever brings a chunk does, ten times a second at most.
+//! There is no thread for it: the one that brings a chunk draws, at most ten times a second.
 
+use crate::options::{Options, When, in_color};
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +18,10 @@ const BETWEEN_LINES: Duration = Duration::from_secs(1);
 const KNOWN_END: &str = "{wide_bar} {msg}";
 const OPEN_END: &str = "{spinner} {msg}";
 
-/// How far a run is. Cheap to tell for every chunk.
+/// How far a run has come. Cheap to update for every chunk.
 pub struct Progress {
-    look: Look,
+    display: Display,
+    label: &'static str,
     quiet: bool,
     total: Option<u64>,
     started: Instant,
@@ -31,48 +33,49 @@ pub struct Progress {
     shown: Mutex<Instant>,
 }
 
-enum Look {
+enum Display {
     Nothing,
     Bar { patience: Duration, bar: OnceLock<ProgressBar> },
     Lines,
 }
 
 impl Progress {
-    /// From now on. `total_bytes` are those on disk, where known; `mode` is what `--progress` says; `quiet` keeps
-    /// notices back, and progress that was not asked for.
-    pub fn start(total_bytes: Option<u64>, mode: &str, quiet: bool) -> Progress {
-        let bar = |patience| Look::Bar { patience, bar: OnceLock::new() };
-        let look = match (mode, std::io::stderr().is_terminal()) {
-            ("always", true) => bar(Duration::ZERO),
-            ("always", false) => Look::Lines,
-            ("auto", true) if !quiet => bar(PATIENCE),
-            _ => Look::Nothing,
+    /// From now on. `total_bytes` are those on disk, where known.
+    pub fn start(total_bytes: Option<u64>, options: &Options) -> Progress {
+        let (mode, quiet) = (options.progress, options.quiet);
+        let label = if in_color(options.color) { "\u{1b}[1;36mnote:\u{1b}[0m" } else { "note:" };
+        let bar = |patience| Display::Bar { patience, bar: OnceLock::new() };
+        let display = match (mode, std::io::stderr().is_terminal()) {
+            (When::Always, true) => bar(Duration::ZERO),
+            (When::Always, false) => Display::Lines,
+            (When::Auto, true) if !quiet => bar(PATIENCE),
+            _ => Display::Nothing,
         };
         let started = Instant::now();
         let shown = Mutex::new(started);
         let (nbytes, nrecords) = (AtomicU64::new(0), AtomicU64::new(0));
-        Progress { look, quiet, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
+        Progress { display, label, quiet, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
     }
 
-    /// Counts the bytes where they are read, as they are on disk, instead of those of the records. Inputs that
-    /// count none (files read at any place) go on counting by records.
+    /// Counts bytes as they are read from disk instead of those of the records. Inputs that count none (files
+    /// read at random) still count by records.
     #[must_use]
     pub fn counting(mut self, consumed: Vec<Arc<AtomicU64>>) -> Progress {
         self.consumed = consumed;
         self
     }
 
-    /// So many bytes and records more.
+    /// That many bytes and records more.
     pub fn add(&self, nbytes: u64, nrecords: u64) {
         self.nbytes.fetch_add(nbytes, Ordering::Relaxed);
         self.nrecords.fetch_add(nrecords, Ordering::Relaxed);
-        let between = match &self.look {
-            Look::Nothing => return,
-            Look::Bar { patience, .. } if self.started.elapsed() < *patience => return,
-            Look::Bar { .. } => BETWEEN_DRAWS,
-            Look::Lines => BETWEEN_LINES,
+        let between = match &self.display {
+            Display::Nothing => return,
+            Display::Bar { patience, .. } if self.started.elapsed() < *patience => return,
+            Display::Bar { .. } => BETWEEN_DRAWS,
+            Display::Lines => BETWEEN_LINES,
         };
-        // Whoever finds it locked leaves the drawing to whoever draws.
+        // Locked: another thread is drawing.
         if let Ok(mut shown) = self.shown.try_lock()
             && shown.elapsed() >= between
         {
@@ -81,21 +84,25 @@ impl Progress {
         }
     }
 
-    /// Tells something without tearing the bar.
+    /// A notice; nothing with `--quiet`.
     pub fn notice(&self, text: &str) {
-        if self.quiet {
-            return;
+        if !self.quiet {
+            self.print(&format!("{} {text}", self.label));
         }
+    }
+
+    /// A line on standard error, above the bar.
+    pub fn print(&self, text: &str) {
         match self.bar() {
             Some(bar) => bar.suspend(|| print(text)),
             None => print(text),
         }
     }
 
-    /// The end: the bar is taken away.
+    /// The end: the bar is removed.
     pub fn finish(&self) {
-        match &self.look {
-            Look::Lines => print(&format!("progress: {}", self.line())),
+        match &self.display {
+            Display::Lines => print(&format!("progress: {}", self.line())),
             _ => {
                 if let Some(bar) = self.bar() {
                     bar.finish_and_clear();
@@ -105,17 +112,17 @@ impl Progress {
     }
 
     fn bar(&self) -> Option<&ProgressBar> {
-        match &self.look {
-            Look::Bar { bar, .. } => bar.get(),
+        match &self.display {
+            Display::Bar { bar, .. } => bar.get(),
             _ => None,
         }
     }
 
     fn show(&self) {
-        match &self.look {
-            Look::Nothing => {}
-            Look::Lines => print(&format!("progress: {}", self.line())),
-            Look::Bar { bar, .. } => {
+        match &self.display {
+            Display::Nothing => {}
+            Display::Lines => print(&format!("progress: {}", self.line())),
+            Display::Bar { bar, .. } => {
                 let bar = bar.get_or_init(|| self.new_bar());
                 bar.set_message(self.line());
                 bar.set_position(self.position());
@@ -139,6 +146,13 @@ impl Progress {
         position.min(self.total.unwrap_or(u64::MAX))
     }
 
+    /// What was done, and how fast: for `--verbose`.
+    pub fn summary(&self) -> (String, String, f64) {
+        let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
+        let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
+        (HumanBytes(position).to_string(), HumanBytes(rate as u64).to_string(), seconds)
+    }
+
     /// `1.20 GiB of 3.40 GiB, 1,234,567 records, 210.00 MiB/s, 10 seconds left`
     fn line(&self) -> String {
         let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
@@ -156,7 +170,7 @@ impl Progress {
     }
 }
 
-/// If standard error is closed there is nobody to tell.
+/// If standard error is closed, the text is lost.
 fn print(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
@@ -166,8 +180,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_everything() {
-        let progress = Progress::start(Some(4096), "never", false);
+    fn the_line_has_bytes_records_and_rate() {
+        let progress = Progress::start(Some(4096), &Options::default());
         progress.add(2048, 1_234_567);
         let line = progress.line();
         assert!(line.starts_with("2.00 KiB of 4.00 KiB, 1,234,567 records, "), "{line}");
@@ -176,7 +190,7 @@ mod tests {
     #[test]
     fn bytes_are_those_on_disk() {
         let consumed = Arc::new(AtomicU64::new(100));
-        let progress = Progress::start(Some(1000), "never", false).counting(vec![consumed]);
+        let progress = Progress::start(Some(1000), &Options::default()).counting(vec![consumed]);
         progress.add(5000, 1);
         assert_eq!(progress.position(), 100);
     }

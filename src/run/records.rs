@@ -8,6 +8,7 @@ use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
 use crate::schema::Schema;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 /// One dataset, opened.
@@ -21,9 +22,9 @@ impl Records {
     ///
     /// # Errors
     /// It cannot be opened, or its format is not known.
-    pub fn open(file: &str, options: &Options) -> Result<Records> {
+    pub fn open(file: impl AsRef<OsStr>, options: &Options) -> Result<Records> {
         let options = setup::setup(options.clone())?;
-        Ok(Records { inputs: Inputs::open(&[file.to_owned()], options.clone())?, options })
+        Ok(Records { inputs: Inputs::open(&[file.as_ref().to_owned()], options.clone())?, options })
     }
 
     /// The schema of all records; of a pipe, of its first `--infer-bytes`.
@@ -33,9 +34,9 @@ impl Records {
     pub fn schema(&mut self) -> Result<Schema> {
         let sample = (!self.inputs.are_regular()).then_some(self.options.infer_bytes);
         self.inputs.remember(sample.unwrap_or(0));
-        let schema = infer(&mut self.inputs, &Demand::everything(), sample, setup::threads(&self.options)?);
+        let schema = infer(&mut self.inputs, &Demand::everything(), sample, self.options.threads);
         self.inputs.remember(0);
-        schema
+        Ok(schema?.schema)
     }
 
     /// The records under that schema, one block at a time.

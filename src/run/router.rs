@@ -5,19 +5,19 @@ use super::work::{Load, Work};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::formats::Grouping;
-use crate::io::Layout;
+use crate::io::Distribution;
 use std::collections::VecDeque;
 
 /// Sends records to the output they belong to, in groups of rows where the format wants them.
 pub struct Router {
-    layout: Layout,
+    distribution: Distribution,
     grouping: Option<Grouping>,
     /// Records seen so far.
     seen: u64,
-    /// One for each output; one alone where outputs are one record each.
+    /// One for each output; a single one where outputs are one record each.
     groups: Vec<Group>,
-    /// Counts that travel with the next group. The engine bounds what is in flight by pieces: if each chunk of a
-    /// group to come gave an empty one, no chunk would be read while an earlier group is encoded.
+    /// Counts that travel with the next group. The engine bounds what is in flight by pieces: if each chunk of the
+    /// next group gave an empty one, no chunk would be read while an earlier group is encoded.
     held: Work,
 }
 
@@ -34,21 +34,21 @@ struct Group {
 
 impl Router {
     /// `None` if chunks may go to the encoder as they come.
-    pub fn new(layout: Layout, grouping: Option<Grouping>) -> Option<Router> {
-        let outputs = match layout {
-            Layout::Single if grouping.is_none() => return None,
-            Layout::Shards(n) => n,
-            Layout::Single | Layout::PerRecord => 1,
+    pub fn new(distribution: Distribution, grouping: Option<Grouping>) -> Option<Router> {
+        let outputs = match distribution {
+            Distribution::Single if grouping.is_none() => return None,
+            Distribution::Shards(n) => n,
+            Distribution::Single | Distribution::PerRecord => 1,
         };
-        Some(Router { layout, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect(), held: Work::default() })
+        Some(Router { distribution, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect(), held: Work::default() })
     }
 
     fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
         let first = self.seen;
         self.seen += chunk.nrows as u64;
-        match self.layout {
-            Layout::PerRecord => {
-                // Few at a time: what padding makes of them is written while it is still near.
+        match self.distribution {
+            Distribution::PerRecord => {
+                // Few at a time: what padding makes of them is written while it is in the cache.
                 let mut rest = chunk;
                 while rest.nrows > 0 {
                     let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, rest.nrows).max(1);
@@ -58,8 +58,8 @@ impl Router {
                 }
                 Ok(())
             }
-            Layout::Single => self.fill(0, chunk, out),
-            Layout::Shards(n) => {
+            Distribution::Single => self.fill(0, chunk, out),
+            Distribution::Shards(n) => {
                 for shard in 0..n {
                     let start = (shard as u64 + n as u64 - first % n as u64) % n as u64;
                     let rows: Vec<usize> = (start as usize..chunk.nrows).step_by(n).collect();
@@ -101,8 +101,10 @@ impl Router {
 
 impl Serial<Work> for Router {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
-        let load = work.take_load();
-        let error = work.error.take();
+        let (load, error) = match work.take_ready() {
+            Ok(load) => (load, work.error.take()),
+            Err(error) => (Load::Nothing, Some(error)),
+        };
         if work.faults.is_empty() {
             self.held.count(&work);
         } else {
@@ -148,7 +150,7 @@ impl Router {
     }
 }
 
-/// How many first rows have at most so many bytes. Sizes add up over rows, so halving finds it.
+/// How many first rows have at most `nbytes` bytes. Sizes add up over rows, so bisection finds it.
 fn rows_that_fit(chunk: &Chunk, nbytes: usize, rows: usize) -> usize {
     let most = rows.min(chunk.nrows);
     if chunk.slice(0, most).nbytes() <= nbytes {

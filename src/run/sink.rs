@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::formats::Writer;
 use crate::verbs::{Flow, Report, Verdict};
 use std::io::Write;
-use std::path::Path;
 
 /// What has gone through a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,32 +27,17 @@ pub struct FaultPolicy {
     pub quarantine: Option<Box<dyn Write + Send>>,
 }
 
-impl FaultPolicy {
-    /// Parses `fail`, `skip`, `quarantine=FILE`; the file's name, if any.
-    ///
-    /// # Errors
-    /// Anything else.
-    pub fn parse(text: &str) -> Result<(bool, Option<&Path>)> {
-        match (text, text.strip_prefix("quarantine=")) {
-            ("fail", _) => Ok((false, None)),
-            ("skip", _) => Ok((true, None)),
-            (_, Some(file)) if !file.is_empty() => Ok((true, Some(Path::new(file)))),
-            _ => Err(Error::usage(format!("--on-error {text}: expected fail, skip or quarantine=FILE"))),
-        }
-    }
-}
-
 /// The last node of every run.
 pub struct Sink<'a> {
     pub end: End,
     pub policy: FaultPolicy,
     pub counts: Counts,
     pub progress: &'a Progress,
-    /// The first error; nothing was taken behind it.
+    /// The first error; nothing was taken after it.
     pub error: Option<Error>,
 }
 
-/// Where what arrives goes.
+/// What takes the records.
 pub enum End {
     /// One writer for each output; none where outputs are one record each.
     Writers(Vec<Box<dyn Writer>>),
@@ -126,13 +110,13 @@ impl Sink<'_> {
 }
 
 impl Serial<Work> for Sink<'_> {
-    fn push(&mut self, work: Work, _: &mut Vec<Work>) -> bool {
+    fn push(&mut self, mut work: Work, _: &mut Vec<Work>) -> bool {
         self.counts.records_in += work.records_in;
         self.progress.add(work.nbytes_in, work.records_in);
         // Bad records may be counted before the good ones around them: only their order among themselves matters.
         let faulted = work.faults.iter().try_for_each(|fault| self.fault(fault));
         let taken = match faulted {
-            Ok(()) => self.take(work.load),
+            Ok(()) => work.take_ready().and_then(|load| self.take(load)),
             Err(error) => Err(error),
         };
         match (taken, work.error) {
@@ -154,7 +138,7 @@ impl Serial<Work> for Sink<'_> {
     }
 }
 
-/// `{input, record, byte, length, error, raw}`; raw as text, or as `{"b64": ...}` where it is none.
+/// `{input, record, byte, length, error, raw}`; raw as text, or as `{"b64": ...}` if it is not valid UTF-8.
 fn quarantine_line(fault: &Fault) -> serde_json::Value {
     let at = fault.error.location();
     let raw = fault.raw.as_ref().map(|raw| match std::str::from_utf8(raw) {

@@ -1,4 +1,4 @@
-//! The steps of a run, fused: what stands between two folds is one node of the engine.
+//! The stages of a run: everything stateless between two folds is fused into one node of the engine.
 
 use super::encode::Last;
 use super::engine::{Node, Serial};
@@ -11,10 +11,10 @@ use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
 
-/// The steps between folds, in order, on their way to become nodes.
+/// The stages, in order, before they become nodes.
 pub struct Stages {
     input: Arc<Schema>,
-    parts: Vec<Stage>,
+    stages: Vec<Stage>,
 }
 
 enum Stage {
@@ -24,50 +24,56 @@ enum Stage {
 
 impl Stages {
     pub fn new(input: Arc<Schema>) -> Stages {
-        Stages { input, parts: vec![Stage::Maps(Vec::new(), None)] }
+        Stages { input, stages: vec![Stage::Maps(Vec::new(), None)] }
     }
 
     pub fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        if let Some(Stage::Maps(maps, None)) = self.parts.last_mut() {
+        if let Some(Stage::Maps(maps, None)) = self.stages.last_mut() {
             maps.push((map, schema));
         } else {
-            self.parts.push(Stage::Maps(vec![(map, schema)], None));
+            self.stages.push(Stage::Maps(vec![(map, schema)], None));
         }
     }
 
     pub fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
-        self.parts.push(Stage::Serial(Box::new(fold), Some(schema)));
+        self.stages.push(Stage::Serial(Box::new(fold), Some(schema)));
     }
 
-    /// Records of files of their own are told apart in front of the last map steps, where those keep all of them,
-    /// so that mapping and writing are one task. What is in front must have been decoded.
+    /// Records that become files of their own are separated before the last maps, where those keep all of them,
+    /// so that mapping and writing are one task. What comes before must have been decoded.
     pub fn router(&mut self, router: Router, early: bool) {
+        let is_last_serial = matches!(self.stages.last(), Some(Stage::Serial(..)));
+        if is_last_serial {
+            // What the fold defers is done here, in parallel.
+            self.stages.push(Stage::Maps(Vec::new(), None));
+        }
+        let keep = matches!(self.stages.last(), Some(Stage::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let early = early && keep && !is_last_serial && self.stages.len() > 1;
+        let at = if early { self.stages.len() - 1 } else { self.stages.len() };
         let node = Stage::Serial(Box::new(router), None);
-        let keep = matches!(self.parts.last(), Some(Stage::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
-        let at = if early && keep && self.parts.len() > 1 { self.parts.len() - 1 } else { self.parts.len() };
-        self.parts.insert(at, node);
+        self.stages.insert(at, node);
     }
 
     pub fn last(&mut self, last: Last) {
-        match self.parts.last_mut() {
+        match self.stages.last_mut() {
             Some(Stage::Maps(_, slot)) => *slot = Some(last),
-            _ => self.parts.push(Stage::Maps(Vec::new(), Some(last))),
+            _ => self.stages.push(Stage::Maps(Vec::new(), Some(last))),
         }
     }
 
     pub fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
         let mut nodes = Vec::new();
         let mut schema = self.input;
-        for part in self.parts {
-            nodes.push(match part {
-                Stage::Serial(node, behind) => {
-                    schema = behind.unwrap_or(schema);
+        for stage in self.stages {
+            nodes.push(match stage {
+                Stage::Serial(node, after) => {
+                    schema = after.unwrap_or(schema);
                     Node::Serial(node)
                 }
                 Stage::Maps(maps, last) => {
                     let input = schema.clone();
-                    if let Some((_, behind)) = maps.last() {
-                        schema = behind.clone();
+                    if let Some((_, after)) = maps.last() {
+                        schema = after.clone();
                     }
                     Node::Parallel(Arc::new(move |work| {
                         let work = decode_and_map(work, &maps, &input, skip);

@@ -4,26 +4,27 @@
 use super::chain::Chain;
 use super::conclude::{conclude, show_notices};
 use super::execute::Execution;
-use super::explain::explain;
-use super::inference::infer;
+use super::explain::{describe, explain};
+use super::format;
+use super::inference::{Inferred, infer};
 use super::inputs::Inputs;
 use super::progress::Progress;
-use super::sink::FaultPolicy;
-use super::{format, setup};
+use super::setup::setup;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Result};
 use crate::formats::Format;
 use crate::io::Outputs;
-use crate::options::Options;
+use crate::options::{OnError, Options};
 use crate::schema::Schema;
 use crate::verbs::{Operator, Parsed, Verdict};
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// What was typed, taken apart.
 pub struct Invocation {
     pub verbs: Vec<Box<dyn Parsed>>,
-    pub files: Vec<String>,
+    pub files: Vec<OsString>,
     pub options: Options,
 }
 
@@ -33,20 +34,21 @@ const SAMPLE_BYTES: u64 = 4 << 20;
 /// Runs a chain of verbs over its inputs.
 ///
 /// # Errors
-/// Whatever goes wrong, said once.
+/// Whatever goes wrong.
 pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
     let Invocation { verbs, files, mut options } = invocation;
-    if options.on_error == "fail" && verbs.last().is_some_and(|v| v.takes_faults()) {
-        options.on_error = "skip".to_owned();
+    if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
+        options.on_error = OnError::Skip;
     }
-    FaultPolicy::parse(&options.on_error)?;
-    let options = setup::setup(options)?;
-    let threads = setup::threads(&options)?;
+    let options = setup(options)?;
     let outputs = Arc::new(Outputs::plan(&options)?);
     let inputs = Inputs::open(&files, options.clone())?;
+    if !options.in_place {
+        outputs.refuse_inputs(inputs.iter().filter_map(|opened| opened.input.path()))?;
+    }
     let options = Arc::new(Options { source: inputs.format_name(), ..options.as_ref().clone() });
-    Run { verbs, inputs, outputs, options, threads }.start(started)
+    Run { verbs, inputs, outputs, options }.start(started)
 }
 
 /// A run whose inputs are open.
@@ -55,7 +57,6 @@ struct Run {
     inputs: Inputs,
     outputs: Arc<Outputs>,
     options: Arc<Options>,
-    threads: usize,
 }
 
 impl Run {
@@ -68,10 +69,9 @@ impl Run {
         let demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
         let regular = self.inputs.are_regular();
         let retractable = self.outputs.is_retractable() && needs_records;
-        let settled = self.declared_covers(&demand);
         let sample = match (regular, needs_records) {
             (_, false) => None,
-            (true, true) if retractable || settled => Some(SAMPLE_BYTES),
+            (true, true) if retractable || self.declared_covers(&demand) => Some(SAMPLE_BYTES),
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
@@ -80,7 +80,7 @@ impl Run {
             // What the sample takes of a pipe is given again; it ends at a block border, a little later.
             self.inputs.remember(u64::MAX);
         }
-        let mut schema = self.infer(&demand, sample)?;
+        let Inferred { mut schema, is_settled } = self.infer(&demand, sample)?;
         let mut chain = match self.bind(&schema) {
             Err(error) if error.kind() == Kind::Usage => return Err(self.better_message(error, &demand)),
             bound => bound?,
@@ -92,37 +92,37 @@ impl Run {
             return self.report_on_schema(chain);
         }
         self.inputs.remember(0);
-        let progress = Progress::start(self.inputs.nbytes(), &self.options.progress, self.options.quiet)
+        let progress = Progress::start(self.inputs.nbytes(), &self.options)
             .counting(self.inputs.iter().map(|opened| opened.input.consumed().clone()).collect());
-        let execution = Execution {
-            outputs: &self.outputs.clone(),
-            options: &self.options.clone(),
-            demand: &demand,
-            format,
-            progress: &progress,
-            threads: self.threads,
-        };
-        let mut widened = false;
+        if self.options.verbose {
+            describe(&self.inputs, &self.outputs, format, &self.options, &progress);
+        }
+        let execution =
+            Execution { outputs: &self.outputs.clone(), options: &self.options.clone(), demand: &demand, format, progress: &progress };
+        let mut may_restart = retractable && regular;
+        if may_restart && !is_settled {
+            self.outputs.hold_for_restart();
+        }
         loop {
             match execution.run(&mut self.inputs, schema, chain) {
-                Err(error) if error.kind() == Kind::Widened && retractable && regular && !widened => {
-                    widened = true;
+                Err(error) if error.kind() == Kind::Widened && may_restart => {
+                    may_restart = false;
                     self.outputs.restart()?;
                     self.inputs.reopen()?;
-                    schema = self.infer(&demand, None)?;
+                    schema = self.infer(&demand, None)?.schema;
                     chain = self.bind(&schema)?;
                 }
                 result => {
                     progress.finish();
-                    let (verdict, counts) = result?;
-                    return conclude(&self.outputs, &self.options, verdict, counts, &progress, started);
+                    let done = result?;
+                    return conclude(&self.outputs, &self.options, done, &progress, started);
                 }
             }
         }
     }
 
-    fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Schema> {
-        infer(&mut self.inputs, demand, sample_bytes, self.threads)
+    fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Inferred> {
+        infer(&mut self.inputs, demand, sample_bytes, self.options.threads)
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {
@@ -144,15 +144,14 @@ impl Run {
             return error;
         }
         let everything = Demand { fields: Wanted::All, records: demand.records };
-        match self.infer(&everything, Some(SAMPLE_BYTES)).and_then(|schema| self.bind(&schema)) {
+        match self.infer(&everything, Some(SAMPLE_BYTES)).and_then(|inferred| self.bind(&inferred.schema)) {
             Err(better) => better,
             Ok(_) => error,
         }
     }
 
     fn explain(&self, chain: &Chain, format: Option<&'static dyn Format>) -> Result<Verdict> {
-        let output = self.options.output.as_deref().unwrap_or("standard output");
-        explain(&self.inputs, &self.verbs, chain, output, format.map_or("a report", |f| f.name()))?;
+        explain(&self.inputs, &self.verbs, chain, self.outputs.name(), format.map_or("a report", |f| f.name()))?;
         Ok(Verdict::Good)
     }
 
@@ -166,7 +165,68 @@ impl Run {
         out.flush().map_err(|e| Error::io("the output", "writing failed", &e))?;
         drop(out);
         self.outputs.commit()?;
-        show_notices(&self.options, &Progress::start(None, "never", self.options.quiet));
+        show_notices(&self.options, &Progress::start(None, &self.options));
         Ok(verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Chunk;
+    use crate::verbs::{Bound, Map};
+
+    /// A verb with a bug: it fails at the first record, or panics there.
+    struct Broken {
+        panics: bool,
+    }
+
+    struct BrokenMap {
+        panics: bool,
+    }
+
+    impl Map for BrokenMap {
+        fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+            if chunk.nrows > 0 && self.panics {
+                panic!("broken");
+            }
+            if chunk.nrows > 0 { Err(Error::internal("broken").at_row(0)) } else { Ok(chunk) }
+        }
+    }
+
+    impl Parsed for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+        fn is_report(&self) -> bool {
+            false
+        }
+        fn takes_faults(&self) -> bool {
+            false
+        }
+        fn needs_records(&self) -> bool {
+            true
+        }
+        fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+            Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(BrokenMap { panics: self.panics })) })
+        }
+        fn demand(&self, after: Demand) -> Demand {
+            after
+        }
+    }
+
+    #[test]
+    fn a_bug_is_never_skipped_as_bad_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).into_os_string();
+        std::fs::write(at("in.jsonl"), "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n").unwrap();
+        for (panics, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
+            let options = Options { on_error: OnError::Skip, output: Some(at("out.jsonl")), threads, ..Options::default() };
+            let verbs: Vec<Box<dyn Parsed>> = vec![Box::new(Broken { panics })];
+            let error = run(Invocation { verbs, files: vec![at("in.jsonl")], options }).unwrap_err();
+            assert_eq!((error.kind(), error.exit_code()), (Kind::Internal, 70), "{error}");
+            assert!(error.to_string().contains("internal: broken"), "{error}");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left");
+        }
     }
 }

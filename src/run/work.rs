@@ -1,8 +1,9 @@
 //! What flows through a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
 use crate::chunk::{Chunk, Decoded, Fault};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::formats::{Encoded, Task};
+use crate::verbs::Deferred;
 use std::any::Any;
 
 /// A piece of work on its way through the nodes.
@@ -23,6 +24,8 @@ pub enum Load {
     #[default]
     Nothing,
     Block(Task<Decoded>),
+    /// A chunk of a fold, still to be made.
+    Deferred(Deferred),
     Chunk(Chunk),
     /// Records for one output, or, where outputs are one record each, from the given number on.
     Group {
@@ -46,16 +49,31 @@ impl Work {
         Work { load: Load::Chunk(chunk), ..Work::default() }
     }
 
+    pub fn deferred(chunk: Deferred) -> Work {
+        Work { load: Load::Deferred(chunk), ..Work::default() }
+    }
+
     pub fn failed(error: Error) -> Work {
         Work { error: Some(error), ..Work::default() }
     }
 
-    /// Takes the load out; what travels beside it stays.
+    /// Takes the load out; what travels with it stays.
     pub fn take_load(&mut self) -> Load {
         std::mem::take(&mut self.load)
     }
 
-    /// Adds what another piece counts; its load, faults and error stay behind.
+    /// Takes the load out; a deferred chunk is made.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn take_ready(&mut self) -> Result<Load> {
+        match self.take_load() {
+            Load::Deferred(chunk) => chunk().map(Load::Chunk),
+            other => Ok(other),
+        }
+    }
+
+    /// Adds what another piece counts; its load, faults and error do not count.
     pub fn count(&mut self, other: &Work) {
         self.records_in += other.records_in;
         self.nbytes_in += other.nbytes_in;

@@ -7,7 +7,7 @@ use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive, make_array};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_data::transform::MutableArrayData;
 use std::sync::Arc;
 
@@ -133,11 +133,8 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
                 None => any_runs(&arrays, runs).map(Tensor::Leaf),
             }
         }
-        Tensor::List(list) if list.validity().is_none() => {
+        Tensor::List(_) => {
             let lists = parts.iter().map(|p| p.as_list()).collect::<Result<Vec<_>>>()?;
-            if lists.iter().any(|l| l.validity().is_some()) {
-                return by_numbers(parts, runs);
-            }
             let partitions: Vec<&RowPartition> = lists.iter().map(|l| l.partition()).collect();
             let nrows: usize = runs.iter().map(|r| r.end - r.start).sum();
             let uniform = partitions[0].uniform_row_length();
@@ -151,34 +148,51 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
                 .iter()
                 .map(|r| Run { part: r.part, start: partitions[r.part].start(r.start), end: partitions[r.part].start(r.end) })
                 .collect();
-            Tensor::list(out, take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?, None)
+            Tensor::list(out, take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?, validity_of(parts, runs))
         }
-        Tensor::Struct(s) if s.validity().is_none() => {
+        Tensor::Struct(s) => {
             let structs = parts.iter().map(|p| p.as_struct()).collect::<Result<Vec<&Struct>>>()?;
-            if structs.iter().any(|s| s.validity().is_some()) {
-                return by_numbers(parts, runs);
-            }
             let fields = (0..s.fields().len())
                 .map(|i| take_runs(&structs.iter().filter_map(|s| s.fields().get(i)).collect::<Vec<_>>(), runs))
                 .collect::<Result<_>>()?;
-            Tensor::structure(runs.iter().map(|r| r.end - r.start).sum(), fields, None)
+            Tensor::structure(runs.iter().map(|r| r.end - r.start).sum(), fields, validity_of(parts, runs))
         }
-        _ => by_numbers(parts, runs),
+        Tensor::Sparse(_) => sparse_runs(parts, runs),
     }
 }
 
-fn by_numbers(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
+/// Which of the rows are null.
+fn validity_of(parts: &[&Tensor], runs: &[Run]) -> Option<NullBuffer> {
+    let validities: Vec<Option<NullBuffer>> = parts.iter().map(|p| p.validity()).collect();
+    if validities.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut bits = BooleanBufferBuilder::new(runs.iter().map(|r| r.end - r.start).sum());
+    for run in runs {
+        match &validities[run.part] {
+            Some(validity) => (run.start..run.end).for_each(|row| bits.append(validity.is_valid(row))),
+            None => bits.append_n(run.end - run.start, true),
+        }
+    }
+    super::drop_if_full(Some(NullBuffer::new(bits.finish())))
+}
+
+/// The rows of each part are taken at once, then put in order.
+fn sparse_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
+    runs.iter().for_each(|run| rows[run.part].extend(run.start..run.end));
     if let [part] = parts {
-        return part.gather(&runs.iter().flat_map(|r| r.start..r.end).collect::<Vec<_>>());
+        return part.gather(&rows[0]);
     }
-    let mut bases = Vec::with_capacity(parts.len());
-    let mut end = 0;
-    for part in parts {
-        bases.push(end);
-        end += part.nrows();
+    let mut next: Vec<usize> = rows.iter().scan(0, |end, rows| Some(std::mem::replace(end, *end + rows.len()))).collect();
+    let mut order = Vec::with_capacity(rows.iter().map(Vec::len).sum());
+    for run in runs {
+        let start = next[run.part];
+        next[run.part] += run.end - run.start;
+        order.extend(start..next[run.part]);
     }
-    let rows: Vec<usize> = runs.iter().flat_map(|r| bases[r.part] + r.start..bases[r.part] + r.end).collect();
-    Tensor::concat(parts)?.gather(&rows)
+    let taken = parts.iter().zip(&rows).map(|(part, rows)| part.gather(rows)).collect::<Result<Vec<_>>>()?;
+    Tensor::concat(&taken.iter().collect::<Vec<_>>())?.gather(&order)
 }
 
 fn any_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {

@@ -44,7 +44,7 @@ mod unbatch;
 mod validate;
 pub mod verb;
 
-pub use verb::{Bound, Digest, Entry, Example, Flow, Fold, Map, Operator, Parsed, Report, Verb, Verdict};
+pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Map, Operator, Parsed, Report, Verb, Verdict};
 
 use verb::entry;
 

@@ -3,7 +3,7 @@
 use super::shared::memory::{Held, Slices};
 use super::shared::pool::{Pool, RecordId};
 use super::shared::random::Random;
-use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -52,7 +52,7 @@ of the input.";
         let random = Random::new(self.seed.unwrap_or(options.seed));
         let step: Box<dyn Fold> = match self.buffer {
             None => {
-                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).with_row_nbytes(8);
+                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).for_reordering();
                 Box::new(Whole { held, random, options: options.clone(), slices: None })
             }
             Some(size) => {
@@ -81,12 +81,12 @@ impl Fold for Whole {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<Option<Chunk>> {
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let nrows = self.held.nrows();
         if nrows > 0 {
             self.slices = Some(Slices::new(self.held.take_parts(), self.random.permutation(nrows), &self.options));
         }
-        self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
+        Ok(self.slices.as_mut().and_then(Slices::next_deferred))
     }
 }
 
@@ -123,7 +123,7 @@ impl Fold for Buffered {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<Option<Chunk>> {
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let slices = self.slices.get_or_insert_with(|| {
             // Draws from those left.
             let mut order = Vec::with_capacity(self.slots.len());
@@ -133,6 +133,6 @@ impl Fold for Buffered {
             }
             self.pool.take(order, &self.options)
         });
-        slices.next_chunk()
+        Ok(slices.next_deferred())
     }
 }

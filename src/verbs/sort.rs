@@ -2,7 +2,7 @@
 
 use super::shared::args::split_commas;
 use super::shared::memory::{Held, Slices};
-use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ order of their code points; false sorts before true.";
             }
             keys.push((key, Vec::new()));
         }
-        let held = Held::new("sort", "sort parts of the input, or leave fields out first: select", options).with_row_nbytes(8);
+        let held = Held::new("sort", "sort parts of the input, or first select fewer fields", options).for_reordering();
         let fold = Sorted { keys, descending: self.descending, held, options: options.clone(), slices: None };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
@@ -96,13 +96,13 @@ impl Fold for Sorted {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<Option<Chunk>> {
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let parts = self.held.take_parts();
         if !parts.is_empty() {
             let key = |(_, values): (ScalarExpr, Vec<Tensor>)| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, self.descending));
             let keys = std::mem::take(&mut self.keys).into_iter().map(key).collect::<Result<Vec<_>>>()?;
             self.slices = Some(Slices::new(parts, sorted_rows(&keys)?, &self.options));
         }
-        self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
+        Ok(self.slices.as_mut().and_then(Slices::next_deferred))
     }
 }

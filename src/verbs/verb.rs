@@ -129,7 +129,18 @@ pub trait Fold: Send {
     fn finish(&mut self) -> Result<Option<Chunk>> {
         Ok(None)
     }
+
+    /// As [`Fold::finish`], but a chunk may be left to be made on any thread: for verbs that hold all records.
+    ///
+    /// # Errors
+    /// As [`Fold::finish`].
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
+        Ok(self.finish()?.map(|chunk| Box::new(|| Ok(chunk)) as Deferred))
+    }
 }
+
+/// A chunk that is made on any thread.
+pub type Deferred = Box<dyn FnOnce() -> Result<Chunk> + Send>;
 
 /// The stateless part of a report: extracts what it needs of a chunk, on any thread.
 pub trait Digest: Send + Sync {

@@ -231,7 +231,7 @@ fn arrays_that_contradict_each_other_are_refused() {
 
 /// Reads all of a file inside this process: an error or values, never a panic.
 fn read(path: &Path) -> Result<usize, String> {
-    let options = Options { on_error: "fail".to_owned(), max_record_bytes: 1 << 20, infer_bytes: 1 << 20, ..Options::default() };
+    let options = Options { max_record_bytes: 1 << 20, infer_bytes: 1 << 20, ..Options::default() };
     let mut records = Records::open(path.to_str().unwrap(), &options).map_err(|e| e.to_string())?;
     let schema = records.schema().map_err(|e| e.to_string())?;
     let mut nrecords = 0;

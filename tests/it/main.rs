@@ -10,6 +10,7 @@ mod inputs;
 mod laws;
 mod layers;
 mod man;
+mod modules;
 mod nested;
 mod oracle;
 mod oracle_compare;

@@ -8,7 +8,7 @@ use tatter::demand::Wanted;
 use tatter::error::Error;
 use tatter::formats::{Inference, Request, find};
 use tatter::io::Input;
-use tatter::options::Options;
+use tatter::options::{OnError, Options, Scalars};
 use tatter::schema::Schema;
 
 /// What came out of reading bytes.
@@ -19,7 +19,7 @@ struct Read {
 }
 
 fn options() -> Options {
-    Options { on_error: "fail".to_owned(), max_record_bytes: 1 << 20, ..Options::default() }
+    Options { max_record_bytes: 1 << 20, ..Options::default() }
 }
 
 /// Reads with `--schema text`; the first error of any sort is the result.
@@ -47,7 +47,7 @@ fn read_as(bytes: &[u8], schema: &str, options: Options) -> Result<Read, Error> 
         let decoded = task?()?;
         decoded.chunk.check(&schema)?;
         chunks.push(decoded.chunk);
-        if let Some(fault) = decoded.faults.first().filter(|_| request.options.on_error == "fail") {
+        if let Some(fault) = decoded.faults.first().filter(|_| !request.options.on_error.skips()) {
             return Err(fault.error.clone());
         }
         faults.extend(decoded.faults);
@@ -126,7 +126,20 @@ fn types_are_inferred_over_all_records() {
     let mut found = types(&read.schema);
     found.sort();
     assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
-    let scalar = |names: &str| types(&read_as(&bytes, "", Options { scalar: Some(names.to_owned()), ..options() }).unwrap().schema);
+    let scalar = |names: &str| {
+        types(
+            &read_as(
+                &bytes,
+                "",
+                Options {
+                    scalar: if names == "auto" { Scalars::Auto } else { Scalars::Matching(names.split(',').map(str::to_owned).collect()) },
+                    ..options()
+                },
+            )
+            .unwrap()
+            .schema,
+        )
+    };
     assert!(scalar("auto").contains(&("id".to_owned(), "optional int64".to_owned())));
     assert!(scalar("auto").contains(&("s".to_owned(), "optional string".to_owned())));
     assert!(scalar("auto").contains(&("f".to_owned(), "optional float32[?]".to_owned())));
@@ -189,7 +202,7 @@ fn damage_costs_the_record_it_is_in() {
     let record = |i: i64| frame(&Example::of([("id", int64_list([i, i, i]))]).encode_to_vec());
     let bytes: Vec<u8> = (0..5).flat_map(record).collect();
     let size = record(0).len();
-    let skip = || Options { on_error: "skip".to_owned(), ..options() };
+    let skip = || Options { on_error: OnError::Skip, ..options() };
     let ids = |bytes: &[u8]| {
         let read = read_as(bytes, "", skip()).unwrap();
         let chunk = read.chunk.unwrap();

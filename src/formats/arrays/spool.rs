@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn arrays_come_out_as_they_went_in_from_memory_and_from_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { output: Some(dir.path().join("x.npz").display().to_string()), ..Options::default() };
+        let options = Options { output: Some(dir.path().join("x.npz").into()), ..Options::default() };
         for pieces in [3, 60] {
             let mut spool = Spool::new(3, &options);
             let mut expected = vec![Vec::new(); 3];

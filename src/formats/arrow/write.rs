@@ -3,9 +3,8 @@
 use super::message::MAGIC;
 use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::codec::Codec;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
-use crate::options::Options;
+use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::schema::Schema;
 use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
@@ -53,11 +52,11 @@ impl ArrowWriter {
     /// # Errors
     /// Usage errors: a field that cannot be written, wrong options.
     pub fn try_new(is_file: bool, schema: &Arc<Schema>, options: &Options) -> Result<ArrowWriter> {
-        let (codec, level) = match Codec::from_options(options, Codec::None)? {
-            Codec::None => (None, None),
-            Codec::Lz4 => (Some(CompressionType::LZ4_FRAME), None),
-            Codec::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
-            Codec::Snappy | Codec::Gzip => return Err(Error::usage("Arrow compresses with lz4 or zstd only")),
+        let (codec, level) = match options.compression.unwrap_or(Compression::None) {
+            Compression::None => (None, None),
+            Compression::Lz4 => (Some(CompressionType::LZ4_FRAME), None),
+            Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
+            Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow compresses with lz4 or zstd only")),
         };
         let form = Form { wide: false, tensor_types: options.tensor_types };
         let fields = schema.fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<Vec<_>>>()?;

@@ -2,9 +2,8 @@
 //!
 //! - [`adapt`]: the columns of a file made to fit the schema of the run;
 //! - [`source`]: a file that threads read at different places;
-//! - [`codec`]: `--compression`; [`contain`]: panics of decoders contained.
+//! - [`contain`]: panics of decoders contained.
 
 pub(super) mod adapt;
-pub(super) mod codec;
 pub(super) mod contain;
 pub(super) mod source;

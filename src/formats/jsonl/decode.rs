@@ -19,7 +19,7 @@ use crate::schema::Schema;
 /// # Errors
 /// A wider schema is needed; or, in an array, a bad record.
 pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decoded> {
-    let skip = request.options.on_error != "fail";
+    let skip = request.options.on_error.skips();
     let block = match piece {
         Piece::Block(block) => block,
         Piece::TooLong { error, nbytes } => {
@@ -52,7 +52,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
 }
 
 fn build_options(request: &Request) -> BuildOptions<'_> {
-    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error != "fail" }
+    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips() }
 }
 
 type Once = (Chunk, Vec<Fault>, LateErrors);
@@ -117,7 +117,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, le
 /// # Errors
 /// A bad record, unless they are to be skipped.
 pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
-    let fail = request.options.on_error == "fail";
+    let fail = !request.options.on_error.skips();
     let block = match piece {
         Piece::Block(block) => block,
         Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),

@@ -4,7 +4,7 @@ use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
 use crate::error::Result;
 use crate::io::Input;
-use crate::io::lines::{Blocks, Cut, Lines, LongLine};
+use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
 use std::sync::Arc;
 
@@ -89,12 +89,12 @@ impl Iterator for LineCutter {
                 return None;
             }
             match self.blocks.next()? {
-                Ok(Cut::Lines(cut)) => {
-                    if let Some(block) = self.block(cut) {
+                Ok(LineBlock::Lines(lines)) => {
+                    if let Some(block) = self.block(lines) {
                         return Some(Ok(Piece::Block(block)));
                     }
                 }
-                Ok(Cut::TooLong(long)) => return Some(Ok(self.long_line(&long))),
+                Ok(LineBlock::TooLong(long)) => return Some(Ok(self.long_line(&long))),
                 Err(error) => return Some(Err(error)),
             }
         }

@@ -51,7 +51,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
             })
             .help("objects whose keys are values are kept as json: as the field of another object, or whole with --from text"));
     }
-    let rule = if request.options.on_error == "fail" || request.options.mixed.is_some() { Rule::Json } else { Rule::FirstWins };
+    let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
     let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new() };
     let mut schema = Schema::new(settling.fields(record));
     for field in &request.declared.fields {
@@ -59,7 +59,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
             schema.fields.push(field.clone());
         }
     }
-    if settling.clashes.is_empty() || request.options.mixed.is_some() {
+    if settling.clashes.is_empty() || request.options.mixed {
         return Ok(schema);
     }
     Err(error(&settling.clashes, &schema, inputs))

@@ -5,9 +5,8 @@ use super::failure::lifted;
 use super::schema::OutputSchema;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::columnar::codec::Codec;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::path::quoted;
 use crate::schema::Schema;
 use crate::tensor::arrow::to_arrow;
@@ -56,12 +55,12 @@ impl ParquetWriter {
     /// Usage errors: a field that Parquet cannot hold, wrong options.
     pub fn try_new(schema: &Arc<Schema>, options: &Options) -> Result<ParquetWriter> {
         let output = OutputSchema::of(schema, options.tensor_types)?;
-        let compression = match Codec::from_options(options, Codec::Zstd(1))? {
-            Codec::None => Compression::UNCOMPRESSED,
-            Codec::Snappy => Compression::SNAPPY,
-            Codec::Gzip => Compression::GZIP(GzipLevel::default()),
-            Codec::Lz4 => Compression::LZ4_RAW,
-            Codec::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(|e| Error::usage(e.to_string()))?),
+        let compression = match options.compression.unwrap_or(options::Compression::Zstd(options::Compression::ZSTD_LEVEL)) {
+            options::Compression::None => Compression::UNCOMPRESSED,
+            options::Compression::Snappy => Compression::SNAPPY,
+            options::Compression::Gzip => Compression::GZIP(GzipLevel::default()),
+            options::Compression::Lz4 => Compression::LZ4_RAW,
+            options::Compression::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(|e| Error::usage(e.to_string()))?),
         };
         let mut properties = WriterProperties::builder()
             .set_compression(compression)

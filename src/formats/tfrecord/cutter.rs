@@ -85,7 +85,7 @@ impl Cutter {
     /// A cutter of the whole of `source`.
     pub fn new(source: Box<dyn Read + Send>, name: Arc<str>, request: &Request) -> Cutter {
         let options = &request.options;
-        let resume = options.on_error != "fail";
+        let resume = options.on_error.skips();
         Cutter {
             source,
             name,

@@ -55,7 +55,7 @@ impl Decoder {
             names: schema.fields.iter().chain(&request.declared.fields).map(|f| f.name.clone()).collect(),
             input,
             verify: !request.options.no_verify,
-            resume: request.options.on_error != "fail",
+            resume: request.options.on_error.skips(),
             max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
         })
     }

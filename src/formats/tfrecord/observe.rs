@@ -5,7 +5,8 @@ use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, Kind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
-use crate::path::{FieldPath, glob_matches, quoted};
+use crate::options::Scalars;
+use crate::path::{glob_matches, quoted};
 use crate::schema::{DType, Dim, Element, Field, Schema, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
@@ -204,8 +205,8 @@ impl Observed for Observation {
             }
         }
         seen.sort_by_key(|(name, feature)| (feature.first, *name));
-        let scalars = Scalars::new(request)?;
-        scalars.check(&seen)?;
+        let scalars = &request.options.scalar;
+        check(scalars, &seen)?;
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
         // A declared field takes the position of its first feature, or the last one.
         let mut declared: Vec<(&Field, HashSet<String>)> = request
@@ -230,13 +231,13 @@ impl Observed for Observation {
                 fields.push(field);
             } else if !beside.contains(*name) {
                 match feature.dtype() {
-                    Ok(dtype) => fields.push(self.field(name, feature, dtype, &scalars, &named)),
+                    Ok(dtype) => fields.push(self.field(name, feature, dtype, scalars, &named)),
                     Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
                 }
             }
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
-        scalars.hint(&fields, &named, request)?;
+        hint(scalars, &fields, &named, request)?;
         // Features have no order of their own: where all of them are declared, that is the order.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
         if fields.iter().all(|f| place(f).is_some()) {
@@ -262,7 +263,7 @@ impl Observed for Observation {
 
 /// Whether a bad record ends the run.
 fn stops_at_errors(request: &Request) -> bool {
-    request.options.on_error == "fail"
+    !request.options.on_error.skips()
 }
 
 /// Adds what was seen of the features of other records.
@@ -392,62 +393,33 @@ impl Ord for Kind {
     }
 }
 
-/// Which features `--scalar` makes scalars.
-enum Scalars {
-    None,
-    /// All that never hold more than one value.
-    Auto,
-    Named(Vec<String>),
+/// Adds a hint on which features could be scalars, unless `--scalar` is given.
+fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<()> {
+    let vector = |f: &&Field| f.ty.dims == [Dim::UNIFORM] && !f.ty.is_sparse() && f.ty.fields().is_none();
+    let single = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.longest == 1);
+    let undeclared = |f: &&Field| request.declared.index_of(&f.name).is_none();
+    let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
+    if !names.is_empty() && *scalars == Scalars::None {
+        let verb = if names.len() == 1 { "holds" } else { "hold" };
+        request.options.hints.add(format!("{} never {verb} more than one value: --scalar auto reads scalars", names.join(", ")), false)?;
+    }
+    Ok(())
 }
 
-impl Scalars {
-    fn new(request: &Request) -> Result<Scalars> {
-        Ok(match request.options.scalar.as_deref() {
-            None => Scalars::None,
-            Some("auto") => Scalars::Auto,
-            Some(names) => Scalars::Named(FieldPath::parse_list(names)?.iter().map(|p| p.names().join(".")).collect()),
-        })
-    }
-
-    fn includes(&self, name: &str, longest: usize) -> bool {
-        match self {
-            Scalars::None => false,
-            Scalars::Auto => longest <= 1,
-            Scalars::Named(patterns) => patterns.iter().any(|p| glob_matches(p, name)),
+/// Every name given must be one.
+fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
+    let Scalars::Matching(patterns) = scalars else { return Ok(()) };
+    for pattern in patterns {
+        if !seen.iter().any(|(name, _)| glob_matches(pattern, name)) {
+            let error = Error::usage(format!("--scalar: no feature `{pattern}`"));
+            let near = crate::error::nearest(pattern, seen.iter().map(|(name, _)| *name));
+            return Err(match near {
+                Some(near) => error.help(format!("did you mean {}?", quoted(near))),
+                None => error,
+            });
         }
     }
-
-    /// Hints at features that could be scalars, unless --scalar was given.
-    fn hint(&self, fields: &[Field], named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<()> {
-        let vector = |f: &&Field| f.ty.dims == [Dim::UNIFORM] && !f.ty.is_sparse() && f.ty.fields().is_none();
-        let single = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.longest == 1);
-        let undeclared = |f: &&Field| request.declared.index_of(&f.name).is_none();
-        let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
-        if !names.is_empty() && matches!(self, Scalars::None) {
-            let verb = if names.len() == 1 { "holds" } else { "hold" };
-            request
-                .options
-                .hints
-                .add(format!("{} never {verb} more than one value: --scalar auto reads scalars", names.join(", ")), false)?;
-        }
-        Ok(())
-    }
-
-    /// Every name given must be one.
-    fn check(&self, seen: &[(&str, &Feature)]) -> Result<()> {
-        let Scalars::Named(patterns) = self else { return Ok(()) };
-        for pattern in patterns {
-            if !seen.iter().any(|(name, _)| glob_matches(pattern, name)) {
-                let error = Error::usage(format!("--scalar: no feature `{pattern}`"));
-                let near = crate::error::nearest(pattern, seen.iter().map(|(name, _)| *name));
-                return Err(match near {
-                    Some(near) => error.help(format!("did you mean {}?", quoted(near))),
-                    None => error,
-                });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The names of the features that the fields of `--schema` are read from.

@@ -3,8 +3,9 @@
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::verbs::verb::Deferred;
 use std::collections::VecDeque;
-use std::fs;
+use std::sync::Arc;
 
 /// Chunks in order; their rows and bytes are counted.
 #[derive(Debug)]
@@ -14,17 +15,33 @@ pub struct Held {
     budget: Budget,
     /// Bytes per row besides its values.
     row_nbytes: u64,
+    /// Whether small chunks are merged.
+    merges: bool,
+    /// Chunks at the end that are not merged yet, and their bytes.
+    small: usize,
+    small_nbytes: usize,
 }
+
+/// Chunks are merged to this size, so that rows taken from all of them do not cost more the more there are.
+const PART_NBYTES: usize = 32 << 20;
 
 impl Held {
     /// Holds nothing yet. `verb` and `way_out` are used in the error at the limit.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
-        Held { chunks: VecDeque::new(), nrows: 0, budget: Budget::new(verb, way_out, options), row_nbytes: 0 }
+        Held {
+            chunks: VecDeque::new(),
+            nrows: 0,
+            budget: Budget::new(verb, way_out, options),
+            row_nbytes: 0,
+            merges: false,
+            small: 0,
+            small_nbytes: 0,
+        }
     }
 
-    /// Counts this many more bytes per row, for verbs that keep indices of rows.
-    pub fn with_row_nbytes(self, row_nbytes: u64) -> Held {
-        Held { row_nbytes, ..self }
+    /// For verbs that emit the rows in another order: counts an index per row, and merges small chunks.
+    pub fn for_reordering(self) -> Held {
+        Held { row_nbytes: size_of::<usize>() as u64, merges: true, ..self }
     }
 
     /// Number of rows held.
@@ -39,7 +56,14 @@ impl Held {
     pub fn push_back(&mut self, chunk: Chunk) -> Result<()> {
         self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
+        self.small += 1;
+        self.small_nbytes += chunk.nbytes();
         self.chunks.push_back(chunk);
+        if self.merges && self.small_nbytes >= PART_NBYTES {
+            let small = self.chunks.split_off(self.chunks.len().saturating_sub(self.small));
+            self.chunks.push_back(Chunk::concat(&Vec::from(small))?);
+            (self.small, self.small_nbytes) = (0, 0);
+        }
         Ok(())
     }
 
@@ -102,24 +126,39 @@ pub fn owned(chunk: &Chunk) -> Result<Chunk> {
 /// Rows in a given order, emitted chunk by chunk, so that the rows held are never copied as a whole.
 #[derive(Debug)]
 pub struct Slices {
-    parts: Vec<Chunk>,
-    /// The index of the first row of each part.
-    starts: Vec<usize>,
+    parts: Arc<Parts>,
     /// Row indices, counted through all parts.
     order: Vec<usize>,
     given: usize,
     rows_per_chunk: usize,
 }
 
+#[derive(Debug)]
+struct Parts {
+    chunks: Vec<Chunk>,
+    /// The index of the first row of each chunk.
+    starts: Vec<usize>,
+}
+
+impl Parts {
+    fn gather(&self, rows: &[usize]) -> Result<Chunk> {
+        let locate = |row: &usize| {
+            let part = self.starts.partition_point(|start| start <= row) - 1;
+            (part, row - self.starts[part])
+        };
+        Chunk::interleave(&self.chunks, &rows.iter().map(locate).collect::<Vec<_>>())
+    }
+}
+
 impl Slices {
     /// The rows of all parts in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
-    pub fn new(parts: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
-        let nrows: usize = parts.iter().map(|p| p.nrows).sum();
-        let nbytes: usize = parts.iter().map(Chunk::nbytes).sum();
+    pub fn new(chunks: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
+        let nrows: usize = chunks.iter().map(|p| p.nrows).sum();
+        let nbytes: usize = chunks.iter().map(Chunk::nbytes).sum();
         let by_size = (4 << 20) / (nbytes / nrows.max(1)).max(1);
         let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, 1 << 16);
-        let starts = parts.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
-        Slices { parts, starts, order, given: 0, rows_per_chunk }
+        let starts = chunks.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
+        Slices { parts: Arc::new(Parts { chunks, starts }), order, given: 0, rows_per_chunk }
     }
 
     /// The next rows.
@@ -127,14 +166,16 @@ impl Slices {
     /// # Errors
     /// As [`Chunk::interleave`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+        self.next_deferred().map(|chunk| chunk()).transpose()
+    }
+
+    /// The next rows, to be taken on any thread.
+    pub fn next_deferred(&mut self) -> Option<Deferred> {
         let end = self.order.len().min(self.given + self.rows_per_chunk);
-        let locate = |row: &usize| {
-            let part = self.starts.partition_point(|start| start <= row) - 1;
-            (part, row - self.starts[part])
-        };
-        let rows: Vec<(usize, usize)> = self.order[self.given..end].iter().map(locate).collect();
+        let rows = self.order[self.given..end].to_vec();
         self.given = end;
-        if rows.is_empty() { Ok(None) } else { Chunk::interleave(&self.parts, &rows).map(Some) }
+        let parts = self.parts.clone();
+        (!rows.is_empty()).then(|| Box::new(move || parts.gather(&rows)) as Deferred)
     }
 }
 
@@ -148,14 +189,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Nothing is used yet. The limit is `--max-memory`, or 75% of the available memory.
+    /// Nothing is used yet. The limit is `--max-memory`.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Budget {
         Budget { verb: verb.into(), way_out, limit: Budget::limit(options), used: 0 }
     }
 
-    /// `--max-memory`, or 75% of the available memory, in bytes.
+    /// `--max-memory` in bytes.
     pub fn limit(options: &Options) -> u64 {
-        options.max_memory.unwrap_or_else(|| available_bytes() / 4 * 3)
+        options.max_memory
     }
 
     /// Adds bytes.
@@ -193,26 +234,13 @@ fn human(nbytes: u64) -> String {
     }
 }
 
-/// The available memory: the lesser of the free memory of the machine and the limit of the control group.
-fn available_bytes() -> u64 {
-    let number = |text: &str| text.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
-    let free = fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| text.lines().find_map(|l| l.strip_prefix("MemAvailable:").and_then(number)))
-        .map_or(u64::MAX, |kib| kib.saturating_mul(1024));
-    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .find_map(|file| fs::read_to_string(file).ok().as_deref().and_then(number));
-    free.min(group.unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_limit_is_a_message() {
-        let options = Options { max_memory: Some(3 << 19), ..Options::default() };
+        let options = Options { max_memory: 3 << 19, ..Options::default() };
         let mut budget = Budget::new("sort", "sort parts", &options);
         assert!(budget.take(1 << 20).is_ok());
         budget.give_back(1 << 19);

@@ -63,7 +63,7 @@ proptest! {
     #[test]
     fn nothing_is_lost(records in records()) {
         let text = lines(&records);
-        let request = request("", |o| o.mixed = Some("json".into()));
+        let request = request("", |o| o.mixed = true);
         let schema = match infer(text.as_bytes(), true, &request) {
             Ok(schema) => schema,
             Err(error) => return Err(TestCaseError::fail(format!("{text}{error}"))),
@@ -107,7 +107,7 @@ proptest! {
         for skip in [false, true] {
             let request = request("", |o| {
                 if skip {
-                    o.on_error = "skip".into();
+                    o.on_error = crate::options::OnError::Skip;
                 }
             });
             let result = infer(&text, lines_form, &request).and_then(|schema| rewrite(&text, lines_form, &schema, &request));

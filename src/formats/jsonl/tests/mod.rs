@@ -14,7 +14,7 @@ use crate::schema::{Schema, notation};
 use std::sync::Arc;
 
 pub fn request(declared: &str, change: impl FnOnce(&mut Options)) -> Request {
-    let mut options = Options { on_error: "fail".into(), max_record_bytes: 1 << 20, ..Options::default() };
+    let mut options = Options { max_record_bytes: 1 << 20, ..Options::default() };
     change(&mut options);
     let declared = if declared.is_empty() { Schema::default() } else { notation::parse(declared).unwrap() };
     Request { wanted: Wanted::All, records: None, sample_bytes: None, declared: Arc::new(declared), options: Arc::new(options) }
@@ -120,12 +120,10 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
     }
     let kept =
         "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}\n";
-    for read in
-        [through(text, "a: json; b: optional json[?]; c: {d: json[?]}", |_| ()), through(text, "", |o| o.mixed = Some("json".into()))]
-    {
+    for read in [through(text, "a: json; b: optional json[?]; c: {d: json[?]}", |_| ()), through(text, "", |o| o.mixed = true)] {
         assert_eq!(read, format!("a: json; b: optional json[?]; c: {{d: json[?]}}\n{kept}"));
     }
-    let first = through(text, "", |o| o.on_error = "skip".into());
+    let first = through(text, "", |o| o.on_error = crate::options::OnError::Skip);
     assert!(
         first.starts_with("a: int64; b: optional int64[?]; c: {d: bool[?]}\n{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":2,"),
         "{first}"
@@ -396,14 +394,15 @@ fn normal(value: &serde_json::Value) -> serde_json::Value {
 #[test]
 fn bad_records_are_left_out_without_a_trace() {
     let text = "{\"a\":[1,2],\"b\":\"x\"}\n{\"a\":[3,\n{\"a\":[4],\"b\":\"\\ud800\"}\n\n[1]\n{\"b\":\"y\",\"a\":[5]}\n{\"a\":[6],\"b\":\"z\"} x\n{\"a\":[],\"b\":\"w\"}";
-    let found = through(text, "", |o| o.on_error = "skip".into());
+    let found = through(text, "", |o| o.on_error = crate::options::OnError::Skip);
     let (records, messages) = found.split_once("x: record").unwrap();
     assert_eq!(records, "a: int64[?]; b: string\n{\"a\":[1,2],\"b\":\"x\"}\n{\"a\":[5],\"b\":\"y\"}\n{\"a\":[],\"b\":\"w\"}\n");
     for place in [" 2 (line 2, column 9", " 3 (line 3, column 15", " 4 (line 5, column 1", " 6 (line 7, column 19"] {
         assert!(format!("x: record{messages}").contains(place), "{place}: {messages}");
     }
-    let dated =
-        through("{\"t\":\"2024-01-01\"}\n{\"t\":\"x\"}\n{\"t\":\"2024-01-03\"}", "t: arrow<date32>", |o| o.on_error = "skip".into());
+    let dated = through("{\"t\":\"2024-01-01\"}\n{\"t\":\"x\"}\n{\"t\":\"2024-01-03\"}", "t: arrow<date32>", |o| {
+        o.on_error = crate::options::OnError::Skip
+    });
     assert!(
         dated.starts_with("t: arrow<date32>\n{\"t\":\"2024-01-01\"}\n{\"t\":\"2024-01-03\"}\n") && dated.contains("record 2 (line 2"),
         "{dated}"
@@ -413,7 +412,7 @@ fn bad_records_are_left_out_without_a_trace() {
 #[test]
 fn how_the_input_is_cut_changes_nothing() {
     let text = "\u{feff}{\"a\":1}\n\n{\"a\":2,\"b\":[{\"c\":\"x\"}]}\n{\"a\":\n{\"b\":null}\r\n  \n{\"a\":3.5,\"b\":[]}\n";
-    let skip = |o: &mut Options| o.on_error = "skip".into();
+    let skip = |o: &mut Options| o.on_error = crate::options::OnError::Skip;
     let whole = through(text, "", skip);
     for rows in 1..5 {
         assert_eq!(
@@ -433,7 +432,7 @@ fn limits_hold() {
     for rows in [None, Some(1)] {
         let found = through(&long, "", |o| {
             o.max_record_bytes = 1000;
-            o.on_error = "skip".into();
+            o.on_error = crate::options::OnError::Skip;
             o.chunk_rows = rows
         });
         assert!(found.starts_with("a: int64\n{\"a\":1}\n{\"a\":2}\nx: record 2 (line 2"), "{found}");

@@ -1,4 +1,4 @@
-//! One file being written: buffered, compressed in blocks that do not depend on the calls, and accounted for.
+//! One file being written: buffered, and compressed in blocks that do not depend on the calls.
 
 use super::codec::{Codec, Encoder};
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ impl Ledger {
 }
 
 /// One file. Complete when it is dropped.
-pub struct Sink {
+pub struct FileWriter {
     inner: Option<Inner>,
     block: Vec<u8>,
     name: Arc<str>,
@@ -50,18 +50,18 @@ enum Inner {
     Encoded(Box<Encoder>),
 }
 
-impl Sink {
+impl FileWriter {
     /// A file to be written from its start, compressed or not.
     ///
     /// # Errors
     /// The encoder cannot be made.
-    pub fn new(file: File, codec: Option<Codec>, name: Arc<str>, ledger: Arc<Ledger>) -> Result<Sink> {
+    pub fn new(file: File, codec: Option<Codec>, name: Arc<str>, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
             Some(codec) => Inner::Encoded(Box::new(codec.encoder(file).map_err(|e| Error::io(&name, "writing", &e))?)),
         };
         ledger.open.fetch_add(1, Ordering::AcqRel);
-        Ok(Sink { inner: Some(inner), block: Vec::new(), name, ledger })
+        Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, ledger })
     }
 
     fn failed(&self, source: &io::Error) -> io::Error {
@@ -88,9 +88,9 @@ impl Sink {
     }
 }
 
-impl Write for Sink {
-    /// Only whole blocks are passed on, and compressed ones are always of one size: how a format cuts
-    /// its bytes does not show in the file.
+impl Write for FileWriter {
+    /// Only whole blocks are passed on, and compressed ones are always of one size: the file does not depend on
+    /// how a format splits its writes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         if matches!(self.inner, Some(Inner::Plain(_))) && bytes.len() >= BLOCK_BYTES {
@@ -117,7 +117,7 @@ impl Write for Sink {
     }
 }
 
-impl Drop for Sink {
+impl Drop for FileWriter {
     fn drop(&mut self) {
         // Errors are in the ledger.
         if self.pass_block().is_ok()

@@ -1,42 +1,44 @@
-//! Cuts the words of a command line at `then`, before anything is known of the verbs.
+//! Splits the words of a command line at `then`, before anything is known of the verbs.
 
+use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
-use crate::options::Options;
-use crate::verbs;
+use crate::verbs::VERBS;
 use clap::{Arg, Args, Command};
+use std::ffi::OsString;
 
-/// The words of a command line, cut.
+/// The words of a command line, split.
 #[derive(Debug, Default, PartialEq)]
 pub struct Words {
-    /// Global options in front of the first verb, with their values; also `-h`, `--help`, `-V`, `--version`.
-    pub before: Vec<String>,
-    /// The verbs' words: one segment at least, which may be empty.
-    pub segments: Vec<Vec<String>>,
-    /// The words behind `--`.
-    pub files: Vec<String>,
+    /// Global options before the first verb, with their values; also `-h`, `--help`, `-V`, `--version`.
+    pub before: Vec<OsString>,
+    /// The words of each verb: at least one, whose words may be none.
+    pub verbs: Vec<Vec<OsString>>,
+    /// The words after `--`.
+    pub files: Vec<OsString>,
 }
 
-/// Cuts at every bare `then` up to `--`, and the global options off the front.
+/// Splits at every bare `then` up to `--`, and the global options off the front.
 ///
 /// # Errors
-/// An unknown option in front of the first verb, or one whose value is missing.
-pub fn cut(mut words: Vec<String>) -> Result<Words> {
+/// An unknown option before the first verb, or one whose value is missing.
+pub fn split(mut words: Vec<OsString>) -> Result<Words> {
     let files = match words.iter().position(|w| w == "--") {
         Some(dashes) => words.drain(dashes..).skip(1).collect(),
         None => Vec::new(),
     };
-    let mut segments: Vec<Vec<String>> = words.split(|w| w == "then").map(<[String]>::to_vec).collect();
-    let first = std::mem::take(&mut segments[0]);
+    let mut by_verb: Vec<Vec<OsString>> = words.split(|w| w == "then").map(<[OsString]>::to_vec).collect();
+    let first = std::mem::take(&mut by_verb[0]);
     let length = leading_options(&first)?;
-    segments[0] = first[length..].to_vec();
-    Ok(Words { before: first[..length].to_vec(), segments, files })
+    by_verb[0] = first[length..].to_vec();
+    Ok(Words { before: first[..length].to_vec(), verbs: by_verb, files })
 }
 
-/// How many words in front of the first verb are global options and their values.
-fn leading_options(words: &[String]) -> Result<usize> {
-    let globals = Options::augment_args(Command::new("tatter"));
+/// How many words before the first verb are global options and their values.
+fn leading_options(words: &[OsString]) -> Result<usize> {
+    let globals = Typed::augment_args(Command::new("tatter"));
     let mut at = 0;
-    while let Some(word) = words.get(at) {
+    while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
+        let word = word.as_ref();
         if !word.starts_with('-') || word == "-" {
             break;
         }
@@ -76,14 +78,14 @@ fn short_cluster<'a>(word: &str, globals: &'a Command) -> Result<Option<&'a Arg>
     Ok(None)
 }
 
-/// An option in front of the first verb that is no global one.
+/// An option before the first verb that is not a global one.
 fn unknown(word: &str, globals: &Command) -> Error {
     let name = word.split('=').next().unwrap_or(word);
     let error = Error::usage(format!("there is no option `{name}`"));
-    let owners: Vec<&str> = verbs::VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
+    let owners: Vec<&str> = VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
     if let Some(owner) = owners.first() {
-        return Error::usage(format!("`{name}` is no global option; it is one of `{}`", owners.join("`, `")))
-            .help(format!("options of a verb stand behind its name: tatter {owner} {name} ..."));
+        return Error::usage(format!("`{name}` is not a global option but one of `{}`", owners.join("`, `")))
+            .help(format!("options of a verb follow its name: tatter {owner} {name} ..."));
     }
     let longs: Vec<String> = globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     match nearest(name, longs.iter().map(String::as_str).chain(["--help", "--version"])) {
@@ -92,7 +94,7 @@ fn unknown(word: &str, globals: &Command) -> Error {
     }
 }
 
-/// Whether the command has an option spelled so.
+/// Whether the command has that option.
 pub fn has_option(command: &Command, name: &str) -> bool {
     match name.strip_prefix("--") {
         Some(long) => command.get_arguments().any(|a| a.get_long() == Some(long)),
@@ -108,12 +110,12 @@ pub fn has_option(command: &Command, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_owned).collect()
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
     }
 
     #[test]
-    fn words_are_cut_at_then() {
+    fn words_are_split_at_then() {
         let table: [(&str, &str, &[&str], &str); 10] = [
             ("head 3", "", &["head 3"], ""),
             ("head 3 then count x.jsonl", "", &["head 3", "count x.jsonl"], ""),
@@ -126,9 +128,9 @@ mod tests {
             ("head 3 then", "", &["head 3", ""], ""),
             ("- x", "", &["- x"], ""),
         ];
-        for (line, before, segments, files) in table {
-            let expected = Words { before: words(before), segments: segments.iter().map(|s| words(s)).collect(), files: words(files) };
-            assert_eq!(cut(words(line)).unwrap(), expected, "{line}");
+        for (line, before, verbs, files) in table {
+            let expected = Words { before: words(before), verbs: verbs.iter().map(|s| words(s)).collect(), files: words(files) };
+            assert_eq!(split(words(line)).unwrap(), expected, "{line}");
         }
     }
 }

@@ -1,0 +1,86 @@
+//! The standalone commands: one row each.
+
+use super::standalone::Standalone;
+use super::{completions, help, man};
+use crate::error::Error;
+use crate::run::diff;
+use crate::verbs::Verdict;
+use clap::Arg;
+use std::ffi::{OsStr, OsString};
+
+/// All of them, in the order of the help.
+pub static COMMANDS: &[Standalone] = &[
+    Standalone {
+        name: "diff",
+        summary: "print the first difference of two datasets",
+        about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
+                values of the first difference. Exit code 1 if there is one. Both are read under one schema that fits the \
+                records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter.\n\
+                Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both.",
+        examples: &[],
+        augment: |command| {
+            let file = |name: &'static str, help: &'static str| {
+                Arg::new(name).required(true).value_parser(clap::value_parser!(OsString)).value_hint(clap::ValueHint::FilePath).help(help)
+            };
+            command
+                .arg(file("A", "The first dataset: a file, a quoted glob or shards"))
+                .arg(file("B", "The second dataset; - is standard input"))
+        },
+        run: |matches, options, out| {
+            let name = |which| matches.get_one::<OsString>(which).map_or(OsStr::new(""), OsString::as_os_str);
+            diff::run(name("A"), name("B"), options, out)
+        },
+    },
+    Standalone {
+        name: "completions",
+        summary: "print shell completions: bash, zsh or fish",
+        about: "Prints a script that completes verbs, options and files.\n\
+                bash: tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
+                zsh:  tatter completions zsh > ~/.zfunc/_tatter (a directory of $fpath)\n\
+                fish: tatter completions fish > ~/.config/fish/completions/tatter.fish",
+        examples: &[],
+        augment: |command| command.arg(Arg::new("SHELL").required(true).value_parser(["bash", "zsh", "fish"]).help("Which shell")),
+        run: |matches, _, out| completions::write(matches.get_one::<String>("SHELL").map_or("", String::as_str), COMMANDS, out),
+    },
+    Standalone {
+        name: "man",
+        summary: "print a man page, or write all pages to a directory",
+        about: "Prints a page as roff: of a verb, `functions`, or without PAGE tatter(1).\n\
+                `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
+        examples: &[],
+        augment: |command| command.arg(Arg::new("PAGE").help("A verb, or functions [default: tatter]")),
+        run: |matches, options, out| {
+            let page = matches.get_one::<String>("PAGE").map(String::as_str);
+            match (page, &options.output) {
+                (None, Some(directory)) => man::write_all(std::path::Path::new(directory), COMMANDS)?,
+                (Some(_), Some(_)) => return Err(Error::usage("man --output writes all pages; it takes no PAGE")),
+                (page, None) => {
+                    let text = man::page(page.unwrap_or("tatter"), COMMANDS)?;
+                    out.write_all(&text).map_err(|e| Error::io("standard output", "writing", &e))?;
+                }
+            }
+            Ok(Verdict::Good)
+        },
+    },
+    Standalone {
+        name: "help",
+        summary: "explain a verb, a function of expressions, or everything",
+        about: "The same as `tatter VERB --help`, or without a verb `tatter --help`.\n\
+                `tatter help functions` lists the functions of expressions, `tatter help concat` explains one.",
+        examples: &[],
+        augment: |command| command.arg(Arg::new("VERB").help("A verb, a function or one of these commands")),
+        run: |matches, _, out| {
+            let text = match matches.get_one::<String>("VERB") {
+                Some(word) => help::of_word(word, COMMANDS)?,
+                None => help::long(COMMANDS),
+            };
+            out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+            Ok(Verdict::Good)
+        },
+    },
+];
+
+/// The command of that name.
+pub fn find(name: &str) -> Option<&'static Standalone> {
+    COMMANDS.iter().find(|c| c.name == name)
+}

@@ -1,0 +1,331 @@
+//! The words of a command line become a chain of verbs, a standalone command or a text to print.
+
+use super::commands::{self, COMMANDS};
+use super::help;
+use super::reword::{Owner, reword};
+use super::split::{Words, split};
+use super::standalone::Standalone;
+use super::synonyms::{self, quoted};
+use super::typed::Typed;
+use super::version;
+use crate::error::{Error, Result, nearest};
+use crate::options::Options;
+use crate::run::Invocation;
+use crate::verbs::{self, Verdict};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+/// What the words of a command line ask for.
+pub enum Request {
+    /// Run a chain of verbs.
+    Chain(Box<Invocation>),
+    /// Run a standalone command.
+    Standalone(Box<dyn FnOnce(&mut dyn Write) -> Result<Verdict>>),
+    /// Print a text on standard output.
+    Text(String),
+}
+
+/// Reads the words after the program's name.
+///
+/// # Errors
+/// Usage errors only.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    if words.is_empty() {
+        return Err(Error::usage("no verb is given").help(help::short_usage()));
+    }
+    let words = split(words)?;
+    let is_verbose =
+        words.before.iter().any(|w| w == "-v" || w == "--verbose") || words.verbs[0].iter().any(|w| w == "-v" || w == "--verbose");
+    for word in &words.before {
+        match word.to_str() {
+            Some("-h") => return Ok(Request::Text(help::short(COMMANDS))),
+            Some("--help") => return Ok(Request::Text(help::long(COMMANDS))),
+            Some("-V" | "--version") => return Ok(Request::Text(version::text(is_verbose))),
+            _ => {}
+        }
+    }
+    let Some(first) = words.verbs[0].first() else {
+        return Err(no_verb(&words));
+    };
+    if let Some(command) = first.to_str().and_then(commands::find) {
+        return standalone(command, words);
+    }
+    let mut parsed = Vec::with_capacity(words.verbs.len());
+    for (i, own) in words.verbs.iter().enumerate() {
+        let (verb, arguments) = verb_of(own, i, &words)?;
+        if arguments.iter().any(|w| w == "-h" || w == "--help") {
+            return Ok(Request::Text(help::of_verb(verb)));
+        }
+        let owner = Owner { name: verb.name, is_last: i + 1 == words.verbs.len() };
+        let command = if owner.is_last { whole(verb.command()) } else { bare(verb.command()) };
+        let arguments: Vec<&OsString> =
+            if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
+        let matches = matches_of(verb, &command, &arguments).map_err(|e| reword(&e, &command, owner, &arguments))?;
+        parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
+        if owner.is_last {
+            let (files, options) = files_and_options(&matches, &words.files)?;
+            forgotten_then(&files, owner.name)?;
+            forgotten_comma(&files, verb, &matches)?;
+            if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
+                let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
+                return Err(error.help("leave out --to"));
+            }
+            return Ok(Request::Chain(Box::new(Invocation { verbs: parsed, files, options })));
+        }
+    }
+    Err(Error::usage("no verb"))
+}
+
+/// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
+fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
+    let result = command.clone().try_get_matches_from(words);
+    match &result {
+        Err(error) if verb.optional_argument && is_left_out(error) => {
+            let empty = OsString::new();
+            command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()))
+        }
+        _ => result,
+    }
+}
+
+/// Whether the error says that the argument is missing or is something else, such as a FILE.
+fn is_left_out(error: &clap::Error) -> bool {
+    let is_argument = |arg: &str| arg.starts_with('<');
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
+        _ => "",
+    };
+    let value = text(ContextKind::InvalidValue);
+    let is_file = || !value.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) || value == "-" || Path::new(value).exists();
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument => is_argument(text(ContextKind::InvalidArg)),
+        ErrorKind::ValueValidation => is_argument(text(ContextKind::InvalidArg)) && is_file(),
+        ErrorKind::InvalidUtf8 => true,
+        _ => false,
+    }
+}
+
+/// Standalone commands take global options as a last verb does.
+fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> {
+    if words.verbs.len() > 1 {
+        return Err(Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", standalone.name)));
+    }
+    if words.verbs[0].iter().any(|w| w == "-h" || w == "--help") {
+        return Ok(Request::Text(help::of_command(standalone)));
+    }
+    let owner = Owner { name: standalone.name, is_last: true };
+    let command = settings(Typed::augment_args(standalone.command()));
+    let arguments: Vec<&OsString> = words.before.iter().chain(&words.verbs[0][1..]).chain(&words.files).collect();
+    let matches = command.clone().try_get_matches_from(&arguments).map_err(|e| reword(&e, &command, owner, &arguments))?;
+    let options = Typed::from_arg_matches(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?.resolve()?;
+    Ok(Request::Standalone(Box::new(move |out| (standalone.run)(&matches, &options, out))))
+}
+
+/// The verb that these words start with, and its arguments.
+fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Result<(&'static verbs::Entry, &'a [OsString])> {
+    let Some((name, arguments)) = words_of_verb.split_first() else {
+        let side = if index == 0 { "before the first `then`" } else { "after `then`" };
+        return Err(Error::usage(format!("a verb is missing {side}")).help("write VERB then VERB; a file of that name is given as ./then"));
+    };
+    let name = name.to_string_lossy();
+    verbs::find(&name).map(|verb| (verb, arguments)).ok_or_else(|| unknown_verb(&name, index, words))
+}
+
+/// A verb's command for the middle of a chain: its own words only.
+fn bare(command: Command) -> Command {
+    settings(command)
+}
+
+/// A verb's command for the end of a chain: its own words, the global options and the FILEs.
+fn whole(command: Command) -> Command {
+    let files = Arg::new("FILE")
+        .num_args(0..)
+        .action(ArgAction::Append)
+        .value_parser(clap::value_parser!(OsString))
+        .value_hint(clap::ValueHint::FilePath);
+    let globals = Typed::augment_args(Command::new("tatter"));
+    let is_global = |arg: &Arg| globals.get_arguments().any(|global| global.get_id() == arg.get_id());
+    // An option that the verb and the run share, such as --seed, is read by both.
+    let is_shared = command.get_arguments().any(is_global);
+    let own: Vec<Arg> = command.get_arguments().filter(|arg| !is_global(arg)).cloned().collect();
+    let command = if is_shared { Command::new("tatter").args(own) } else { command };
+    settings(Typed::augment_args(command).arg(files))
+}
+
+fn settings(command: Command) -> Command {
+    let negative = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    command.no_binary_name(true).disable_help_flag(true).disable_version_flag(true).mut_args(negative)
+}
+
+fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> Result<(Vec<OsString>, Options)> {
+    let mut files: Vec<OsString> = matches.get_many::<OsString>("FILE").into_iter().flatten().cloned().collect();
+    files.extend_from_slice(after_dashes);
+    let options = Typed::from_arg_matches(matches).map_err(|e| Error::usage(e.to_string()))?.resolve()?;
+    Ok((files, options))
+}
+
+/// `tatter head 3 count x.jsonl`: a verb where a file is expected.
+fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
+    match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
+        Some(verb) => Err(Error::usage(format!("`{verb}` is a verb, but follows `{last}` where a FILE is expected"))
+            .help(format!("verbs are chained with the word `then`: {last} ... then {verb} ..."))
+            .help(format!("a file of that name is given as ./{verb}"))),
+        None => Ok(()),
+    }
+}
+
+/// `tatter select id tokens FILE`: fields that are given as separate words.
+fn forgotten_comma(files: &[OsString], verb: &verbs::Entry, matches: &clap::ArgMatches) -> Result<()> {
+    let command = verb.command();
+    let takes_list = |arg: &&Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
+    let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
+    let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+    let is_field = |file: &str| !file.is_empty() && !file.contains(['/', '.', '*', '@', '-']) && !Path::new(file).exists();
+    let nfields = files.iter().take_while(|file| is_field(file)).count();
+    let (fields, rest) = files.split_at(nfields);
+    let (Some(first), Some(typed)) = (fields.first(), matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next())) else {
+        return Ok(());
+    };
+    let all = std::iter::once(typed.to_string_lossy().as_ref()).chain(fields.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(",");
+    let rest: Vec<String> = rest.iter().map(|file| quoted(file)).collect();
+    let command = format!("tatter {} {} {}", verb.name, quoted(&all), rest.join(" "));
+    Err(Error::usage(format!("{first}: there is no such file")).help(format!("separate fields with commas: {}", command.trim_end())))
+}
+
+fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
+    if let Some(command) = commands::find(name) {
+        return Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", command.name));
+    }
+    if name.starts_with('-') && name.len() > 1 {
+        return Error::usage(format!("expected a verb after `then`, found `{name}`"))
+            .help("options of a verb follow its name; global options come before the first verb or after the last");
+    }
+    let output = words.verbs.iter().flatten().chain(&words.before).any(|w| {
+        let word = w.to_string_lossy();
+        word.starts_with("-o") || word.starts_with("--output")
+    });
+    if index == 0 && (name == "-" || Path::new(name).exists()) {
+        let error = Error::usage(format!("`{name}` is a FILE; a verb is missing before it"));
+        return if output {
+            error.help(format!("to write its records in another format: tatter convert {name} -o OUT"))
+        } else {
+            error.help(format!("to see its fields: tatter schema {name}"))
+        };
+    }
+    let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));
+    let error = Error::usage(format!("there is no verb `{name}`"));
+    let suggestions = synonyms::suggestions(name, index, words);
+    if !suggestions.is_empty() {
+        return suggestions.into_iter().fold(error, Error::help);
+    }
+    match nearest(name, names) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None if index == 0 && (name.contains('.') || name.contains('/')) => {
+            error.help("a file of that name does not exist either; the verb comes first, then FILEs: tatter schema FILE")
+        }
+        None => error.help("`tatter -h` lists the verbs"),
+    }
+}
+
+fn no_verb(words: &Words) -> Error {
+    if words.verbs.len() > 1 {
+        return Error::usage("a verb is missing before the first `then`").help("a file of that name is given as ./then");
+    }
+    let file = words.files.first().map_or_else(|| "FILE".to_owned(), |file| file.display().to_string());
+    Error::usage("no verb is given").help(format!("to see the fields of a file: tatter schema {file}")).help("`tatter -h` lists the verbs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line that a command line fails with.
+    fn refused(line: &str) -> String {
+        match parse(line.split_whitespace().map(OsString::from)) {
+            Ok(_) => format!("no error for {line}"),
+            Err(error) => {
+                assert_eq!(error.exit_code(), 2);
+                error.to_string().lines().next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    #[test]
+    fn no_option_of_a_verb_has_a_globals_name() {
+        let globals = settings(Typed::augment_args(Command::new("tatter")));
+        for verb in verbs::VERBS {
+            for arg in verb.command().get_arguments() {
+                // --seed is read by the run too.
+                for global in globals.get_arguments().filter(|global| global.get_id() != "seed") {
+                    assert_ne!(arg.get_id(), global.get_id(), "{}", verb.name);
+                    assert!(arg.get_long().is_none() || arg.get_long() != global.get_long(), "{}: --{:?}", verb.name, arg.get_long());
+                    assert!(arg.get_short().is_none() || arg.get_short() != global.get_short(), "{}: -{:?}", verb.name, arg.get_short());
+                }
+                assert!(!["help", "version"].contains(&arg.get_long().unwrap_or_default()), "{}", verb.name);
+                assert!(!['h', 'V'].contains(&arg.get_short().unwrap_or_default()), "{}", verb.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_verb_has_a_fixed_number_of_arguments() {
+        for verb in verbs::VERBS {
+            whole(verb.command()).debug_assert();
+            let command = verb.command();
+            for arg in command.get_positionals() {
+                assert!(arg.is_required_set(), "{}: {} may be left out", verb.name, arg.get_id());
+                assert!(matches!(arg.get_action(), ArgAction::Set), "{}: {} takes several words", verb.name, arg.get_id());
+            }
+        }
+        for command in COMMANDS {
+            settings(Typed::augment_args(command.command())).debug_assert();
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        let names: Vec<_> = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name)).collect();
+        for (i, name) in names.iter().enumerate() {
+            assert!(!names[..i].contains(name), "{name} twice");
+            assert_ne!(*name, "then");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_chain_is_refused() {
+        let table = [
+            ("--from jsonl", "no verb is given"),
+            ("then", "a verb is missing before the first `then`"),
+            ("Cargo.toml", "`Cargo.toml` is a FILE; a verb is missing before it"),
+            ("--frm jsonl", "there is no option `--frm`"),
+            ("missing.jsonl", "there is no verb `missing.jsonl`"),
+            ("completions bash then man", "`completions` is not a verb: it cannot be part of a chain"),
+            ("--from", "--from needs a value: --from FORMAT"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(refused(line), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+        /// Whatever is typed, it is parsed or refused with a usage error of one line and its help.
+        #[test]
+        fn any_words_are_parsed_or_refused(
+            words in proptest::collection::vec(proptest::sample::select(vec![
+                "head", "take", "uniq", "batch", "select", "then", "--", "-", "-o", "--output=", "-q", "-qo", "-h", "--from", "jsonl", "3", "-1", "all",
+                "--schema", "", "x", "--=", "-é", "é", "--max-values", "x=1", "help", "man", "completions", "bash", "--drop-remainder", "=",
+            ]), 0..8)
+        ) {
+            if let Err(error) = parse(words.iter().map(OsString::from)) {
+                proptest::prop_assert_eq!(error.exit_code(), 2);
+                proptest::prop_assert!(!error.message().contains('\n') && !error.message().is_empty(), "{}", error);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The global options as they are typed, and how they resolve: the one definition for the parser, the help, the man
+//! page and completions.
+
+use crate::error::{Error, Result, nearest};
+use crate::formats::FORMATS;
+use crate::options::{Compression, OnError, Options, Scalars, When};
+use crate::path::FieldPath;
+use clap::Args;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Options before the first verb or after the last.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Typed {
+    /// Output file [default: standard output, as is `-`]
+    #[arg(short = 'o', long = "output", value_name = "OUT", help_heading = "Files")]
+    output: Option<OsString>,
+    /// Format of the input [default: by its first bytes, else by extension]
+    #[arg(long, value_name = "FORMAT", help_heading = "Files")]
+    from: Option<String>,
+    /// Format of the output [default: by extension; jsonl on standard output]
+    #[arg(long, value_name = "FORMAT", help_heading = "Files")]
+    to: Option<String>,
+    /// Name of standard input in messages
+    #[arg(long, value_name = "NAME", help_heading = "Files")]
+    input_name: Option<String>,
+    /// Types of some or all fields; @FILE: a file of them, or data that states its types
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
+    schema: Option<String>,
+    /// Write N shards: OUT-00000-of-00008
+    #[arg(long, value_name = "N", help_heading = "Files")]
+    shards: Option<usize>,
+    /// Write even if files of an earlier run with other numbers remain
+    #[arg(long, help_heading = "Files")]
+    force: bool,
+    /// Fail if an output file exists
+    #[arg(long, help_heading = "Files")]
+    no_clobber: bool,
+    /// Let an output file replace an input file
+    #[arg(long, help_heading = "Files")]
+    in_place: bool,
+    /// Print the plan without running it
+    #[arg(long, help_heading = "Running")]
+    dry_run: bool,
+    /// Worker threads [default: available cores]
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    threads: Option<usize>,
+    /// Maximum records in a chunk [default: by size]
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    chunk_rows: Option<usize>,
+    /// Seed for verbs that draw at random
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
+    seed: u64,
+    /// Define a constant for expressions
+    #[arg(long = "arg", value_name = "NAME=VALUE", help_heading = "Running")]
+    args: Vec<String>,
+    /// Define an array constant for expressions, from a file with one array: npy, npz or safetensors
+    #[arg(long = "with", value_name = "NAME=FILE", help_heading = "Running")]
+    with: Vec<String>,
+    /// What to do with bad records
+    #[arg(long, value_name = "fail|skip|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
+    on_error: OsString,
+    /// Exit 0 with up to N bad records, fail with more
+    #[arg(long, value_name = "N", help_heading = "Bad input")]
+    max_errors: Option<u64>,
+    /// Maximum size of a record, such as a line or a TFRecord
+    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
+    max_record_bytes: u64,
+    /// Maximum memory for verbs that hold records [default: 75% of the available memory]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
+    max_memory: Option<u64>,
+    /// Treat notices as errors
+    #[arg(long, help_heading = "Bad input")]
+    strict: bool,
+    /// Show progress: auto, always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
+    progress: String,
+    /// Write a summary of the run as JSON; `-` is standard error
+    #[arg(long, value_name = "FILE", help_heading = "Messages")]
+    summary: Option<PathBuf>,
+    /// Show no notices and no progress
+    #[arg(short, long, help_heading = "Messages")]
+    quiet: bool,
+    /// Print formats, threads, memory limit and a summary to standard error
+    #[arg(short, long, help_heading = "Messages")]
+    verbose: bool,
+    /// Color messages: auto, always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
+    color: String,
+    /// none, snappy, zstd[:LEVEL], gzip or lz4
+    #[arg(long, value_name = "CODEC", help_heading = "Formats")]
+    compression: Option<String>,
+    /// Maximum rows in a Parquet row group or Arrow record batch
+    #[arg(long, value_name = "N", help_heading = "Formats")]
+    row_group_rows: Option<usize>,
+    /// TFRecord features to read as scalars; auto: all with at most one value
+    #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
+    scalar: Option<String>,
+    /// Mark dense fields with Arrow's tensor extension types
+    #[arg(long, help_heading = "Formats")]
+    tensor_types: bool,
+    /// Skip the checksums of TFRecords
+    #[arg(long, help_heading = "Formats")]
+    no_verify: bool,
+    /// Omit null fields from JSON output
+    #[arg(long, help_heading = "Formats")]
+    omit_null: bool,
+    /// Read fields of mixed type as `json`
+    #[arg(long, value_name = "json", value_parser = ["json"], help_heading = "Formats")]
+    mixed: Option<String>,
+    /// Bytes of piped input used for inference
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
+    infer_bytes: u64,
+}
+
+const WHEN: [&str; 3] = ["auto", "always", "never"];
+
+impl Typed {
+    /// The options with every word understood.
+    ///
+    /// # Errors
+    /// A usage error: a word that is not one of those expected.
+    pub fn resolve(self) -> Result<Options> {
+        if let Some(name) = &self.from {
+            known_format(name, "--from")?;
+        }
+        if let Some(name) = &self.to {
+            known_format(name, "--to")?;
+        }
+        Ok(Options {
+            threads: threads(self.threads)?,
+            on_error: on_error(&self.on_error)?,
+            max_memory: self.max_memory.unwrap_or_else(memory_limit),
+            progress: when(&self.progress),
+            color: when(&self.color),
+            compression: self.compression.as_deref().map(compression).transpose()?,
+            scalar: scalars(self.scalar.as_deref())?,
+            mixed: self.mixed.is_some(),
+            output: self.output,
+            from: self.from,
+            to: self.to,
+            input_name: self.input_name,
+            schema: self.schema,
+            shards: self.shards,
+            force: self.force,
+            no_clobber: self.no_clobber,
+            in_place: self.in_place,
+            dry_run: self.dry_run,
+            chunk_rows: self.chunk_rows,
+            seed: self.seed,
+            args: self.args,
+            with: self.with,
+            max_errors: self.max_errors,
+            max_record_bytes: self.max_record_bytes,
+            strict: self.strict,
+            summary: self.summary,
+            quiet: self.quiet,
+            verbose: self.verbose,
+            row_group_rows: self.row_group_rows,
+            tensor_types: self.tensor_types,
+            no_verify: self.no_verify,
+            omit_null: self.omit_null,
+            infer_bytes: self.infer_bytes,
+            ..Options::default()
+        })
+    }
+}
+
+fn known_format(name: &str, option: &str) -> Result<()> {
+    let names = || FORMATS.iter().map(|f| f.name());
+    if names().any(|known| known == name) {
+        return Ok(());
+    }
+    let error = Error::usage(format!("{option} {name}: unknown format"));
+    Err(match nearest(name, names()) {
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => error.help(format!("the formats are: {}", names().collect::<Vec<_>>().join(", "))),
+    })
+}
+
+fn threads(typed: Option<usize>) -> Result<usize> {
+    match typed {
+        Some(0) => Err(Error::usage("--threads 0: expected at least 1")),
+        Some(threads) => Ok(threads.min(1024)),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+fn on_error(text: &OsStr) -> Result<OnError> {
+    match (text.to_str(), text.as_bytes().strip_prefix(b"quarantine=")) {
+        (Some("fail"), _) => Ok(OnError::Fail),
+        (Some("skip"), _) => Ok(OnError::Skip),
+        (_, Some(file)) if !file.is_empty() => Ok(OnError::Quarantine(OsStr::from_bytes(file).into())),
+        _ => Err(Error::usage(format!("--on-error {}: expected fail, skip or quarantine=FILE", text.display()))),
+    }
+}
+
+/// One of [`WHEN`]: the parser refuses anything else.
+fn when(text: &str) -> When {
+    match text {
+        "always" => When::Always,
+        "never" => When::Never,
+        _ => When::Auto,
+    }
+}
+
+/// What `--color` says in words that may not have been understood otherwise: their error is colored too.
+pub fn typed_color(words: impl IntoIterator<Item = OsString>) -> When {
+    let words: Vec<String> = words.into_iter().take_while(|w| w != "--").map(|w| w.to_string_lossy().into_owned()).collect();
+    let value = words.iter().enumerate().rev().find_map(|(i, word)| match word.strip_prefix("--color") {
+        Some("") => words.get(i + 1).map(String::as_str),
+        Some(value) => value.strip_prefix('='),
+        None => None,
+    });
+    value.map_or(When::Auto, when)
+}
+
+fn compression(text: &str) -> Result<Compression> {
+    let (name, level) = match text.split_once(':') {
+        Some((name, level)) => (name, Some(level)),
+        None => (text, None),
+    };
+    let zstd_level = |text: &str| text.parse().ok().filter(|level| (1..=22).contains(level));
+    let codec = match (name, level) {
+        ("zstd", None) => Compression::Zstd(Compression::ZSTD_LEVEL),
+        ("zstd", Some(level)) => match zstd_level(level) {
+            Some(level) => Compression::Zstd(level),
+            None => return Err(Error::usage(format!("--compression {text}: zstd has levels 1 to 22"))),
+        },
+        ("none", _) => Compression::None,
+        ("snappy", _) => Compression::Snappy,
+        ("gzip", _) => Compression::Gzip,
+        ("lz4", _) => Compression::Lz4,
+        _ => return Err(Error::usage(format!("--compression {text}: expected none, snappy, zstd, zstd:LEVEL, gzip or lz4"))),
+    };
+    if level.is_some() && name != "zstd" {
+        return Err(Error::usage(format!("--compression {text}: only zstd has levels")));
+    }
+    Ok(codec)
+}
+
+fn scalars(text: Option<&str>) -> Result<Scalars> {
+    Ok(match text {
+        None => Scalars::None,
+        Some("auto") => Scalars::Auto,
+        Some(names) => Scalars::Matching(FieldPath::parse_list(names)?.iter().map(|p| p.names().join(".")).collect()),
+    })
+}
+
+/// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.trim()[digits.len()..].to_ascii_lowercase();
+    let factor: u64 = match unit.as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return Err(format!("`{unit}` is not a unit of bytes; write 1000, 64KiB or 2GiB")),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;
+    number.checked_mul(factor).ok_or_else(|| "the number does not fit 64 bits".to_owned())
+}
+
+/// 75% of the memory this process may use: the machine's, or its control group's.
+fn memory_limit() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let total = read("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("MemTotal:"))?.to_owned();
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
+    });
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .filter_map(|path| read(path)?.trim().parse::<u64>().ok())
+        .min();
+    let limit = total.into_iter().chain(group).min().unwrap_or(4 << 30);
+    limit / 4 * 3
+}

@@ -1,0 +1,131 @@
+//! Globs in file names. Names that are not valid UTF-8 match `*` as any other.
+
+use crate::error::{Error, Kind, Result};
+use glob::{MatchOptions, Pattern};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Hidden files match only a pattern that starts with a dot too.
+const OPTIONS: MatchOptions = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+/// Whether a name has wildcards in it.
+pub fn has_wildcard(name: &str) -> bool {
+    name.contains(['*', '?', '['])
+}
+
+/// The files that a glob matches, sorted by name.
+///
+/// # Errors
+/// The pattern is malformed, a directory cannot be read, or nothing matches.
+pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::from(if pattern.starts_with('/') { "/" } else { "" })];
+    let mut column = 0;
+    for part in pattern.split('/') {
+        if !part.is_empty() {
+            let step = Step::new(part, pattern, column)?;
+            let mut next = Vec::new();
+            found.iter().try_for_each(|base| step.from(base, &mut next))?;
+            found = next;
+        }
+        column += part.chars().count() + 1;
+    }
+    found.retain(|path| !path.is_dir());
+    found.sort();
+    match found.is_empty() {
+        true => Err(Error::new(Kind::Io, "no file matches").in_input(pattern)),
+        false => Ok(found),
+    }
+}
+
+/// One part of a pattern.
+enum Step<'a> {
+    Literal(&'a str),
+    Matching(Pattern),
+    /// `**`: any directories.
+    Descend,
+}
+
+impl Step<'_> {
+    fn new<'a>(part: &'a str, pattern: &str, column: usize) -> Result<Step<'a>> {
+        if part == "**" {
+            return Ok(Step::Descend);
+        }
+        if !has_wildcard(part) {
+            return Ok(Step::Literal(part));
+        }
+        let matching = Pattern::new(part);
+        matching.map(Step::Matching).map_err(|e| Error::usage(format!("{pattern}: {} at column {}", e.msg, column + e.pos + 1)))
+    }
+
+    /// Adds what it leads to from a directory.
+    fn from(&self, base: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+        match self {
+            Step::Literal(name) => {
+                let path = base.join(name);
+                if path.symlink_metadata().is_ok() {
+                    found.push(path);
+                }
+            }
+            Step::Matching(pattern) => {
+                let names = names(base)?.into_iter().filter(|name| pattern.matches_with(&name.to_string_lossy(), OPTIONS));
+                found.extend(names.map(|name| base.join(name)));
+            }
+            Step::Descend => {
+                found.push(base.to_owned());
+                for name in names(base)? {
+                    let path = base.join(&name);
+                    let is_directory = path.symlink_metadata().is_ok_and(|m| m.is_dir());
+                    if is_directory && !name.to_string_lossy().starts_with('.') {
+                        self.from(&path, found)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names in a directory; none if it is not one.
+fn names(directory: &Path) -> Result<Vec<OsString>> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);
+    match std::fs::read_dir(directory) {
+        Ok(entries) => entries.map(|entry| entry.map(|e| e.file_name()).map_err(|e| failed(&e))).collect(),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(e) => Err(failed(&e)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn names_are_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = OsString::from_vec(b"b\xff.x".to_vec());
+        for name in ["a.x", ".hidden.x", "c.y", "d/e.x", "d/f/g.x", "d/.h/i.x"].map(OsString::from).into_iter().chain([odd.clone()]) {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let table: [(&str, &[&str]); 7] = [
+            ("*.x", &["a.x", "?"]),
+            ("?.x", &["a.x"]),
+            ("[ac].?", &["a.x", "c.y"]),
+            (".*.x", &[".hidden.x"]),
+            ("*/*.x", &["d/e.x"]),
+            ("**/*.x", &["a.x", "?", "d/e.x", "d/f/g.x"]),
+            ("d/**/g.x", &["d/f/g.x"]),
+        ];
+        for (pattern, expected) in table {
+            let expected: Vec<PathBuf> =
+                expected.iter().map(|name| folder.path().join(if *name == "?" { odd.clone() } else { OsString::from(name) })).collect();
+            assert_eq!(matches(&format!("{}/{pattern}", folder.path().display())).unwrap(), expected, "{pattern}");
+        }
+        assert!(matches(&format!("{}/z*", folder.path().display())).is_err());
+        assert!(matches("[").is_err());
+    }
+}
