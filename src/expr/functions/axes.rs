@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{bounding, dense_partitions, expand, merged, record_of, wrap};
+use crate::expr::kernels::level::{bounding, bounding_known, dense_partitions, expand, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, merged_dim, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
@@ -111,7 +111,8 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     if let (Some(known), Size::Known(all)) = (&known, merged_dim(&x.ty.dims, true).size)
         && !x.ty.dims.is_empty()
     {
-        let filled = filled(known, usize::try_from(all).unwrap_or(usize::MAX))
+        let sizes: Vec<usize> = x.ty.dims.iter().map(|dim| if let Size::Known(n) = dim.size { n as usize } else { 0 }).collect();
+        let filled = filled(known, usize::try_from(all).unwrap_or(usize::MAX), &sizes)
             .ok_or_else(|| ExprError::at(place, format!("{all} values do not fill the shape {known:?}")))?;
         dims = filled.into_iter().map(|n| Dim::known(n as u64)).collect();
     }
@@ -121,10 +122,14 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
         let whole = merged(&tensor, 0, x.rank())?;
         let (_, below) = tensor.levels(x.rank())?;
         let numbers = shape.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
+        // Only where a record has no values do the sizes of its axes count.
+        let empty = (0..whole.nrows()).any(|record| whole.row_length(record) == 0);
+        let sizes = if empty { bounding_known(&tensor, &x.ty.dims)? } else { Vec::new() };
         let shapes = (0..whole.nrows())
             .map(|record| {
                 let shape: Vec<i64> = numbers.iter().map(|n| n.at(record)).collect();
-                filled(&shape, whole.row_length(record)).ok_or_else(|| {
+                let sizes: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
+                filled(&shape, whole.row_length(record), &sizes).ok_or_else(|| {
                     Error::data(format!("{} values do not fill the shape {shape:?}", whole.row_length(record))).at_row(record)
                 })
             })
@@ -134,15 +139,20 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The sizes of a shape that `n` values fill, the open one (-1) among them.
-fn filled(shape: &[i64], n: usize) -> Option<Vec<usize>> {
+/// The sizes of a shape that `n` values fill, the open one (-1) among them. Beside an axis of no items the open one takes
+/// what the other sizes of the tensor, `sizes`, leave.
+fn filled(shape: &[i64], n: usize, sizes: &[usize]) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|s| **s >= 0).try_fold(1usize, |all, s| all.checked_mul(usize::try_from(*s).ok()?))?;
     match shape.iter().filter(|s| **s < 0).count() {
         0 if known != n => return None,
         0 | 1 => {}
         _ => return None,
     }
-    let open = n.checked_div(known).filter(|_| n.is_multiple_of(known));
+    let some = |all: &mut dyn Iterator<Item = usize>| all.filter(|n| *n > 0).try_fold(1usize, |all, n| all.checked_mul(n));
+    let open = match (n, known) {
+        (0, 0) => Some(some(&mut sizes.iter().copied())? / some(&mut shape.iter().filter_map(|s| usize::try_from(*s).ok()))?),
+        _ => n.checked_div(known).filter(|_| n.is_multiple_of(known)),
+    };
     shape.iter().map(|s| if *s == -1 { open } else { usize::try_from(*s).ok() }).collect()
 }
 

@@ -137,7 +137,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The opposite; `~x`, `not x`.",
         [("~[True, False]", "[false, true]")],
         |c| {
-            if c.name.starts_with('`') && dense_integers(c, &[0])? {
+            if c.name.starts_with('`') && of_bits(c, 1)? {
                 return inverted(c);
             }
             let x = c.tensor(0)?;
@@ -365,15 +365,19 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
     })
 }
 
-/// Whether these arguments are dense integers.
-fn dense_integers(call: &Call, which: &[usize]) -> ExprResult<bool> {
-    for i in which {
-        let ty = as_node(call.operand(*i)?, None)?.ty;
-        if !ty.dtype().is_some_and(DType::is_integer) || ty.is_sparse() || last_ragged(&ty.dims).is_some() {
+/// Whether an operator works on bits: on integers, the first of which is dense. Those of a ragged tensor are logical.
+fn of_bits(call: &Call, operands: usize) -> ExprResult<bool> {
+    let mut ragged = Vec::with_capacity(operands);
+    for i in 0..operands {
+        let ty = as_node(call.operand(i)?, None)?.ty;
+        if !ty.dtype().is_some_and(DType::is_integer) || ty.is_sparse() {
             return Ok(false);
         }
+        ragged.push(last_ragged(&ty.dims).is_some());
     }
-    Ok(true)
+    // A literal has no operators of its own: those of the tensor on its right are used.
+    let own = usize::from(operands > 1 && call.operand(0)?.is_literal());
+    Ok(!ragged[own])
 }
 
 fn logical(call: &mut Call, op: Logic) -> ExprResult<OperandKind> {
@@ -382,8 +386,7 @@ fn logical(call: &mut Call, op: Logic) -> ExprResult<OperandKind> {
         Logic::Or => Binary::BitOr,
         Logic::Xor => Binary::BitXor,
     };
-    // The operators work on the bits of dense integers; on ragged tensors they are logical only.
-    if call.name.starts_with('`') && dense_integers(call, &[0, 1])? {
+    if call.name.starts_with('`') && of_bits(call, 2)? {
         return bitwise(call, bits);
     }
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);

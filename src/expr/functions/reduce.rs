@@ -305,7 +305,12 @@ fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
     let plan = plan(call, &x)?;
-    let dtype = if x.dtype()?.is_float() { x.dtype()?.clone() } else { DType::Float64 };
+    let ragged = last_ragged(&x.ty.dims).is_some();
+    let dtype = match x.dtype()? {
+        d if d.is_float() => d.clone(),
+        _ if ragged => mean_dtype(&x)?,
+        _ => DType::Float64,
+    };
     let result = plan.dims(&x.ty.dims)?;
     let ty = with_dtype(&Type::tensor(dtype.clone(), result.clone()), dtype.clone());
     call.one(ty, move |args| {
@@ -313,8 +318,9 @@ fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
         let leaf = |t: &Tensor, f: &dyn Fn(&arrow_array::ArrayRef) -> Result<arrow_array::ArrayRef>, levels: usize| {
             t.map_below(levels, &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?)))
         };
-        let tensor = leaf(&*x.of(args)?, &|a| cast(a, &dtype), dims.len())?;
-        let out = if last_ragged(dims).is_none() {
+        // The squares and sums of ragged integers are integers, which wrap.
+        let tensor = if ragged { x.of(args)?.into_owned() } else { leaf(&*x.of(args)?, &|a| cast(a, &dtype), dims.len())? };
+        let out = if !ragged {
             let kept = Plan { keepdims: true, ..plan.clone() };
             let mean = mean_of(&tensor, dims, &kept, &dtype)?;
             let mean_dims = kept.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?;

@@ -91,11 +91,13 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
 
 /// The lesser of the result so far and the next value as TensorFlow's segments take it: a NaN is taken,
 /// and replaced by whatever follows.
+#[inline]
 fn lesser<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if all < v { all } else { v }
 }
 
 /// The greater of the result so far and the next value; see [`lesser`].
+#[inline]
 fn greater<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if v < all { all } else { v }
 }

@@ -211,8 +211,9 @@ fn modified_series(order: f64, x: f64) -> f64 {
 }
 
 fn modified_scaled(order: f64, x: f64) -> f64 {
-    let value =
-        |x: f64| if x <= 30.0 { modified_series(order, x) * (-x).exp() } else { modified_tail(order, -1.0, x) / (2.0 * PI * x).sqrt() };
+    let value = |x: f64| {
+        if x <= 30.0 { modified_series(order, x) * (-x).exp() } else { modified_tail(order, -1.0, x) / ((2.0 * PI).sqrt() * x.sqrt()) }
+    };
     if order == 1.0 && x < 0.0 { -value(-x) } else { value(x.abs()) }
 }
 
