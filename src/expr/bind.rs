@@ -3,20 +3,23 @@
 use super::call::{Function, as_node, dtype_named, fold, strict_node, subscript};
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
-use super::fields::{field_of, name_text, unknown_in};
+use super::fields::{field_of, unknown_in};
 use super::functions;
-use super::operand::{Operand, OperandKind, describe, literal_of, negated};
-use super::span::Span;
+use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, describe, literal_of, negated, result};
+use super::span::{Span, name_text};
 use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Unary};
 use crate::error::nearest;
 use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the names of an expression stand for.
+/// What the names of an expression mean.
+#[derive(Clone)]
 pub struct Scope {
     /// Fields of the record and what has been assigned: name, type, slot.
     pub names: Vec<(String, Type, usize)>,
+    /// Parameters of functions, and assigned values that are not tensors: found before the fields, the last one first.
+    pub values: Vec<(String, OperandKind)>,
     /// Values of `--arg` and `--with`.
     pub constants: Arc<BTreeMap<String, Operand>>,
 }
@@ -25,11 +28,20 @@ impl Scope {
     /// A scope with the fields of a record in slots 0, 1 ...
     pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
         let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
-        Scope { names, constants }
+        Scope { names, values: Vec::new(), constants }
     }
 
     fn find(&self, name: &str) -> Option<(&Type, usize)> {
         self.names.iter().find(|(n, ..)| n == name).map(|(_, ty, slot)| (ty, *slot))
+    }
+
+    fn value(&self, name: &str) -> Option<&OperandKind> {
+        self.values.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value)
+    }
+
+    /// Whether the name is a field's, or that of a value in a variable.
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.value(name).is_some()
     }
 }
 
@@ -39,8 +51,8 @@ pub struct Binder<'a> {
     pub text: Arc<str>,
 }
 
-/// Names that are found before functions: the namespaces of TensorFlow.
-const NAMESPACES: [&str; 18] = [
+/// The namespaces of TensorFlow, NumPy and Paddle.
+const NAMESPACES: [&str; 21] = [
     "math",
     "ragged",
     "RaggedTensor",
@@ -52,6 +64,7 @@ const NAMESPACES: [&str; 18] = [
     "StructuredTensor",
     "SparseTensor",
     "RowPartition",
+    "DynamicRaggedShape",
     "experimental",
     "dtypes",
     "random",
@@ -59,6 +72,8 @@ const NAMESPACES: [&str; 18] = [
     "np",
     "debugging",
     "compat",
+    "fluid",
+    "paddle",
 ];
 
 impl Binder<'_> {
@@ -109,6 +124,7 @@ impl Binder<'_> {
             ExprKind::Compare(first, rest) => self.compare(expr, first, rest)?,
             ExprKind::And(left, right) => self.logic(expr, true, left, right)?,
             ExprKind::Or(left, right) => self.logic(expr, false, left, right)?,
+            ExprKind::Lambda { params, body } => self.lambda(params, body),
             _ => return Err(ExprError::internal("a literal that is none")),
         })
     }
@@ -117,7 +133,50 @@ impl Binder<'_> {
         exprs.iter().map(|e| self.bind(e)).collect()
     }
 
+    /// A function of one expression: the body is bound anew for the arguments of each call.
+    fn lambda(&self, params: &[String], body: &Expr) -> OperandKind {
+        let (scope, text) = (self.scope.clone(), self.text.clone());
+        let (params, body) = (params.to_vec(), body.clone());
+        let apply = move |positional: Vec<Operand>, keywords: Vec<(String, Span, Operand)>| {
+            let wrong = |given: usize| {
+                let n = params.len();
+                ExprError::at(body.span.clone(), format!("the lambda takes {n} argument{}, not {given}", if n == 1 { "" } else { "s" }))
+            };
+            let given = positional.len() + keywords.len();
+            if given != params.len() {
+                return Err(wrong(given));
+            }
+            let mut scope = scope.clone();
+            let named = params.iter().cloned().zip(positional).chain(keywords.into_iter().map(|(name, _, operand)| (name, operand)));
+            for (name, operand) in named {
+                if !params.contains(&name) {
+                    return Err(ExprError::at(body.span.clone(), format!("the lambda has no parameter {name}")));
+                }
+                // A function that is applied to itself would never end.
+                if operand.holds_function() {
+                    return Err(ExprError::at(operand.span, "a function can't be an argument of a lambda"));
+                }
+                scope.values.push((name, operand.kind));
+            }
+            Binder { scope: &scope, text: text.clone() }.bind(&body)
+        };
+        OperandKind::Function(FunctionValue { name: LAMBDA.to_owned(), apply: Arc::new(apply) })
+    }
+
+    /// The name of a function as a value.
+    fn function_value(&self, function: &'static Function, name: &str, span: &Span) -> OperandKind {
+        let (text, span, written) = (self.text.clone(), span.clone(), name.to_owned());
+        let apply = move |positional: Vec<Operand>, keywords: Vec<(String, Span, Operand)>| {
+            let kind = function.call(&written, span.clone(), text.clone(), positional, keywords)?;
+            Ok(Operand { kind, span: span.clone() })
+        };
+        OperandKind::Function(FunctionValue { name: name.to_owned(), apply: Arc::new(apply) })
+    }
+
     fn name(&self, name: &str, quoted: bool, span: &Span) -> ExprResult<OperandKind> {
+        if !quoted && let Some(value) = self.scope.value(name) {
+            return Ok(value.clone());
+        }
         if let Some((ty, slot)) = self.scope.find(name) {
             let kind = NodeKind::Slot { slot, name: name_text(name).into() };
             return Ok(OperandKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
@@ -133,7 +192,10 @@ impl Binder<'_> {
         }
         match name {
             "newaxis" => Ok(OperandKind::Literal(Literal::None)),
-            _ => Err(self.unknown(name, span)),
+            _ => match functions::find(name) {
+                Some(function) => Ok(self.function_value(function, name, span)),
+                None => Err(self.unknown(name, span)),
+            },
         }
     }
 
@@ -148,9 +210,6 @@ impl Binder<'_> {
         if let Some(near) = nearest(name, names) {
             return error.help(format!("did you mean {}?", name_text(near)));
         }
-        if functions::find(name).is_some() {
-            return error.help(format!("{name} is a function: write {name}(...)"));
-        }
         let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
         if shown.is_empty() {
             return error.help("the records have no fields; --arg NAME=VALUE gives a value a name");
@@ -164,12 +223,17 @@ impl Binder<'_> {
     fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> ExprResult<OperandKind> {
         if let Some((names, quoted)) = expr.dotted()
             && !quoted
-            && self.scope.find(names[0]).is_none()
+            && !self.scope.has(names[0])
             && !self.scope.constants.contains_key(names[0])
         {
-            let names = without_tf(&names);
+            let names = without_prefix(&names);
             match names {
-                [name] => return self.name(name, false, &expr.span),
+                [name] if expr.dotted().is_some_and(|(all, _)| all.len() > 1) => {
+                    return match functions::find(name) {
+                        Some(function) if dtype_named(name).is_none() => Ok(self.function_value(function, name, &expr.span)),
+                        _ => self.name(name, false, &expr.span),
+                    };
+                }
                 ["math" | "np", "inf"] => return Ok(OperandKind::Literal(Literal::Float(f64::INFINITY))),
                 ["math" | "np", "nan"] => return Ok(OperandKind::Literal(Literal::Float(f64::NAN))),
                 ["math" | "np", "pi"] => return Ok(OperandKind::Literal(Literal::Float(std::f64::consts::PI))),
@@ -179,12 +243,10 @@ impl Binder<'_> {
                 }
                 [first, ..] if NAMESPACES.contains(first) => {
                     let dotted = names.join(".");
-                    let error = ExprError::new(format!("{dotted} is no value"));
-                    return Err(if functions::find(&dotted).is_some() {
-                        error.help(format!("it is a function: write {dotted}(...)"))
-                    } else {
-                        error
-                    });
+                    return match functions::find(&dotted) {
+                        Some(function) => Ok(self.function_value(function, &dotted, &expr.span)),
+                        None => Err(unknown_function(&dotted, expr.span.clone())),
+                    };
                 }
                 _ => {}
             }
@@ -199,6 +261,9 @@ impl Binder<'_> {
             {
                 return Err(unknown_in(fields, name, &written_path(of)));
             }
+        }
+        if let Some(found) = attribute_of(&item, name) {
+            return found;
         }
         let Some(function) = functions::attribute(name) else {
             let error = ExprError::new(format!("{} has no field and no attribute `{name}`", item.describe()));
@@ -226,8 +291,17 @@ impl Binder<'_> {
         if let Some((names, quoted)) = callee.dotted()
             && !quoted
         {
-            let known_field = self.scope.find(names[0]).is_some();
-            let plain = without_tf(&names);
+            let known_field = self.scope.has(names[0]);
+            if let ([name], Some(OperandKind::Function(function))) = (names.as_slice(), self.scope.value(names[0])) {
+                let (positional, keywords) = bound_args(None)?;
+                let result = (function.apply)(positional, keywords).map_err(|e| e.or_at(callee.span.clone()))?;
+                return if matches!(result.kind, OperandKind::Function(_)) {
+                    Err(ExprError::at(callee.span.clone(), format!("{name} gives a function")))
+                } else {
+                    Ok(result.kind)
+                };
+            }
+            let plain = if known_field { names.as_slice() } else { without_prefix(&names) };
             let dotted = plain.join(".");
             // A name that TensorFlow and another source give to different functions has `tf.` in the table.
             if let Some(function) = functions::find(&names.join(".")).or_else(|| functions::find(&dotted))
@@ -239,7 +313,7 @@ impl Binder<'_> {
             if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype")).help(format!("cast(x, {dotted}) converts")));
             }
-            if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || names[0] == "tf")) {
+            if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || plain.len() < names.len())) {
                 return Err(unknown_function(&dotted, callee.span.clone()));
             }
         }
@@ -328,6 +402,12 @@ impl Binder<'_> {
         for (op, right) in rest {
             let right = self.bind(right)?;
             let span = left.span.start..right.span.end;
+            if left.is_none() || right.is_none() {
+                return Err(self.none_compared(*op, if left.is_none() { &right } else { &left }).or_at(span));
+            }
+            if let (OperandKind::DType(a), OperandKind::DType(b), Compare::Equal | Compare::NotEqual) = (&left.kind, &right.kind, op) {
+                return Ok(OperandKind::Literal(Literal::Bool((a == b) == (*op == Compare::Equal))));
+            }
             let kind = self.operator_at(op.function(), symbol(*op), span.clone(), vec![left, right.clone()])?;
             let one = Operand { kind, span };
             all = Some(match all {
@@ -340,6 +420,13 @@ impl Binder<'_> {
             left = right;
         }
         all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
+    }
+
+    /// Nothing is equal to None.
+    fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
+        let written = self.text.get(other.span.clone()).unwrap_or("x");
+        let not = if op == Compare::NotEqual { "not " } else { "" };
+        ExprError::new("nothing compares with None").help(format!("write {not}is_null({written})"))
     }
 
     fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {
@@ -384,13 +471,56 @@ fn symbol(op: Compare) -> &'static str {
     }
 }
 
-fn without_tf<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
-    match names {
-        ["tf", rest @ ..] if !rest.is_empty() => match rest {
-            ["experimental", inner @ ..] if !inner.is_empty() => inner,
-            _ => rest,
-        },
-        other => other,
+/// A name without the prefixes under which TensorFlow's and Paddle's guides import it.
+fn without_prefix<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
+    const PREFIXES: [&[&str]; 9] = [
+        &["tf", "compat", "v1"],
+        &["tf", "experimental"],
+        &["tf"],
+        &["paddle", "static", "nn"],
+        &["paddle", "static"],
+        &["paddle", "fluid", "layers"],
+        &["paddle"],
+        &["fluid", "layers"],
+        &["fluid"],
+    ];
+    let rest = PREFIXES.iter().filter_map(|prefix| names.strip_prefix(*prefix)).find(|rest| !rest.is_empty());
+    rest.unwrap_or(names)
+}
+
+/// The attributes of operands that are not tensors; `None` for tensors.
+fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
+    let integer = |n: usize| OperandKind::Literal(Literal::Int(n as i128));
+    match (&item.kind, name) {
+        (OperandKind::Results(call), _) => {
+            let position = call.names.iter().position(|n| *n == name);
+            Some(position.map(|i| result(call, i, item.span.clone()).kind).ok_or_else(|| {
+                let error = ExprError::new(if call.names.is_empty() {
+                    format!("{} has no attribute `{name}`", item.describe())
+                } else {
+                    format!("there is no result `{name}`")
+                });
+                if call.names.is_empty() {
+                    error.help("take one of them: [0]")
+                } else {
+                    error.help(format!("the results are {}", call.names.join(", ")))
+                }
+            }))
+        }
+        (OperandKind::Shape(sizes), "rank" | "ndims") => Some(Ok(integer(sizes.len()))),
+        (OperandKind::Shape(sizes), "dims") => Some(Ok(OperandKind::List(sizes.clone()))),
+        (OperandKind::DType(dtype), "name") => Some(Ok(OperandKind::Literal(Literal::String(dtype.to_string())))),
+        (OperandKind::DType(_), "as_numpy_dtype" | "base_dtype") => Some(Ok(item.kind.clone())),
+        (OperandKind::DType(dtype), "is_integer") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_integer())))),
+        (OperandKind::DType(dtype), "is_floating") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_float())))),
+        (OperandKind::Shape(_) | OperandKind::DType(_) | OperandKind::Dict(_) | OperandKind::Function(_) | OperandKind::Spec(_), _) => {
+            Some(Err(ExprError::new(format!("{} has no attribute `{name}`", item.describe()))))
+        }
+        (OperandKind::List(items) | OperandKind::Tuple(items), _) if !item.is_literal() => {
+            let error = ExprError::new(format!("a list of {} tensors has no attribute `{name}`", items.len()));
+            Some(Err(error.help("stack([...]) makes one tensor of them; [0] takes one")))
+        }
+        _ => None,
     }
 }
 
@@ -398,10 +528,6 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
     let error = ExprError::at(span, format!("there is no function {name}"));
     match name {
         "print" | "input" | "open" | "exec" | "eval" => return error.help("expressions only compute"),
-        "map_fn" | "vectorized_map" => return error.help("write the expression itself: functions work on all values at once"),
-        "ragged.map_flat_values" | "map_flat_values" => {
-            return error.help("write with_flat_values(x, f(flat_values(x))), or f(x) itself");
-        }
         "int" | "float" | "bool" | "str" => {
             let function = match name {
                 "int" => "cast(x, int64)",
@@ -411,7 +537,6 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
             };
             return error.help(format!("{function} converts"));
         }
-        "sparse.map_values" => return error.help("write with_values(x, f(values(x)))"),
         "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => return error.help(format!("reduce_{name}(x, axis) reduces")),
         _ => {}
     }

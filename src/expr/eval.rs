@@ -1,15 +1,15 @@
 //! Evaluation: a bound tree over the rows of a chunk.
 //!
-//! Every value is a tensor with one row per record, or a constant: one row that stands for all. A
+//! Every value is a tensor with one row per record, or a constant: one row for all. A
 //! call gets whole columns; nothing is dispatched per record.
 
-use super::span::Span;
-use super::span::underlined;
+use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
-use crate::schema::Type;
-use crate::tensor::Tensor;
-use arrow_array::BooleanArray;
+use crate::schema::{DType, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{BooleanArray, UInt64Array};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -22,13 +22,33 @@ pub struct Value {
     pub constant: bool,
 }
 
-/// What names stand for while the statements run: the record's columns, then what has been assigned.
+/// The name of what has no name, in messages.
+pub const UNNAMED: &str = "the value";
+
+/// The values of names while the statements run: the record's columns, then what has been assigned.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub nrows: usize,
     pub slots: Vec<Option<Value>>,
     /// The keys of the records, from which random numbers are drawn, where they are needed.
     pub keys: Option<Value>,
+    /// The parameters of functions that are applied to the items of a tensor.
+    pub params: Vec<(Param, Value)>,
+}
+
+/// A parameter of a function that is applied to the items of a tensor; two are the same if they are one object.
+#[derive(Clone, Debug)]
+pub struct Param(Arc<String>);
+
+impl Param {
+    /// A parameter that is none of those made before.
+    pub fn new(name: &str) -> Param {
+        Param(Arc::new(name.to_owned()))
+    }
+
+    fn is(&self, other: &Param) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A bound expression.
@@ -54,6 +74,10 @@ pub enum NodeKind {
     Logic { and: bool, left: Box<Node>, right: Box<Node> },
     /// The key of each record, from which random numbers are drawn.
     Keys,
+    /// A parameter of an [`Each`].
+    Param(Param),
+    /// One of the results of a function applied to the items of a tensor.
+    Each(Arc<Each>, usize),
     /// Refuses nulls.
     NotNull { of: Box<Node>, name: Arc<str> },
 }
@@ -68,7 +92,20 @@ pub struct CallNode {
     pub text: Arc<str>,
     pub args: Vec<Node>,
     pub outputs: Vec<Type>,
+    /// The names of the results, where they have names.
+    pub names: Vec<&'static str>,
     pub kernel: Kernel,
+}
+
+/// A function applied to the items of axis 0: the body is evaluated once, with the items of all records as its records.
+#[derive(Debug)]
+pub struct Each {
+    over: Vec<Node>,
+    params: Vec<Param>,
+    results: Vec<Node>,
+    /// The slots that the results use.
+    slots: Vec<usize>,
+    constant: bool,
 }
 
 impl std::fmt::Debug for CallNode {
@@ -109,7 +146,7 @@ impl Value {
 }
 
 impl Args {
-    /// Arguments for `nrows` records; a call of constants alone is a call for one record.
+    /// Arguments for `nrows` records; a call of only constants is a call for one record.
     pub fn new(nrows: usize, values: Vec<Value>) -> Args {
         Args { nrows, values }
     }
@@ -143,6 +180,8 @@ impl Node {
             NodeKind::Constant(_) => true,
             NodeKind::Slot { .. } | NodeKind::Keys => false,
             NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.is_constant(),
+            NodeKind::Param(_) => false,
+            NodeKind::Each(each, _) => each.constant,
             NodeKind::Call(call, _) => call.is_constant(),
             NodeKind::Logic { left, right, .. } => left.is_constant() && right.is_constant(),
         }
@@ -150,12 +189,23 @@ impl Node {
 
     /// Whether it draws random numbers.
     pub fn is_random(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |node| found |= matches!(node.kind, NodeKind::Keys));
+        found
+    }
+
+    /// Calls `visit` for this node and all below.
+    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
+        visit(self);
         match &self.kind {
-            NodeKind::Keys => true,
-            NodeKind::Constant(_) | NodeKind::Slot { .. } => false,
-            NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.is_random(),
-            NodeKind::Call(call, _) => call.is_random(),
-            NodeKind::Logic { left, right, .. } => left.is_random() || right.is_random(),
+            NodeKind::Slot { .. } | NodeKind::Constant(_) | NodeKind::Param(_) | NodeKind::Keys => {}
+            NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.visit(visit),
+            NodeKind::Call(call, _) => call.args.iter().for_each(|arg| arg.visit(visit)),
+            NodeKind::Each(each, _) => each.over.iter().chain(&each.results).for_each(|node| node.visit(visit)),
+            NodeKind::Logic { left, right, .. } => {
+                left.visit(visit);
+                right.visit(visit);
+            }
         }
     }
 
@@ -182,20 +232,68 @@ impl Node {
                 }
                 Ok(results.swap_remove(*which))
             }
+            NodeKind::Param(param) => {
+                let found = frame.params.iter().rev().find(|(p, _)| p.is(param));
+                found.map(|(_, value)| value.clone()).ok_or_else(|| Error::internal("a parameter outside its function"))
+            }
+            NodeKind::Each(each, which) => each.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
             NodeKind::NotNull { of, name } => {
                 let value = of.eval(frame)?;
                 match value.tensor.first_null_row() {
                     None => Ok(value),
-                    Some(row) => {
-                        let fill = if self.ty.rank() > 0 { "[]" } else { "0" };
-                        Err(Error::data(format!("{name} is null, or holds a null"))
-                            .at_row(row)
-                            .help(format!("put a value there first: tatter fill-null {name}={fill} then map ...")))
-                    }
+                    Some(row) => Err(null_error(&value.tensor, &self.ty, name, false, false).at_row(row)),
                 }
             }
         }
+    }
+}
+
+/// An error about a tensor that is null or holds a null, with what mends it. `inside`: it is a field of structures that have axes.
+fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside: bool) -> Error {
+    let x = if name == UNNAMED { "x" } else { name };
+    let dims = ty.list_dims();
+    let Ok((partitions, below)) = tensor.levels(dims.len()) else {
+        return Error::internal("a tensor with fewer axes than its type");
+    };
+    // A field inside a structure is replaced by an assignment.
+    let filled =
+        |value: &str| if of_structure { format!("map '{x} = fill_null({x}, {value})'") } else { format!("fill_null({x}, {value})") };
+    let value = match ty.dtype() {
+        Some(DType::String) => "\"\"",
+        Some(DType::Bytes) => "b\"\"",
+        Some(DType::Bool) => "False",
+        _ => "0",
+    };
+    let mut level = Some(tensor);
+    for depth in 0..partitions.len() {
+        let Some(list) = level.and_then(|t| t.as_list().ok()) else { break };
+        if list.validity().is_some() {
+            let error = Error::data(if depth == 0 && !inside { format!("{name} is null") } else { format!("{name} holds a null list") });
+            let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
+            let error = error.help(if fixed {
+                format!("{} puts values there", filled(value))
+            } else {
+                format!("{} puts an empty list there", filled("[]"))
+            });
+            let whole = depth == 0 && !inside;
+            return if whole { error.help(format!("filter 'not is_null({x}, level=0)' leaves such records out")) } else { error };
+        }
+        level = Some(list.values());
+    }
+    let below_axes = inside || !partitions.is_empty();
+    if below.validity().is_none()
+        && let (Tensor::Struct(structure), Some(fields)) = (below, ty.fields())
+        && let Some((tensor, field)) = structure.fields().iter().zip(fields).find(|(t, _)| t.first_null_row().is_some())
+    {
+        return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
+    }
+    let error = Error::data(if below_axes { format!("{name} holds a null") } else { format!("{name} is null") });
+    let error = if ty.dtype().is_some() && !ty.is_sparse() { error.help(format!("{} puts a value there", filled(value))) } else { error };
+    match (below_axes, of_structure) {
+        (false, _) => error.help(format!("filter 'not is_null({x})' leaves such records out")),
+        (true, false) => error.help(format!("drop_null({x}) leaves nulls out")),
+        (true, true) => error,
     }
 }
 
@@ -243,6 +341,76 @@ impl CallNode {
     }
 }
 
+impl Each {
+    /// `results`, computed from `params`, for each item of axis 0 of the tensors `over`.
+    pub fn new(over: Vec<Node>, params: Vec<Param>, results: Vec<Node>) -> Each {
+        let (mut slots, mut bound, mut free) = (Vec::new(), params.clone(), false);
+        for result in &results {
+            result.visit(&mut |node| match &node.kind {
+                NodeKind::Slot { slot, .. } => slots.push(*slot),
+                NodeKind::Each(each, _) => bound.extend(each.params.iter().cloned()),
+                _ => {}
+            });
+        }
+        for result in &results {
+            result.visit(&mut |node| match &node.kind {
+                NodeKind::Param(param) => free |= !bound.iter().any(|p| p.is(param)),
+                NodeKind::Keys => free = true,
+                _ => {}
+            });
+        }
+        slots.sort_unstable();
+        slots.dedup();
+        let constant = slots.is_empty() && !free && over.iter().all(Node::is_constant);
+        Each { over, params, results, slots, constant }
+    }
+
+    fn eval(&self, frame: &Frame, which: usize) -> Result<Value> {
+        let nrows = if self.constant { 1 } else { frame.nrows };
+        let (mut rows, mut params): (Option<RowPartition>, _) = (None, Vec::with_capacity(self.params.len()));
+        for (node, param) in self.over.iter().zip(&self.params) {
+            let tensor = node.eval(frame)?.full(nrows)?.into_owned();
+            let list = tensor.as_list()?;
+            if let Some(first) = &rows
+                && let Some(row) = first.first_difference(list.partition())
+            {
+                let (a, b) = (first.row_length(row), list.partition().row_length(row));
+                return Err(Error::data(format!("a function is applied to items of tensors with {a} and {b} items")).at_row(row));
+            }
+            rows = Some(list.partition().clone());
+            params.push((param.clone(), Value::column(list.values().clone())));
+        }
+        let rows = rows.ok_or_else(|| Error::internal("a function applied to no tensor"))?;
+        let owners: Vec<usize> = (0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect();
+        let mut slots = vec![None; frame.slots.len()];
+        for slot in &self.slots {
+            slots[*slot] = frame.slots.get(*slot).and_then(Option::as_ref).map(|v| v.gather(&owners)).transpose()?;
+        }
+        let outer = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&owners)?))).collect::<Result<Vec<_>>>()?;
+        params.splice(0..0, outer);
+        let keys = frame.keys.as_ref().map(|keys| keys_of_items(keys, &rows)).transpose()?;
+        let inner = Frame { nrows: rows.nvals(), slots, keys, params };
+        let result = self.results.get(which).ok_or_else(|| Error::internal("a function without that result"))?;
+        let value = result.eval(&inner).map_err(|e| {
+            let row = e.location().row.and_then(|row| owners.get(row)).copied();
+            e.locate(|at| at.row = row)
+        })?;
+        let tensor = Tensor::list(rows, value.full(inner.nrows)?.into_owned(), None)?;
+        Ok(Value { tensor, constant: self.constant })
+    }
+}
+
+/// Keys of their own for the items of each record.
+fn keys_of_items(keys: &Value, rows: &RowPartition) -> Result<Value> {
+    let keys = keys.full(rows.nrows())?;
+    let keys = keys.as_leaf()?.as_primitive_opt::<UInt64Type>().ok_or_else(|| Error::internal("keys of another type"))?;
+    let items = (0..rows.nrows()).flat_map(|row| {
+        let key = keys.value(row);
+        (1..=rows.row_length(row) as u64).map(move |i| key.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    });
+    Ok(Value::column(Tensor::Leaf(Arc::new(UInt64Array::from_iter_values(items)))))
+}
+
 fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     let first = left.eval(frame)?;
     let decided = |value: bool| value != and;
@@ -262,7 +430,8 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     }
     let slots = frame.slots.iter().map(|slot| slot.as_ref().map(|v| v.gather(&open)).transpose()).collect::<Result<_>>()?;
     let keys = frame.keys.as_ref().map(|v| v.gather(&open)).transpose()?;
-    let second = right.eval(&Frame { nrows: open.len(), slots, keys }).map_err(|e| {
+    let params = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&open)?))).collect::<Result<Vec<_>>>()?;
+    let second = right.eval(&Frame { nrows: open.len(), slots, keys, params }).map_err(|e| {
         let row = e.location().row.and_then(|row| open.get(row)).copied();
         e.locate(|at| at.row = row)
     })?;

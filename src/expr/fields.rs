@@ -2,17 +2,12 @@
 
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
+use super::span::name_text;
 use super::types::{below_structure, outermost_uniform};
 use crate::error::{Error, Result, nearest};
 use crate::schema::{Element, Field, Size, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
-
-/// A name as it is written in an expression.
-pub fn name_text(name: &str) -> String {
-    let plain = name.chars().enumerate().all(|(i, c)| c == '_' || if i == 0 { c.is_alphabetic() } else { c.is_alphanumeric() });
-    if plain && !name.is_empty() { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
-}
 
 /// The field of that name of a structure, if it has one.
 pub fn field_of(node: &Node, name: &str) -> Option<Node> {
@@ -69,7 +64,7 @@ pub fn type_with_field(
     path: &mut Vec<FieldIndex>,
 ) -> ExprResult<Type> {
     let Element::Struct(fields) = &ty.element else {
-        return Err(ExprError::new(format!("{name} is no structure, but {ty}")).help("assign to a name of its own"));
+        return Err(ExprError::new(format!("{name} is not a structure but {ty}")).help("assign to a name of its own"));
     };
     let mut above = above.to_vec();
     above.extend(ty.dims.iter().map(|d| d.size));

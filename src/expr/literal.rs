@@ -1,4 +1,4 @@
-//! Literals to constant tensors: one row that stands for all records.
+//! Literals to constant tensors: one row for all records.
 //!
 //! Source of the meaning: `tf.constant`, `tf.ragged.constant`.
 
@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, 
 use half::f16;
 use std::sync::Arc;
 
-/// The dtype of literals that stand alone: int32 (int64 beyond its range), float32 with a fraction.
+/// The dtype of literals by themselves: int32 (int64 beyond its range), float32 with a fraction.
 ///
 /// # Errors
 /// Numbers beside strings, None.
@@ -26,7 +26,7 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResul
             Literal::Float(_) => DType::Float32,
             Literal::String(_) => DType::String,
             Literal::Bytes(_) => DType::Bytes,
-            Literal::None => return Err(ExprError::new("None is no value of a tensor")),
+            Literal::None => return Err(ExprError::new("a tensor has no None values")),
             Literal::List(_) => return Err(ExprError::new("all values must have the same nesting depth")),
         };
         found = Some(match found {
@@ -161,7 +161,7 @@ fn not_a(value: &Literal, dtype: &DType) -> ExprError {
         Literal::Bytes(_) => "bytes".to_owned(),
         Literal::List(_) => "a list".to_owned(),
     };
-    ExprError::new(format!("{text} is no {dtype}"))
+    ExprError::new(format!("{text} is not a valid {dtype}"))
 }
 
 /// A literal as a constant, axes with rows of one length uniform, others ragged.
@@ -329,7 +329,7 @@ fn flatten(literal: &Literal, depth: usize) -> ExprResult<(Vec<Vec<usize>>, Vec<
 /// The zero of a dtype: 0, False, "".
 ///
 /// # Errors
-/// No tensor dtype.
+/// Not a dtype of tensors.
 pub fn zero(dtype: &DType) -> ExprResult<Literal> {
     Ok(match dtype {
         DType::Bool => Literal::Bool(false),

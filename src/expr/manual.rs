@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub fn manual() -> String {
     let mut out = String::from(
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
-Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without \\(lqtf.\\(rq in front, \
+Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without the prefix \\(lqtf.\\(rq, \
 and Paddle's functions of sequences. \
 A name followed by a parenthesis is a function, any other name a field of the record. \
 Arguments are given by position or by keyword. Axes are counted inside the record.\n",
@@ -55,7 +55,7 @@ pub fn function_list() -> String {
     listed(|_| true)
 }
 
-/// What `tatter help strings` and `tatter help reduce` print: the functions that have a name in front of which that stands.
+/// What `tatter help strings` and `tatter help reduce` print: the functions whose names start with that.
 pub fn functions_of(module: &str) -> Option<String> {
     let inside = |name: &&str| name.strip_prefix(module).is_some_and(|rest| rest.starts_with(['.', '_']));
     Some(listed(|function| function.names.iter().any(inside))).filter(|list| !list.is_empty())

@@ -33,6 +33,42 @@ pub enum OperandKind {
     Results(Arc<CallNode>),
     /// A RowPartition, as a ragged tensor of the numbers of its values.
     Partition(Node),
+    /// The shape of a tensor: a size for each axis, None for a ragged one.
+    Shape(Vec<Operand>),
+    /// A lambda, or the name of a function.
+    Function(FunctionValue),
+    /// A TensorSpec or a RaggedTensorSpec.
+    Spec(Spec),
+}
+
+/// What messages call a function without a name.
+pub const LAMBDA: &str = "lambda";
+
+/// A function as a value.
+#[derive(Clone)]
+pub struct FunctionValue {
+    /// As messages call it.
+    pub name: String,
+    /// What a call gives, bound like any expression.
+    pub apply: Arc<Apply>,
+}
+
+/// Positional and keyword arguments to the result.
+pub type Apply = dyn Fn(Vec<Operand>, Vec<(String, Span, Operand)>) -> ExprResult<Operand> + Send + Sync;
+
+impl std::fmt::Debug for FunctionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("FunctionValue").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a TensorSpec says of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    pub ragged: bool,
+    pub dtype: DType,
+    /// Sizes, `None` for those that are open; `None` for any shape.
+    pub shape: Option<Vec<Option<i64>>>,
 }
 
 impl Operand {
@@ -58,6 +94,10 @@ impl Operand {
             OperandKind::Slice(_) => "a slice".to_owned(),
             OperandKind::Results(call) => format!("a list of {} tensors", call.outputs.len()),
             OperandKind::Partition(_) => "a row partition".to_owned(),
+            OperandKind::Shape(_) => "a shape".to_owned(),
+            OperandKind::Function(function) if function.name == LAMBDA => "a lambda".to_owned(),
+            OperandKind::Function(function) => format!("the function {}", function.name),
+            OperandKind::Spec(_) => "a type specification".to_owned(),
         }
     }
 
@@ -69,17 +109,17 @@ impl Operand {
     /// The items of a list, a tuple or several results.
     pub fn elements(&self) -> Option<Vec<Operand>> {
         match &self.kind {
-            OperandKind::List(items) | OperandKind::Tuple(items) => Some(items.clone()),
+            OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) => Some(items.clone()),
             OperandKind::Results(call) => Some((0..call.outputs.len()).map(|i| result(call, i, self.span.clone())).collect()),
             _ => None,
         }
     }
 
-    /// Whether it is made of literals alone.
+    /// Whether it is made only of literals.
     pub fn is_literal(&self) -> bool {
         match &self.kind {
             OperandKind::Literal(_) => true,
-            OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().all(Operand::is_literal),
+            OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) => items.iter().all(Operand::is_literal),
             _ => false,
         }
     }
@@ -88,10 +128,20 @@ impl Operand {
     pub fn literal(&self) -> Option<Literal> {
         match &self.kind {
             OperandKind::Literal(literal) => Some(literal.clone()),
-            OperandKind::List(items) | OperandKind::Tuple(items) => {
+            OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) => {
                 items.iter().map(Operand::literal).collect::<Option<Vec<_>>>().map(Literal::List)
             }
             _ => None,
+        }
+    }
+
+    /// Whether a function is among it.
+    pub fn holds_function(&self) -> bool {
+        match &self.kind {
+            OperandKind::Function(_) => true,
+            OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().any(Operand::holds_function),
+            OperandKind::Dict(entries) => entries.iter().any(|(_, value)| value.holds_function()),
+            _ => false,
         }
     }
 
@@ -104,7 +154,7 @@ impl Operand {
     }
 }
 
-/// What the syntax of a literal stands for; `inner` says it of the items of a list, a tuple or a dict. `None`: it is no literal.
+/// What the syntax of a literal means; `inner` says it of the items of a list, a tuple or a dict. `None`: it is not a literal.
 ///
 /// # Errors
 /// As `inner`.

@@ -1,13 +1,14 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
 use super::bind::{Binder, Scope};
-use super::call::{as_node, subscript};
+use super::call::{as_node, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
-use super::eval::{CallNode, Frame, Node, NodeKind, Value};
+use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
 use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
+use super::functions;
 use super::kernels::random::keys;
-use super::operand::{Operand, OperandKind};
+use super::operand::{LAMBDA, Operand, OperandKind};
 use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
 use super::types::outermost_uniform;
 use crate::chunk::Chunk;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 /// Assignments bound to a schema.
 pub struct Program {
-    steps: Vec<Step>,
+    instructions: Vec<Instruction>,
     /// The columns of the result: the slot each comes from.
     columns: Vec<usize>,
     schema: Arc<Schema>,
@@ -31,7 +32,7 @@ pub struct Program {
     seed: Option<u64>,
 }
 
-enum Step {
+enum Instruction {
     /// Computes a value into a slot.
     Set { node: Node, slot: usize },
     /// Computes all results of a call.
@@ -52,28 +53,28 @@ impl Program {
             scope: Scope::of_fields(&schema.fields, constants),
             fields: schema.fields.iter().enumerate().map(|(i, f)| (f.clone(), i)).collect(),
             nslots: schema.fields.len(),
-            steps: Vec::new(),
+            instructions: Vec::new(),
             text: text.into(),
         };
         for statement in &statements {
             binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
         }
         let (fields, columns) = binding.fields.into_iter().unzip();
-        let random = binding.steps.iter().any(|step| match step {
-            Step::Set { node, .. } => node.is_random(),
-            Step::Unpack { call, .. } => call.is_random(),
-            Step::Update { .. } => false,
+        let random = binding.instructions.iter().any(|instruction| match instruction {
+            Instruction::Set { node, .. } => node.is_random(),
+            Instruction::Unpack { call, .. } => call.is_random(),
+            Instruction::Update { .. } => false,
         });
         let seed = random.then_some(options.seed);
-        Ok(Program { steps: binding.steps, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots, seed })
+        Ok(Program { instructions: binding.instructions, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots, seed })
     }
 
-    /// The schema behind the assignments.
+    /// The schema after the assignments.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// Computes the columns behind the assignments.
+    /// Computes the columns after the assignments.
     ///
     /// # Errors
     /// The data does not allow it; the row is named where one is to blame.
@@ -82,16 +83,16 @@ impl Program {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(&chunk, seed)).transpose()?;
-        let mut frame = Frame { nrows, slots, keys };
-        for step in &self.steps {
-            match step {
-                Step::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
-                Step::Unpack { call, slots } => {
+        let mut frame = Frame { nrows, slots, keys, params: Vec::new() };
+        for instruction in &self.instructions {
+            match instruction {
+                Instruction::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
+                Instruction::Unpack { call, slots } => {
                     for (slot, value) in slots.iter().zip(call.eval(&frame)?) {
                         frame.slots[*slot] = Some(value);
                     }
                 }
-                Step::Update { outer, path, value, slot } => {
+                Instruction::Update { outer, path, value, slot } => {
                     let find =
                         |slot: usize| frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::internal("a name without a value"));
                     let structure = find(*outer)?;
@@ -123,10 +124,10 @@ fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
 
 struct Binding {
     scope: Scope,
-    /// The fields of the record as they stand now, and their slots.
+    /// The fields of the record as they are now, and their slots.
     fields: Vec<(Field, usize)>,
     nslots: usize,
-    steps: Vec<Step>,
+    instructions: Vec<Instruction>,
     text: Arc<str>,
 }
 
@@ -140,8 +141,16 @@ impl Binding {
         let binder = Binder { scope: &self.scope, text: self.text.clone() };
         let item = binder.bind(&statement.value)?;
         if let [target] = statement.targets.as_slice() {
-            if item.is_none() {
+            if statement.value.kind == ExprKind::None {
                 return self.delete(target);
+            }
+            if item.is_none() {
+                return Err(ExprError::at(statement.value.span.clone(), "this is None, which no field holds"));
+            }
+            if let [name] = target.path.as_slice()
+                && self.held(name, target, &item)?
+            {
+                return Ok(());
             }
             if let OperandKind::Results(call) = &item.kind {
                 return Err(ExprError::at(statement.value.span.clone(), format!("this gives {} tensors for one name", call.outputs.len()))
@@ -160,7 +169,7 @@ impl Binding {
             }
             let slots: Vec<usize> = (0..n).map(|_| self.new_slot()).collect();
             let types = call.outputs.clone();
-            self.steps.push(Step::Unpack { call: call.clone(), slots: slots.clone() });
+            self.instructions.push(Instruction::Unpack { call: call.clone(), slots: slots.clone() });
             for ((target, slot), ty) in statement.targets.iter().zip(slots).zip(types) {
                 self.assign(target, (slot, ty))?;
             }
@@ -185,7 +194,87 @@ impl Binding {
         Ok(())
     }
 
-    /// The items of a tensor whose first axis is known, for so many names.
+    /// Binds a name to a value that is not a tensor: a dictionary, a list of dictionaries, a RowPartition, a dtype, a shape, a
+    /// function. The field of that name is what a file can hold of it; a function has none.
+    fn held(&mut self, name: &str, target: &Target, item: &Operand) -> ExprResult<bool> {
+        let item = self.settled(item)?;
+        let column = match &item.kind {
+            // The name of a function by itself is a call without its parentheses.
+            OperandKind::Function(function) if function.name != LAMBDA => return Ok(false),
+            OperandKind::Function(_) | OperandKind::Spec(_) => None,
+            OperandKind::DType(dtype) => {
+                Some(Operand { kind: OperandKind::Literal(Literal::String(dtype.to_string())), span: item.span.clone() })
+            }
+            OperandKind::Partition(_) => Some(self.call("row_splits", &item)?),
+            OperandKind::Shape(sizes) => {
+                Some(Operand { kind: OperandKind::Tensor(shape_vector(sizes, &item.span)?), span: item.span.clone() })
+            }
+            OperandKind::Results(call) if !call.names.is_empty() => {
+                let text = |name: &str| Operand { kind: OperandKind::Literal(Literal::String(name.to_owned())), span: item.span.clone() };
+                let results = item.elements().unwrap_or_default();
+                let fields = call.names.iter().map(|name| text(name)).zip(results).collect();
+                let structure =
+                    self.call("StructuredTensor.from_fields", &Operand { kind: OperandKind::Dict(fields), span: item.span.clone() })?;
+                let value = self.value(&structure)?;
+                self.assign(target, value)?;
+                return Ok(true);
+            }
+            OperandKind::Dict(entries) => {
+                // What no field can be named after is held all the same.
+                let named = entries.iter().all(|(key, _)| matches!(key.kind, OperandKind::Literal(Literal::String(_))));
+                let constant = entries.iter().all(|(_, value)| is_python_value(value));
+                let tensors = entries.iter().all(|(_, value)| as_node(value, None).is_ok());
+                let maker = if constant { "StructuredTensor.from_pyval" } else { "StructuredTensor.from_fields" };
+                if named && (constant || tensors) { self.call(maker, &item).ok() } else { None }
+            }
+            OperandKind::List(items) if !items.is_empty() && items.iter().any(holds_dict) => {
+                Some(self.call("StructuredTensor.from_pyval", &item)?)
+            }
+            _ => return Ok(false),
+        };
+        match column {
+            Some(column) => {
+                let value = self.value(&column)?;
+                self.assign(target, value)?;
+            }
+            None => {
+                // A name means one thing: a field of that name is gone.
+                self.fields.retain(|(f, _)| f.name != name);
+                self.scope.names.retain(|(n, ..)| n != name);
+                self.scope.values.retain(|(n, _)| n != name);
+            }
+        }
+        self.scope.values.push((name.to_owned(), item.kind));
+        Ok(true)
+    }
+
+    fn call(&self, function: &str, item: &Operand) -> ExprResult<Operand> {
+        let function = functions::find(function).ok_or_else(|| ExprError::internal("a function without a row"))?;
+        let kind = function.call(function.names[0], item.span.clone(), self.text.clone(), vec![item.clone()], Vec::new())?;
+        Ok(Operand { kind, span: item.span.clone() })
+    }
+
+    /// A dictionary whose tensors are computed once, however often it is used.
+    fn settled(&mut self, item: &Operand) -> ExprResult<Operand> {
+        let OperandKind::Dict(entries) = &item.kind else {
+            return Ok(item.clone());
+        };
+        let mut out = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            let settled = match value.node() {
+                Some(node) if !matches!(node.kind, NodeKind::Slot { .. } | NodeKind::Constant(_)) => {
+                    let (slot, ty) = self.value(value)?;
+                    let node = Node { ty, span: value.span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into() } };
+                    Operand { kind: OperandKind::Tensor(node), span: value.span.clone() }
+                }
+                _ => self.settled(value)?,
+            };
+            out.push((key.clone(), settled));
+        }
+        Ok(Operand { kind: OperandKind::Dict(out), span: item.span.clone() })
+    }
+
+    /// The items of a tensor whose first axis is known, for that many names.
     fn unstacked(&mut self, item: &Operand, n: usize) -> ExprResult<Vec<Operand>> {
         let span = item.span.clone();
         let first = item.node().and_then(|node| node.ty.dims.first()).map(|dim| dim.size);
@@ -197,7 +286,7 @@ impl Binding {
         }
         // Computed once, whatever it is.
         let (slot, ty) = self.value(item)?;
-        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: "the value".into() } };
+        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into() } };
         let whole = Operand { kind: OperandKind::Tensor(whole), span: span.clone() };
         (0..n)
             .map(|i| {
@@ -215,7 +304,7 @@ impl Binding {
         if !ty.is_sparse() {
             ty.dims = outermost_uniform(ty.dims);
         }
-        self.steps.push(Step::Set { node, slot });
+        self.instructions.push(Instruction::Set { node, slot });
         Ok((slot, ty))
     }
 
@@ -231,6 +320,7 @@ impl Binding {
     }
 
     fn put(&mut self, name: &str, slot: usize, ty: Type) {
+        self.scope.values.retain(|(n, _)| n != name);
         match self.fields.iter_mut().find(|(f, _)| f.name == name) {
             Some(found) => *found = (Field::new(name, ty.clone()), slot),
             None => self.fields.push((Field::new(name, ty.clone()), slot)),
@@ -253,6 +343,7 @@ impl Binding {
             return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()).help("= None deletes a field"));
         }
         self.fields.retain(|(f, _)| f.name != *outer);
+        self.scope.values.retain(|(n, _)| n != outer);
         self.scope.names.retain(|(n, ..)| n != outer);
         Ok(())
     }
@@ -267,9 +358,27 @@ impl Binding {
         let ty = type_with_field(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path)
             .map_err(|e| e.or_at(target.span.clone()))?;
         let slot = self.new_slot();
-        self.steps.push(Step::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
+        self.instructions.push(Instruction::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
         self.put(outer, slot, ty);
         Ok(())
+    }
+}
+
+/// Whether a dictionary is among the items.
+fn holds_dict(item: &Operand) -> bool {
+    match &item.kind {
+        OperandKind::Dict(_) => true,
+        OperandKind::List(items) => items.iter().any(holds_dict),
+        _ => false,
+    }
+}
+
+/// Whether it is made of literals, lists and dictionaries only.
+fn is_python_value(item: &Operand) -> bool {
+    match &item.kind {
+        OperandKind::Dict(entries) => entries.iter().all(|(_, value)| is_python_value(value)),
+        OperandKind::List(items) => items.iter().all(is_python_value),
+        _ => item.is_literal(),
     }
 }
 
@@ -336,7 +445,10 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)
-            .help("len(x) is the size of axis 0; reduce_max(x), x[0] give single values")
+            .help(match node.ty.dtype() {
+                Some(DType::Bool) => "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) asks about the whole field",
+                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values",
+            })
             .into_error(text));
     }
     let seed = node.is_random().then_some(options.seed);
@@ -357,21 +469,21 @@ impl ScalarExpr {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
-        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys })?;
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new() })?;
         Ok(value.full(chunk.nrows)?.into_owned())
     }
 
     /// For a bool: the rows where it is true.
     ///
     /// # Errors
-    /// As [`ScalarExpr::eval`]; it is no bool.
+    /// As [`ScalarExpr::eval`]; it is not a bool.
     pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
         let tensor = self.eval(chunk)?;
-        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is no bool"))?;
+        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is not a bool"))?;
         Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
     }
 
-    /// Refuses what is no bool without nulls.
+    /// Refuses what is not a bool without nulls.
     ///
     /// # Errors
     /// A usage error that says what it is.

@@ -1,4 +1,4 @@
-//! Places in the text of an expression.
+//! Places in the text of an expression, and names as they are written there.
 
 use std::ops::Range;
 
@@ -26,4 +26,10 @@ pub fn underlined(text: &str, span: &Span) -> String {
     let shown: String = inside.chars().take(200).collect();
     let carets = "^".repeat(shown.chars().count().max(1));
     format!("{lead}{before}{shown}{after}{tail}\n{}{carets}", " ".repeat(lead.len() + before.chars().count()))
+}
+
+/// A name as it is written in an expression.
+pub fn name_text(name: &str) -> String {
+    let plain = name.chars().enumerate().all(|(i, c)| c == '_' || if i == 0 { c.is_alphabetic() } else { c.is_alphanumeric() });
+    if plain && !name.is_empty() { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }

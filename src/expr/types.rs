@@ -155,7 +155,7 @@ pub fn without_nulls(ty: &Type) -> Type {
     ty
 }
 
-/// Whether a null may stand anywhere in such a tensor.
+/// Whether a null may be anywhere in such a tensor.
 pub fn may_hold_nulls(ty: &Type) -> bool {
     ty.optional || ty.with_nulls || ty.fields().is_some_and(|fields| fields.iter().any(|f| may_hold_nulls(&f.ty)))
 }

@@ -4,6 +4,7 @@
 mod arrays;
 mod cases;
 mod columnar;
+mod coverage;
 mod examples;
 mod expressions;
 mod inputs;

@@ -2,8 +2,8 @@
 //!
 //! Each row of `fixtures/oracle/TOPIC.jsonl` is one command: `{id, topic, args, stdin, kind, want}`. Compared are
 //! the values, then the types (`... then schema --as json`), or that there is one error and nothing on standard
-//! output. What is not covered yet stands in `fixtures/oracle/not_yet.txt`: its vectors are run too, and a line
-//! all of whose vectors pass must be struck off: `TATTER_BLESS=1 cargo test --test it oracle` does that.
+//! output. What differs on purpose is listed in `fixtures/oracle/deviations.txt`: its vectors are run too, and a line
+//! all of whose vectors pass must be removed: `TATTER_BLESS=1 cargo test --test it oracle` does that.
 //!
 //! `TATTER_ORACLE=PART cargo test --test it oracle -- --nocapture` shows every failure of the vectors whose id or
 //! topic contains PART, whether listed or not.
@@ -157,26 +157,32 @@ fn trouble(outcome: &Outcome) -> Option<String> {
     bad.then(|| format!("it broke (status {}): {}", outcome.status, outcome.stderr.trim()))
 }
 
-/// The lines `TOPIC OPERATION...: REASON` of `not_yet.txt`; `OPERATION.NUMBER` is a single vector.
-fn not_yet() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(root().join("fixtures/oracle/not_yet.txt")).unwrap();
+/// The lines `TOPIC OPERATION... | WHY | SINCE` of `deviations.txt`; `OPERATION.NUMBER` is a single vector.
+fn deviations() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(root().join("fixtures/oracle/deviations.txt")).unwrap();
     let mut listed = BTreeMap::new();
     for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
-        let (operations, reason) = line.split_once(": ").unwrap_or_else(|| panic!("not_yet.txt: no reason in {line:?}"));
+        let [operations, reason, since] = columns(line).unwrap_or_else(|| panic!("deviations.txt: three columns are expected in {line:?}"));
+        assert!(since.len() == 10 && since.starts_with("20"), "deviations.txt: {since:?} is no date");
         let mut words = operations.split_whitespace();
         let topic = words.next().unwrap();
         for operation in words {
             let before = listed.insert(format!("{topic} {operation}"), reason.to_owned());
-            assert!(before.is_none(), "not_yet.txt: {topic} {operation} twice");
+            assert!(before.is_none(), "deviations.txt: {topic} {operation} twice");
         }
     }
     listed
 }
 
-/// Writes `not_yet.txt` without what passes. Nothing is ever added that did not stand there: of an operation of
+/// The columns of a line of `deviations.txt`.
+fn columns(line: &str) -> Option<[&str; 3]> {
+    line.split(" | ").collect::<Vec<_>>().try_into().ok()
+}
+
+/// Writes `deviations.txt` without what passes. Nothing is added that was not listed: of an operation of
 /// which some values come out right, the vectors that do not are listed one by one.
 fn strike_off(vectors: &[Vector], results: &[Option<String>]) {
-    let path = root().join("fixtures/oracle/not_yet.txt");
+    let path = root().join("fixtures/oracle/deviations.txt");
     let text = fs::read_to_string(&path).unwrap();
     let left = |topic: &str, word: &str| -> Vec<String> {
         let key = format!("{topic} {word}");
@@ -189,10 +195,10 @@ fn strike_off(vectors: &[Vector], results: &[Option<String>]) {
         if line.is_empty() || line.starts_with('#') {
             return Some(line.to_owned());
         }
-        let (operations, reason) = line.split_once(": ")?;
+        let [operations, reason, since] = columns(line)?;
         let (topic, words) = operations.split_once(' ')?;
         let words: Vec<String> = words.split_whitespace().flat_map(|word| left(topic, word)).collect();
-        (!words.is_empty()).then(|| format!("{topic} {}: {reason}", words.join(" ")))
+        (!words.is_empty()).then(|| format!("{topic} {} | {reason} | {since}", words.join(" ")))
     });
     fs::write(path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
 }
@@ -206,7 +212,7 @@ fn vectors_come_out_as_in_tensorflow_and_paddle() {
         .filter(|v| part.as_ref().is_none_or(|part| v.id.contains(part) || v.operation.contains(part)))
         .collect();
     assert!(!vectors.is_empty(), "no vectors");
-    let listed = not_yet();
+    let listed = deviations();
     let results = parallel(&vectors, Vector::failure);
     if std::env::var_os("TATTER_BLESS").is_some() && part.is_none() {
         return strike_off(&vectors, &results);
@@ -230,13 +236,13 @@ fn vectors_come_out_as_in_tensorflow_and_paddle() {
     }
     for (key, (passed, all)) in covered.into_iter().filter(|_| part.is_none()) {
         if all == 0 {
-            failures.push(format!("not_yet.txt names {key}, of which there are no vectors"));
+            failures.push(format!("deviations.txt names {key}, of which there are no vectors"));
         } else if passed == all {
-            failures.push(format!("{key} passes: strike it off not_yet.txt ({})", listed[key]));
+            failures.push(format!("{key} passes: remove it from deviations.txt ({})", listed[key]));
         }
     }
     for (topic, (passed, all, of_listed)) in topics {
-        println!("{topic:<20} {passed:>4} of {all:>4} pass; {of_listed:>4} stand in not_yet.txt");
+        println!("{topic:<20} {passed:>4} of {all:>4} pass; {of_listed:>4} are listed in deviations.txt");
     }
     assert!(failures.is_empty(), "{}\n{} failures", failures.join("\n"), failures.len());
 }

@@ -4,7 +4,7 @@ use super::binding::{Arg, Call};
 use super::coerce::{as_node, cast_node, common, not_null, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::operand::{FunctionValue, Operand, OperandKind};
 use crate::schema::{DType, Element, Literal};
 
 impl Call {
@@ -20,16 +20,16 @@ impl Call {
     /// Argument `i` as a tensor of any kind, structures and sparse tensors included; a literal has its own dtype.
     ///
     /// # Errors
-    /// It is no tensor.
+    /// It is not a tensor.
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
         let node = strict_node(self.operand(i)?)?;
         Ok(self.push(node))
     }
 
-    /// Argument `i` for functions that look at its rows alone: its values may be of any dtype, even of none.
+    /// Argument `i` for functions that use only its rows: its values may be of any dtype, even of none.
     ///
     /// # Errors
-    /// It is no tensor.
+    /// It is not a tensor.
     pub fn sized(&mut self, i: usize) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
         let node = not_null(as_node(&item, None)?);
@@ -150,7 +150,7 @@ impl Call {
     /// The items of argument `i`: a list, a tuple, several results; a tensor is unstacked where its first axis is known.
     ///
     /// # Errors
-    /// It is no list.
+    /// It is not a list.
     pub fn list(&self, i: usize) -> ExprResult<Vec<Operand>> {
         self.operand(i)?.elements().ok_or_else(|| self.wrong(i, "a list"))
     }
@@ -241,6 +241,17 @@ impl Call {
         static_ints(item).map(|sizes| Some(sizes.into_iter().map(Some).collect())).ok_or_else(|| self.wrong(i, "a list of sizes"))
     }
 
+    /// Argument `i` as a function: a lambda, or the name of a function.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn function(&self, i: usize) -> ExprResult<FunctionValue> {
+        match &self.operand(i)?.kind {
+            OperandKind::Function(function) => Ok(function.clone()),
+            _ => Err(self.wrong(i, "a function: a lambda, or the name of one")),
+        }
+    }
+
     /// Argument `i` as a dtype: a bare name or a string.
     ///
     /// # Errors
@@ -252,6 +263,7 @@ impl Call {
         let found = match &item.kind {
             OperandKind::DType(dtype) => Some(dtype.clone()),
             OperandKind::Literal(Literal::String(name)) => dtype_named(name),
+            OperandKind::Spec(spec) => Some(spec.dtype.clone()),
             _ => None,
         };
         found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, as int32 or \"int32\""))

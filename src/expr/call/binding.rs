@@ -1,13 +1,13 @@
 //! A call that is being bound.
 
 use super::fold::fold;
-use super::signature::{Param, Signature};
+use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
-use crate::schema::{DType, Type};
+use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct Call {
     text: Arc<str>,
     params: Vec<Param>,
     given: Vec<Option<Operand>>,
+    /// The names of the results, where they have names.
+    results: Vec<&'static str>,
     nodes: Vec<Node>,
 }
 
@@ -68,12 +70,14 @@ impl Call {
         keywords: Vec<(String, Span, Operand)>,
     ) -> ExprResult<Call> {
         let params = &signature.params;
+        let (positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
         let mut given: Vec<Option<Operand>> = vec![None; params.len()];
         let usage = || signature.usage(name);
-        if positional.len() > params.len() {
+        let most = params.iter().filter(|p| p.kind == ParamKind::Single).count();
+        if positional.len() > most {
             return Err(ExprError::at(
-                positional[params.len()].span.clone(),
-                format!("{name} takes {} argument{}, not {}", params.len(), if params.len() == 1 { "" } else { "s" }, positional.len()),
+                positional[most].span.clone(),
+                format!("{name} takes {most} argument{}, not {}", if most == 1 { "" } else { "s" }, positional.len()),
             )
             .help(usage()));
         }
@@ -81,7 +85,7 @@ impl Call {
             *slot = Some(item);
         }
         for (keyword, at, item) in keywords {
-            let Some(i) = signature.params.iter().position(|p| p.names.contains(&keyword.as_str())) else {
+            let Some(i) = signature.params.iter().position(|p| p.kind == ParamKind::Single && p.names.contains(&keyword.as_str())) else {
                 // Every function of TensorFlow takes a name for its graph node, and has no use for it here.
                 if keyword == "name" {
                     continue;
@@ -98,15 +102,18 @@ impl Call {
             }
             given[i] = Some(item);
         }
-        if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none()) {
-            return Err(ExprError::at(span, format!("{name} lacks its argument `{}`", missing.0.names[0])).help(usage()));
+        for (i, operand) in rest {
+            given[i] = Some(operand);
         }
-        Ok(Call { name: name.to_owned(), span, text, params: signature.params, given, nodes: Vec::new() })
+        if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none() && p.kind == ParamKind::Single) {
+            return Err(ExprError::at(span, format!("{name} is missing the argument `{}`", missing.0.names[0])).help(usage()));
+        }
+        Ok(Call { name: name.to_owned(), span, text, params: signature.params, given, results: signature.results, nodes: Vec::new() })
     }
 
     /// A call without parameters, for what is written as an operator or a subscript.
     pub fn operator(name: &str, span: Span, text: Arc<str>) -> Call {
-        Call { name: name.to_owned(), span, text, params: Vec::new(), given: Vec::new(), nodes: Vec::new() }
+        Call { name: name.to_owned(), span, text, params: Vec::new(), given: Vec::new(), results: Vec::new(), nodes: Vec::new() }
     }
 
     /// An error with the call as a whole.
@@ -136,7 +143,7 @@ impl Call {
     pub fn operand(&self, i: usize) -> ExprResult<&Operand> {
         self.given(i).ok_or_else(|| match self.given.get(i) {
             Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} can't be None", self.name, self.param(i))),
-            _ => self.error(format!("{} lacks its argument `{}`", self.name, self.param(i))),
+            _ => self.error(format!("{} is missing the argument `{}`", self.name, self.param(i))),
         })
     }
 
@@ -150,6 +157,11 @@ impl Call {
         let arg = Arg { ty: node.ty.clone(), index: self.nodes.len(), span: node.span.clone() };
         self.nodes.push(node);
         arg
+    }
+
+    /// The tensor that an argument of the kernel is.
+    pub fn node(&self, arg: &Arg) -> Node {
+        self.nodes[arg.index].clone()
     }
 
     /// The call with one result.
@@ -175,11 +187,46 @@ impl Call {
     }
 
     fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
-        CallNode { span: self.span.clone(), text: self.text.clone(), args: std::mem::take(&mut self.nodes), outputs, kernel }
+        CallNode {
+            span: self.span.clone(),
+            text: self.text.clone(),
+            args: std::mem::take(&mut self.nodes),
+            outputs,
+            names: self.results.clone(),
+            kernel,
+        }
     }
 
     /// The text of the expression.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
+}
+
+type Keywords = Vec<(String, Span, Operand)>;
+
+/// Takes what `*args` and `**kwargs` collect out of the arguments: positional ones beyond the parameters
+/// before `*args` as a tuple, unknown keywords as a dict.
+fn variadic(
+    params: &[Param],
+    span: Span,
+    mut positional: Vec<Operand>,
+    keywords: Keywords,
+) -> (Vec<Operand>, Keywords, Vec<(usize, Operand)>) {
+    let mut rest = Vec::new();
+    if let Some(at) = params.iter().position(|p| p.kind == ParamKind::Args) {
+        let extra = positional.split_off(at.min(positional.len()));
+        rest.push((at, Operand { kind: OperandKind::Tuple(extra), span: span.clone() }));
+    }
+    let Some(at) = params.iter().position(|p| p.kind == ParamKind::Keywords) else {
+        return (positional, keywords, rest);
+    };
+    let known = |name: &str| params.iter().any(|p| p.kind == ParamKind::Single && p.names.contains(&name));
+    let (own, extra): (Keywords, Keywords) = keywords.into_iter().partition(|(name, ..)| known(name));
+    let entries = extra
+        .into_iter()
+        .map(|(name, at, operand)| (Operand { kind: OperandKind::Literal(Literal::String(name)), span: at }, operand))
+        .collect();
+    rest.push((at, Operand { kind: OperandKind::Dict(entries), span }));
+    (positional, own, rest)
 }

@@ -3,7 +3,7 @@
 use super::fold::fold;
 use super::pack::pack;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{CallNode, Node, NodeKind};
+use crate::expr::eval::{CallNode, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
@@ -40,8 +40,16 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
         return Ok(operand::constant(tensor, ty, item.span.clone()));
     }
     match &item.kind {
-        OperandKind::List(items) | OperandKind::Tuple(items) if !items.is_empty() => {
+        OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) if !items.is_empty() => {
             pack(alike(items, "stack", &Arc::from(""))?, item.span.clone())
+        }
+        OperandKind::Results(call) if !call.names.is_empty() => {
+            let message = format!("expected a tensor, found {} results: {}", call.names.len(), call.names.join(", "));
+            Err(ExprError::new(message).help(format!("take one of them: .{}", call.names.join(", ."))))
+        }
+        OperandKind::Function(function) => {
+            let error = ExprError::new(format!("expected a tensor, found {}", item.describe()));
+            Err(if function.name == operand::LAMBDA { error } else { error.help(format!("write {}(...)", function.name)) })
         }
         OperandKind::Results(_) => match item.elements() {
             Some(items) if !items.is_empty() => pack(alike(&items, "stack", &Arc::from(""))?, item.span.clone()),
@@ -100,7 +108,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
     }
     for item in items.iter().filter(|item| item.is_literal()) {
         let Some(literal) = item.literal().filter(|l| *l != Literal::None) else {
-            return Err(ExprError::at(item.span.clone(), "None is no tensor"));
+            return Err(ExprError::at(item.span.clone(), "None is not a tensor"));
         };
         if let Some(before) = &dtype
             && literal::holds(before, &literal)
@@ -153,6 +161,7 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
         text: text.clone(),
         args: vec![node],
         outputs: vec![ty.clone()],
+        names: Vec::new(),
         kernel: Box::new(move |args| {
             if sparse {
                 let tensor = args.tensor(0)?;
@@ -190,7 +199,7 @@ pub fn not_null(node: Node) -> Node {
     }
     let name = match &node.kind {
         NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => name.clone(),
-        _ => "the value".into(),
+        _ => UNNAMED.into(),
     };
     let ty = without_nulls(&node.ty);
     let span = node.span.clone();

@@ -27,7 +27,7 @@ impl Integer {
         }
     }
 
-    /// The axis that has so many items; one of open size if the number is not known.
+    /// The axis of this size; one of open size if the number is not known.
     pub fn dim(&self) -> Dim {
         self.known().and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)
     }
@@ -112,7 +112,7 @@ impl Call {
                         item.span.clone(),
                         format!("{}: how many numbers {} has must be known before the first record", self.name, self.param(i)),
                     )
-                    .help("write them one by one: [n, 2]"));
+                    .help("list them: [n, 2]"));
                 };
                 (0..n)
                     .map(|k| {
@@ -138,6 +138,6 @@ impl Call {
         let item = self.operand(i)?.clone();
         let numbers = self.integer_list(i)?.unwrap_or_default();
         let all: Option<Vec<Integer>> = numbers.into_iter().collect();
-        all.ok_or_else(|| ExprError::at(item.span.clone(), format!("{}: {} can't have None in it", self.name, self.param(i))))
+        all.ok_or_else(|| ExprError::at(item.span.clone(), format!("{}: {} can't contain None", self.name, self.param(i))))
     }
 }

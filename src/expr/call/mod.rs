@@ -4,7 +4,7 @@
 //! - [`binding`]: a call, its arguments matched to the parameters.
 //! - [`arguments`]: arguments as tensors, integers, flags, shapes ...
 //! - [`integer`]: integers known before the first record, or different in each.
-//! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor.
+//! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]: shapes as tensors.
 //! - [`known`]: what is known of an operand before the first record; [`fold`]: calls of constants.
 //! - [`subscript`] binds `x[keys]`.
 
@@ -16,6 +16,7 @@ mod function;
 mod integer;
 mod known;
 mod pack;
+mod shape;
 mod signature;
 mod subscript;
 
@@ -24,5 +25,7 @@ pub use coerce::{alike, as_node, cast_node, strict, strict_node};
 pub use fold::fold;
 pub use function::Function;
 pub use integer::{Integer, Integers};
-pub use known::{dtype_named, positive_axis, static_int, text_literal};
+pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
+pub use pack::nth;
+pub use shape::shape_vector;
 pub use subscript::subscript;

@@ -1,8 +1,10 @@
 //! Lists of tensors as one tensor, and the items of a tensor as tensors.
 
 use super::fold::fold;
+use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{CallNode, Node, NodeKind};
+use crate::expr::eval::{Args, CallNode, Node, NodeKind};
+
 use crate::expr::kernels::level::check_uniform;
 use crate::expr::kernels::{join, slice};
 use crate::expr::span::Span;
@@ -25,13 +27,20 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
         return Err(ExprError::internal("a list of no tensors is packed"));
     };
     let ty = Type { dims: dims.clone(), ..first.ty.clone() };
-    let kernel = move |args: &crate::expr::eval::Args| {
-        let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<crate::error::Result<Vec<_>>>()?;
+    let kernel = move |args: &Args| {
+        let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;
         let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), 0)?;
         check_uniform(&out, &dims)?;
         Ok(vec![out])
     };
-    let call = CallNode { span: span.clone(), text: "".into(), args: nodes, outputs: vec![ty.clone()], kernel: Box::new(kernel) };
+    let call = CallNode {
+        span: span.clone(),
+        text: "".into(),
+        args: nodes,
+        outputs: vec![ty.clone()],
+        names: Vec::new(),
+        kernel: Box::new(kernel),
+    };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
@@ -48,6 +57,7 @@ pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
         text: text.clone(),
         args: vec![node.clone()],
         outputs: vec![ty.clone()],
+        names: Vec::new(),
         kernel: Box::new(move |args| {
             let tensor = args.tensor(0)?;
             let list = tensor.as_list()?;

@@ -1,9 +1,11 @@
 //! The parameters of a function, as its signature lists them.
 
-/// A function's parameters.
+/// A function's parameters and the names of its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     pub params: Vec<Param>,
+    /// The names of several results; empty where they have none.
+    pub results: Vec<&'static str>,
 }
 
 /// One parameter of a signature.
@@ -11,11 +13,23 @@ pub struct Signature {
 pub struct Param {
     pub names: Vec<&'static str>,
     pub default: Option<&'static str>,
+    pub kind: ParamKind,
+}
+
+/// How many arguments a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    Single,
+    /// `*args`: all other positional arguments, as a tuple.
+    Args,
+    /// `**kwargs`: all other keyword arguments, as a dict.
+    Keywords,
 }
 
 impl Signature {
-    /// Parses `params, indices, axis=None`.
+    /// Parses `params, indices, axis=None -> values, indices`.
     pub fn parse(text: &'static str) -> Signature {
+        let (text, results) = text.split_once(" -> ").map_or((text, Vec::new()), |(text, results)| (text, results.split(", ").collect()));
         let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
         for (i, c) in text.char_indices() {
             match c {
@@ -29,28 +43,38 @@ impl Signature {
             }
         }
         parts.push(&text[start..]);
-        let params = parts
-            .into_iter()
-            .map(str::trim)
-            .filter(|p| !p.is_empty())
-            .map(|p| {
-                let (names, default) = p.split_once('=').map_or((p, None), |(n, d)| (n, Some(d)));
-                Param { names: names.split('|').collect(), default }
-            })
-            .collect();
-        Signature { params }
+        let params = parts.into_iter().map(str::trim).filter(|p| !p.is_empty()).map(Param::parse).collect();
+        Signature { params, results }
     }
 
     /// `name(params, indices, axis=None)`, as it is shown.
     pub fn usage(&self, name: &str) -> String {
-        let params: Vec<String> = self
-            .params
-            .iter()
-            .map(|p| match p.default {
-                Some(default) => format!("{}={default}", p.names[0]),
-                None => p.names[0].to_owned(),
-            })
-            .collect();
-        format!("{name}({})", params.join(", "))
+        let params: Vec<String> = self.params.iter().map(Param::usage).collect();
+        let results = if self.results.is_empty() { String::new() } else { format!(" -> {}", self.results.join(", ")) };
+        format!("{name}({}){results}", params.join(", "))
+    }
+}
+
+impl Param {
+    fn parse(text: &'static str) -> Param {
+        let (text, kind) = match (text.strip_prefix("**"), text.strip_prefix('*')) {
+            (Some(rest), _) => (rest, ParamKind::Keywords),
+            (None, Some(rest)) => (rest, ParamKind::Args),
+            (None, None) => (text, ParamKind::Single),
+        };
+        let (names, default) = text.split_once('=').map_or((text, None), |(n, d)| (n, Some(d)));
+        Param { names: names.split('|').collect(), default, kind }
+    }
+
+    fn usage(&self) -> String {
+        let stars = match self.kind {
+            ParamKind::Single => "",
+            ParamKind::Args => "*",
+            ParamKind::Keywords => "**",
+        };
+        match self.default {
+            Some(default) => format!("{}={default}", self.names[0]),
+            None => format!("{stars}{}", self.names[0]),
+        }
     }
 }

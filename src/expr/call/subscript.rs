@@ -41,8 +41,9 @@ enum Key {
 /// # Errors
 /// Keys that do not fit the type; an index into a ragged axis.
 pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -> ExprResult<OperandKind> {
-    if let (OperandKind::Results(_) | OperandKind::List(_) | OperandKind::Tuple(_), Some(items)) = (&of.kind, of.elements())
-        && (!of.is_literal() || items.is_empty())
+    if let (OperandKind::Results(_) | OperandKind::List(_) | OperandKind::Tuple(_) | OperandKind::Shape(_), Some(items)) =
+        (&of.kind, of.elements())
+        && (!of.is_literal() || items.is_empty() || matches!(of.kind, OperandKind::Shape(_)))
     {
         return element(of, &items, keys);
     }
@@ -59,7 +60,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     expand_ellipsis(&mut keys, &ty);
     let mut bound = Vec::new();
     let mut kept: Vec<Dim> = Vec::new();
-    // Whether an axis of the tensor itself stays in front; new axes do not count.
+    // Whether an axis of the tensor itself comes first; new axes do not count.
     let mut leading = true;
     let mut rest: Vec<Dim> = std::mem::take(&mut ty.dims);
     rest.reverse();
@@ -97,8 +98,12 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
             ty.element = field.element;
             continue;
         }
+        if rest.is_empty() && kept.is_empty() && i == 0 && ty.fields().is_some() && is_full_slice(key) {
+            // TensorFlow takes `st[:]` of a single structure for the structure.
+            continue;
+        }
         let Some(dim) = rest.pop() else {
-            return Err(ExprError::at(key.span.clone(), "one key too many: no axis is left for it"));
+            return Err(ExprError::at(key.span.clone(), "too many indices"));
         };
         match &key.kind {
             OperandKind::Slice(parts) => {
@@ -132,7 +137,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
                 if dim.size == Size::Ragged && !leading {
                     return Err(ExprError::at(
                         key.span.clone(),
-                        "an index into a ragged axis: the rows differ in length, and some may lack that item",
+                        "cannot index into a ragged axis: the rows differ in length, and some may not have that item",
                     )
                     .help("a slice takes what is there: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
                 }
@@ -188,6 +193,10 @@ fn field_name(key: &Operand) -> Option<String> {
     }
 }
 
+fn is_full_slice(key: &Operand) -> bool {
+    matches!(&key.kind, OperandKind::Slice(parts) if parts.iter().all(Option::is_none))
+}
+
 fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     let names = if ty.fields().is_some() { ", None or a field name" } else { " or None" };
     let error = ExprError::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
@@ -200,24 +209,28 @@ fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     }
 }
 
-/// `...` stands for as many `:` as are missing; a second one for none.
+/// `...` means as many `:` as are missing; a second one means none.
 fn expand_ellipsis(keys: &mut Vec<Operand>, ty: &Type) {
     let is_ellipsis = |k: &Operand| matches!(k.kind, OperandKind::Ellipsis);
     let Some(at) = keys.iter().position(is_ellipsis) else {
         return;
     };
-    // The axes of a field that is named by the keys count as well.
-    let mut rank = ty.rank();
-    let mut element = &ty.element;
-    for key in keys.iter() {
+    // The axes that the keys from one field name to the next are for: those of the structures, then those of a field.
+    let (mut rank, mut element, mut first) = (ty.rank(), &ty.element, 0);
+    for (i, key) in keys.iter().enumerate() {
         if let (Some(name), Element::Struct(fields)) = (field_name(key), element)
             && let Some(field) = fields.iter().find(|f| f.name == name)
+            && i < at
         {
-            rank += field.ty.rank();
+            // A field that is named before all axes of the structures are used has them as well.
+            let used = keys[first..i].iter().filter(|k| !k.is_none()).count();
+            rank = field.ty.rank() + rank.saturating_sub(used);
             element = &field.ty.element;
+            first = i + 1;
         }
     }
-    let consuming = keys.iter().filter(|k| !is_ellipsis(k) && !k.is_none() && field_name(k).is_none()).count();
+    let end = keys[at..].iter().position(|k| field_name(k).is_some()).map_or(keys.len(), |i| at + i);
+    let consuming = keys[first..end].iter().filter(|k| !is_ellipsis(k) && !k.is_none()).count();
     let span = keys[at].span.clone();
     let all = Operand { kind: OperandKind::Slice(Box::new([None, None, None])), span };
     let missing = rank.saturating_sub(consuming);

@@ -33,7 +33,7 @@ pub fn unary(
 }
 
 /// A function of tensors of these dtypes, value by value, broadcast against each other. A constant scalar
-/// beside a tensor reaches `f` as a single value; one operand at least is none.
+/// beside a tensor reaches `f` as a single value; at least one operand is not.
 ///
 /// # Errors
 /// Shapes that do not broadcast; as [`Call::one`].

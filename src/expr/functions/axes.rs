@@ -12,7 +12,7 @@ use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["expand_dims"], "input|x, axis", "A new axis of one item.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
+    function!(["expand_dims"], "input|x, axis", "Insert an axis of size 1.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
         let x = c.any(0)?;
         let axis = c.int(1)?;
         let axis = c.axis(1, axis, x.rank() + 1)?;
@@ -20,25 +20,25 @@ pub static FUNCTIONS: &[Function] = &[
         ty.dims.insert(axis, Dim::known(1));
         c.one(ty, move |args| expand(&*x.of(args)?, axis))
     }),
-    function!(["squeeze"], "input|x, axis=None", "Without axes of one item.", [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")], squeeze),
+    function!(["squeeze"], "input|x, axis=None", "Remove axes of size 1.", [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")], squeeze),
     function!(
         ["merge_dims"],
         "x|value|self, outer_axis, inner_axis",
-        "A range of axes as one.",
+        "Merge a range of axes into one.",
         [("merge_dims([[[3], [1, 2]], []], 0, 1)", "[[3], [1, 2]]"), ("merge_dims([[[3], [1, 2]], []], 1, 2)", "[[3, 1, 2], []]")],
         merge_dims
     ),
     function!(
         ["reshape"],
         "tensor|x, shape",
-        "The values in a dense shape; one size may be -1.",
+        "The same values in another dense shape; one size may be -1.",
         [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],
         reshape
     ),
     function!(
         ["transpose"],
         "a|x, perm=None",
-        "The axes of a dense tensor in another order.",
+        "Permute the axes of a dense tensor.",
         [("transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
         transpose
     ),

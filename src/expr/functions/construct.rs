@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.constant"],
-        "pylist|pyval, dtype=None, ragged_rank=None, inner_shape=None",
+        "pylist|pyval, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype=int64",
         "A nested list as a ragged tensor.",
         [("ragged.constant([[3, 1], [], [2]])", "[[3, 1], [], [2]]")],
         ragged_constant
@@ -38,30 +38,44 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     function!(
+        ["np.array", "np.asarray"],
+        "object, dtype=None",
+        "A nested list with NumPy's dtypes: int64, float64.",
+        [("np.array([1.5, 2]).dtype.name", "\"float64\""), ("np.array([[1], [2]]).astype(\"int32\")", "[[1], [2]]")],
+        numpy_array
+    ),
+    function!(
+        ["CPUPlace", "CUDAPlace", "CUDAPinnedPlace"],
+        "id=None",
+        "Where Paddle keeps a tensor, which makes no difference here: None.",
+        [("create_lod_tensor([[1], [2]], [[2]], fluid.CPUPlace())", "[[[1], [2]]]")],
+        |_| Ok(OperandKind::Literal(Literal::None))
+    ),
+    function!(
         ["ragged.range"],
-        "starts, limits=None, deltas=1",
-        "A row of numbers for each start and limit; one argument is the limits.",
+        "starts, limits=None, deltas=1, dtype=None, row_splits_dtype=int64",
+        "A row of numbers for each start and limit; a single argument is the limits.",
         [("ragged.range([2, 0, 3])", "[[0, 1], [], [0, 1, 2]]"), ("ragged.range([0, 5], [3, 3], [1, -1])", "[[0, 1, 2], [5, 4]]")],
-        |c| ranges(c, true)
+        |c| ranges(c, true).and_then(|kind| with_given_dtype(c, kind, 3))
     ),
     function!(
         ["range"],
-        "start, limit=None, delta=1",
-        "Numbers from a start to before a limit.",
+        "start, limit=None, delta=1, dtype=None",
+        "Numbers from start up to, but not including, limit.",
         [("range(3)", "[0, 1, 2]"), ("range(1, 6, 2)", "[1, 3, 5]")],
-        |c| { ranges(c, false) }
+        |c| ranges(c, false).and_then(|kind| with_given_dtype(c, kind, 3))
     ),
-    function!(["fill"], "dims, value", "A tensor of one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
+    function!(["fill"], "dims, value", "A tensor filled with one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.operand(1)?.clone();
         let node = strict_node(&value)?;
         filled(c, node)
     }),
-    function!(["zeros"], "shape, dtype=float32", "Zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),
-    function!(["ones"], "shape, dtype=float32", "Ones.", [("ones([2], int32)", "[1, 1]")], |c| constant_filled(c, 1)),
+    function!(["zeros"], "shape, dtype=float32", "A tensor of zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),
+    function!(["ones"], "shape, dtype=float32", "A tensor of ones.", [("ones([2], int32)", "[1, 1]")], |c| constant_filled(c, 1)),
     function!(
         ["zeros_like"],
         "input|x, dtype=None",
-        "Zeros (or empty strings) in the same shape.",
+        "Zeros, or empty strings, in the same shape.",
         [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")],
         |c| like(c, false)
     ),
@@ -71,11 +85,41 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["one_hot"],
         "indices, depth, on_value=None, off_value=None, axis=None, dtype=None",
-        "A vector with a one at each index.",
+        "A one-hot vector for each index.",
         [("one_hot([1, 0], 3, dtype=int32)", "[[0, 1, 0], [1, 0, 0]]")],
         one_hot
     ),
 ];
+
+fn numpy_array(call: &mut Call) -> ExprResult<OperandKind> {
+    let given = call.dtype(1)?;
+    if !call.operand(0)?.is_literal() {
+        let node = strict_node(call.operand(0)?)?;
+        return Ok(OperandKind::Tensor(match given {
+            Some(dtype) => crate::expr::call::cast_node(node, &dtype, call.text())?,
+            None => node,
+        }));
+    }
+    let literal = literal_of(call)?;
+    let (ty, tensor) = literal::plain(&literal, None)?;
+    let dtype = match ty.dtype() {
+        Some(DType::Int32 | DType::Int64) => Some(DType::Int64),
+        Some(DType::Float32) => Some(DType::Float64),
+        _ => None,
+    };
+    let (ty, tensor) = match dtype {
+        Some(dtype) => literal::plain(&literal, Some(&dtype))?,
+        None => (ty, tensor),
+    };
+    if let Some(axis) = ty.dims.iter().position(|d| d.size == Size::Ragged) {
+        return Err(call.error(format!("np.array: the rows of axis {axis} differ in length")).help("ragged.constant([...])"));
+    }
+    let node = operand::constant(tensor, ty, call.span.clone());
+    Ok(OperandKind::Tensor(match given {
+        Some(dtype) => crate::expr::call::cast_node(node, &dtype, call.text())?,
+        None => node,
+    }))
+}
 
 fn literal_of(call: &Call) -> ExprResult<Literal> {
     let item = call.operand(0)?;
@@ -102,6 +146,14 @@ fn ragged_constant(call: &mut Call) -> ExprResult<OperandKind> {
     let dtype = call.dtype(1)?;
     let (ty, tensor) = literal::ragged(&literal, dtype.as_ref(), call.optional_int(2)?, inner.as_deref())?;
     Ok(OperandKind::Tensor(operand::constant(tensor, ty, call.span.clone())))
+}
+
+/// A result with the dtype that argument `i` asks for.
+fn with_given_dtype(call: &Call, kind: OperandKind, i: usize) -> ExprResult<OperandKind> {
+    match (kind, call.dtype(i)?) {
+        (OperandKind::Tensor(node), Some(dtype)) => Ok(OperandKind::Tensor(crate::expr::call::cast_node(node, &dtype, call.text())?)),
+        (kind, _) => Ok(kind),
+    }
 }
 
 /// `ragged.range`, and `range` of scalars.
@@ -235,15 +287,28 @@ fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
 }
 
 fn like(call: &mut Call, ones: bool) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
-    let dtype = call.dtype(1)?.unwrap_or(x.dtype()?.clone());
+    let x = call.any(0)?;
+    let structure = x.ty.fields().is_some();
+    if !structure {
+        call.plain(&x)?;
+    }
+    let dtype = match call.dtype(1)? {
+        Some(dtype) => dtype,
+        // One number for each structure, as in TensorFlow.
+        None if structure => DType::Float32,
+        None => x.dtype()?.clone(),
+    };
     let literal = match (&dtype, ones) {
         (DType::Bool, _) => Literal::Bool(ones),
-        (DType::String | DType::Bytes, true) => return Err(call.error("there is no one among strings")),
+        (DType::String | DType::Bytes, true) => return Err(call.error("strings have no ones")),
         (_, true) => Literal::Int(1),
         (_, false) => literal::zero(&dtype)?,
     };
     let one = literal::leaf(&[&literal], &dtype)?;
+    if structure {
+        let ty = Type::tensor(dtype, x.ty.dims.clone());
+        return call.one(ty, move |args| x.of(args)?.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(take(&one, &vec![0; t.nrows()])?))));
+    }
     unary(call, x, dtype, move |a| take(&one, &vec![0; a.len()]))
 }
 
@@ -255,7 +320,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let axis = call.optional_int(4)?.unwrap_or(-1);
     if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
-        return Err(call.error("one_hot puts the new axis last"));
+        return Err(call.error("one_hot adds the new axis last"));
     }
     let item = |i: usize, default: i128, call: &Call| {
         call.given(i).cloned().unwrap_or(Operand { kind: OperandKind::Literal(Literal::Int(default)), span: call.span.clone() })

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
         "x|rt_input, default_value=None, shape=None",
-        "A dense tensor: short rows are filled up, those beyond the shape are cut.",
+        "Convert to a dense tensor: short rows are padded, rows beyond the shape are truncated.",
         [
             ("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"),
             ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")
@@ -31,8 +31,8 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensor.from_tensor"],
-        "tensor|x, lengths=None, padding=None, ragged_rank=1",
-        "A ragged tensor: rows of these lengths, or without the padding at their ends.",
+        "tensor|x, lengths=None, padding=None, ragged_rank=1, row_splits_dtype=int64",
+        "Convert a dense tensor to a ragged one, with rows of the given lengths or without trailing padding.",
         [
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"),
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")
@@ -42,14 +42,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["to_sparse", "RaggedTensor.to_sparse"],
         "x|rt_input",
-        "A sparse tensor of all values, in the shape they fit in.",
+        "Convert to a sparse tensor of the bounding shape.",
         [("to_sparse([[3, 1], [2]])", "{[0, 0]: 3, [0, 1]: 1, [1, 0]: 2} of [2, 2]")],
         to_sparse
     ),
     function!(
         ["RaggedTensor.from_sparse"],
-        "st_input|x",
-        "A ragged tensor of a sparse matrix whose rows are filled from the left.",
+        "st_input|x, row_splits_dtype=int64",
+        "Convert a sparse matrix whose rows have no gaps to a ragged tensor.",
         [("RaggedTensor.from_sparse(to_sparse([[3, 1], [], [2]]))", "[[3, 1], [], [2]]")],
         from_sparse
     ),
@@ -102,7 +102,7 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             (None, _) => Dim::UNIFORM,
         });
     }
-    // Inner axes of one known size are copied whole; others are filled up as the ragged ones are.
+    // Inner axes of one known size are copied whole; others are padded as the ragged ones are.
     let whole = inner.iter().all(|d| matches!(d.size, Size::Known(_))) && default.rank() > 0;
     let levels = if whole { last + 1 } else { rank };
     call.one(Type::tensor(dtype, dims.clone()), move |args| {
@@ -148,7 +148,7 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
     let nrecords = tensor.nrows();
     let (partitions, below) = tensor.levels(levels)?;
     let Some((last, outer)) = partitions.split_last() else { return Ok(below.clone()) };
-    // The record of each place, and the item that stands there.
+    // The record of each place, and the item there.
     let mut places: Vec<(usize, usize)> = (0..nrecords).map(|r| (r, r)).collect();
     let mut out = Vec::with_capacity(levels);
     for (axis, partition) in outer.iter().enumerate() {
@@ -235,7 +235,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(
                 padding.span.clone(),
                 format!(
-                    "the padding of shape {} is no value of shape {}",
+                    "the padding of shape {} is not a value of shape {}",
                     crate::expr::types::shape(&padding.ty.dims),
                     crate::expr::types::shape(inner)
                 ),
@@ -248,7 +248,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(x.ty.clone(), move |args| Ok(x.of(args)?.into_owned()))
 }
 
-/// Rows of axis `axis` cut to these lengths, held within 0 and what is there.
+/// Rows of axis `axis` cut to these lengths, limited to 0 and what is there.
 fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     let list = lengths.as_list()?;
@@ -290,7 +290,7 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// NaN is no padding: it equals nothing.
+/// NaN is not padding: it equals nothing.
 fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
     if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
         use crate::expr::kernels::compare::compare;

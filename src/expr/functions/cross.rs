@@ -26,14 +26,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.cross"],
         "inputs",
-        "Every combination of the values of the inputs' rows, joined with _X_.",
+        "All combinations of values from the rows of the inputs, joined with _X_.",
         [("ragged.cross([[[\"a\"]], [[\"b\", \"c\"]]])", "[[\"a_X_b\", \"a_X_c\"]]")],
         cross
     ),
     function!(
         ["ragged.cross_hashed"],
         "inputs, num_buckets=0, hash_key=None",
-        "Every combination of the values of the inputs' rows, as a number from 0 to before num_buckets (0: 2^63 - 1).",
+        "All combinations of values from the rows of the inputs, hashed into num_buckets (0: 2^63 - 1).",
         [("ragged.cross_hashed([[[\"a\"]], [[\"d\"]], [[\"f\"]]], num_buckets=100)", "[[78]]")],
         cross_hashed
     ),
@@ -68,7 +68,7 @@ pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
 /// The combinations of each row as texts.
 ///
 /// # Errors
-/// Too many; what is no UTF-8 as a string.
+/// Too many; what is not valid UTF-8 as a string.
 pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(RowPartition, ArrayRef)> {
     let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
     let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
@@ -115,7 +115,7 @@ impl Inputs {
     fn new(call: &mut Call) -> ExprResult<Inputs> {
         let items = call.list(0)?;
         if items.is_empty() {
-            return Err(call.error(format!("{} needs one input at least", call.name)));
+            return Err(call.error(format!("{} needs at least one input", call.name)));
         }
         let mut args = Vec::with_capacity(items.len());
         for item in &items {

@@ -3,8 +3,9 @@
 //! Source of the meaning: the properties of `tf.RaggedTensor`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, nth};
 use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::Node;
 use crate::expr::kernels::entries;
 use crate::expr::kernels::level::{bounding, bounding_known, from_lengths, merged, wrap};
 use crate::expr::operand::{Operand, OperandKind, constant};
@@ -18,14 +19,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["values"],
         "x|rt_input|sp_input",
-        "The rows of a ragged tensor one after the other; the values of a sparse one.",
+        "The concatenated rows of a ragged tensor; the values of a sparse one.",
         [("values([[3, 1], [2]])", "[3, 1, 2]")],
         values
     ),
     function!(
         ["flat_values"],
         "x|rt_input",
-        "The values without the ragged axes.",
+        "The innermost values, with all ragged axes removed.",
         [("flat_values([[[3], [1, 2]], []])", "[3, 1, 2]")],
         |c| {
             let x = c.tensor(0)?;
@@ -35,64 +36,84 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["with_flat_values"],
         "x|rt_input, new_values|flat_values",
-        "The same partitions around other flat values.",
+        "Replace the flat values and keep the partitions.",
         [("with_flat_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_flat_values
     ),
     function!(
         ["with_values"],
         "x|sp_input, new_values",
-        "The same rows, or the same indices, with other values.",
+        "Replace the values and keep the rows, or the indices.",
         [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_values
     ),
     function!(
         ["row_splits"],
         "x|rt_input",
-        "Where the rows start and end: one number more than rows.",
+        "The offsets at which the rows start and end; one more than there are rows.",
         [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")],
         |c| { row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1)))) }
     ),
-    function!(["row_starts"], "x|rt_input", "Where each row starts.", [("row_starts([[3, 1], [], [2]])", "[0, 2, 2]")], |c| {
-        row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r)))
-    }),
-    function!(["row_limits"], "x|rt_input", "Where each row ends.", [("row_limits([[3, 1], [], [2]])", "[2, 2, 3]")], |c| {
+    function!(
+        ["row_starts"],
+        "x|rt_input",
+        "The offset at which each row starts.",
+        [("row_starts([[3, 1], [], [2]])", "[0, 2, 2]")],
+        |c| { row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r))) }
+    ),
+    function!(["row_limits"], "x|rt_input", "The offset at which each row ends.", [("row_limits([[3, 1], [], [2]])", "[2, 2, 3]")], |c| {
         row_numbers(c, |n| n, |p, rows| rows.map(move |r| p.start(r + 1)))
     }),
     function!(
         ["row_lengths"],
         "x|rt_input, axis=1",
-        "The number of items in each row of an axis.",
+        "The length of each row of an axis.",
         [("row_lengths([[3, 1], [], [2]])", "[2, 0, 1]"), ("row_lengths([[[3], [1, 2]], []], axis=2)", "[[1, 2], []]")],
         row_lengths
     ),
-    function!(["value_rowids"], "x|rt_input", "The row of each value.", [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")], value_rowids),
-    function!(["nrows"], "x|rt_input, out_type=None", "The number of rows: the size of axis 0.", [("nrows([[3, 1], [2]])", "2")], |c| {
-        let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
-        count(c, &dtype)
-    }),
     function!(
-        ["nvals"],
+        ["value_rowids"],
         "x|rt_input",
-        "The number of values in the rows: the size of axis 1 in all.",
-        [("nvals([[3, 1], [], [2]])", "3")],
+        "The row that each value belongs to.",
+        [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")],
+        value_rowids
+    ),
+    function!(
+        ["nrows"],
+        "x|rt_input, out_type=None",
+        "The number of rows, which is the size of axis 0.",
+        [("nrows([[3, 1], [2]])", "2")],
         |c| {
-            let x = rows(c)?;
-            c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(int64_leaf(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
+            let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
+            count(c, &dtype)
         }
     ),
-    function!(["len"], "x", "The size of axis 0.", [("len([3, 1, 2])", "3")], |c| count(c, &DType::Int64)),
+    function!(["nvals"], "x|rt_input", "The total number of values in the rows.", [("nvals([[3, 1], [], [2]])", "3")], |c| {
+        let x = rows(c)?;
+        c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(int64_leaf(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
+    }),
+    function!(["len"], "x", "The size of axis 0, or the number of items of a list.", [("len([3, 1, 2])", "3")], |c| {
+        let item = c.operand(0)?;
+        let items = match &item.kind {
+            OperandKind::Dict(entries) => Some(entries.len()),
+            _ => item.elements().filter(|_| !item.is_literal()).map(|items| items.len()),
+        };
+        match items {
+            Some(n) => Ok(OperandKind::Literal(Literal::Int(n as i128))),
+            None => count(c, &DType::Int64),
+        }
+    }),
     function!(
         ["uniform_row_length"],
         "x|rt_input",
-        "The length of all rows, where axis 1 is uniform.",
+        "The length of the rows, where axis 1 is uniform.",
         [("uniform_row_length([[3, 1], [2, 4]])", "2")],
         uniform_row_length
     ),
     function!(
         ["ragged_rank"],
         "x|rt_input",
-        "The number of axes down to the innermost ragged one.",
+        "The number of partitions: the axes from 1 to the innermost ragged one.",
         [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")],
         |c| {
             let x = c.tensor(0)?;
@@ -111,48 +132,66 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nested_row_splits"],
         "x|rt_input",
-        "The row splits of every ragged level, the outermost first.",
+        "The row splits of all ragged axes, outermost first.",
         [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")],
         |c| { nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect()) }
     ),
     function!(
         ["nested_row_lengths"],
         "x|rt_input",
-        "The row lengths of every ragged level.",
+        "The row lengths of all ragged axes, outermost first.",
         [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")],
         |c| { nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect()) }
     ),
     function!(
         ["nested_value_rowids"],
         "x|rt_input",
-        "The row of each item, of every ragged level.",
+        "The value row ids of all ragged axes, outermost first.",
         [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")],
         |c| { nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect()) }
     ),
     function!(
         ["bounding_shape"],
         "x|rt_input, axis=None, out_type=None",
-        "The sizes of the dense tensor that it fits in.",
+        "The shape of the smallest dense tensor that holds it.",
         [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
         bounding_shape
     ),
     function!(
         ["shape"],
         "input|x, out_type=None",
-        "The sizes of a dense or a sparse tensor.",
+        "The shape of a dense or sparse tensor.",
         [("shape([[3, 1], [2, 4]])", "[2, 2]")],
         shape
     ),
     function!(
-        ["dtype"],
-        "x",
-        "The dtype of the values, for functions that take one.",
-        [("cast([1, 2], cast(3, float64).dtype)", "[1.0, 2.0]")],
-        |c| {
-            let x = c.any(0)?;
-            Ok(OperandKind::DType(x.dtype()?.clone()))
-        }
+        ["get_shape"],
+        "x|input",
+        "The shape of the type: a size for each axis, None for a ragged one; `x.shape`.",
+        [("ragged.constant([[3, 1], []]).shape[0]", "2"), ("reshape([1, 2, 3, 4], constant([[7, 8], [9, 6]]).shape)", "[[1, 2], [3, 4]]")],
+        type_shape
     ),
+    function!(["as_list"], "shape", "The sizes of a shape as a list.", [("constant([[3, 1], [2, 4]]).shape.as_list()", "[2, 2]")], |c| Ok(
+        OperandKind::List(sizes_of(c, 0)?)
+    )),
+    function!(
+        ["broadcast_static_shape"],
+        "shape_x, shape_y",
+        "The shape that two shapes are broadcast to.",
+        [("broadcast_static_shape([2, 1], [3])", "[2, 3]")],
+        broadcast_shapes
+    ),
+    function!(
+        ["broadcast_dynamic_shape"],
+        "shape_x, shape_y",
+        "The sizes that two vectors of sizes are broadcast to.",
+        [("broadcast_dynamic_shape([2, 1], [3])", "[2, 3]")],
+        broadcast_shapes
+    ),
+    function!(["dtype"], "x", "The dtype of the values.", [("cast([1, 2], cast(3, float64).dtype)", "[1.0, 2.0]")], |c| {
+        let x = c.any(0)?;
+        Ok(OperandKind::DType(x.dtype()?.clone()))
+    }),
     function!(["indices"], "sp_input|x", "The indices of a sparse tensor.", [("indices(sparse.from_dense([0, 5]))", "[[1]]")], |c| {
         let x = sparse(c)?;
         let n = x.ty.rank();
@@ -165,16 +204,22 @@ pub static FUNCTIONS: &[Function] = &[
             Tensor::list(s.entries().clone(), inner, None)
         })
     }),
-    function!(["dense_shape"], "sp_input|x", "The sizes of a sparse tensor.", [("dense_shape(sparse.from_dense([0, 5]))", "[2]")], |c| {
-        let x = sparse(c)?;
-        let n = x.ty.rank();
-        c.one(Type::tensor(DType::Int64, vec![Dim::known(n as u64)]), move |args| {
-            let tensor = x.of(args)?;
-            let s = entries::sparse(&tensor)?;
-            let flat: ArrayRef = Arc::new(Int64Array::new(s.dense_shape().clone(), None));
-            Tensor::list(RowPartition::uniform(n, s.nrows())?, Tensor::Leaf(flat), None)
-        })
-    }),
+    function!(
+        ["dense_shape"],
+        "sp_input|x",
+        "The dense shape of a sparse tensor.",
+        [("dense_shape(sparse.from_dense([0, 5]))", "[2]")],
+        |c| {
+            let x = sparse(c)?;
+            let n = x.ty.rank();
+            c.one(Type::tensor(DType::Int64, vec![Dim::known(n as u64)]), move |args| {
+                let tensor = x.of(args)?;
+                let s = entries::sparse(&tensor)?;
+                let flat: ArrayRef = Arc::new(Int64Array::new(s.dense_shape().clone(), None));
+                Tensor::list(RowPartition::uniform(n, s.nrows())?, Tensor::Leaf(flat), None)
+            })
+        }
+    ),
 ];
 
 fn sparse(call: &mut Call) -> ExprResult<Arg> {
@@ -220,8 +265,40 @@ fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<Oper
     })
 }
 
+/// The tensor that a call gives.
+fn tensor(call: &Call, kind: OperandKind) -> ExprResult<Node> {
+    match kind {
+        OperandKind::Tensor(node) => Ok(node),
+        _ => Err(call.internal("the call gives no tensor")),
+    }
+}
+
+/// The flat values of a ragged tensor.
+///
+/// # Errors
+/// It is a constant that has none.
+pub fn flat(call: &mut Call, node: Node) -> ExprResult<Node> {
+    let x = call.push(node);
+    let kind = merge(call, x, |dims| last_ragged(dims).unwrap_or(0))?;
+    tensor(call, kind)
+}
+
+/// The values of a sparse tensor, or of a ragged one without its outermost partition.
+///
+/// # Errors
+/// It has no rows.
+pub fn values_of(call: &mut Call, node: Node) -> ExprResult<Node> {
+    let x = call.push(node);
+    let kind = values_in(call, x)?;
+    tensor(call, kind)
+}
+
 fn values(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
+    values_in(call, x)
+}
+
+fn values_in(call: &mut Call, x: Arg) -> ExprResult<OperandKind> {
     if !x.ty.is_sparse() {
         call.plain(&x)?;
         if x.rank() < 2 {
@@ -283,6 +360,14 @@ fn with_values(call: &mut Call) -> ExprResult<OperandKind> {
         return rewrap(call, x, new, 2);
     }
     let new = call.tensor(1)?;
+    sparse_with_values(call, x, new)
+}
+
+/// The sparse tensor with other values, one for each index.
+///
+/// # Errors
+/// The values are not a vector.
+pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<OperandKind> {
     if new.rank() != 1 {
         return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor are a vector; this is {}", new.ty)));
     }
@@ -495,10 +580,8 @@ fn shape(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &dtype, rank)?), None)
         });
     }
-    if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(
-            ExprError::at(x.span.clone(), format!("axis {axis} is ragged: it has no one size")).help("bounding_shape(x), row_lengths(x)")
-        );
+    if last_ragged(&x.ty.dims).is_some() {
+        return type_shape(call);
     }
     let rank = x.rank();
     let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
@@ -509,4 +592,114 @@ fn shape(call: &mut Call) -> ExprResult<OperandKind> {
         let out = crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?;
         Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(out), None)
     })
+}
+
+/// The shape of the type: sizes that differ between records are computed.
+fn type_shape(call: &mut Call) -> ExprResult<OperandKind> {
+    if let OperandKind::Shape(_) = call.operand(0)?.kind {
+        return Ok(call.operand(0)?.kind.clone());
+    }
+    let x = call.any(0)?;
+    let (rank, dims, span) = (x.rank(), x.ty.dims.clone(), call.span.clone());
+    let mut whole: Option<Node> = None;
+    let mut sizes = Vec::with_capacity(rank);
+    for (axis, dim) in dims.iter().enumerate() {
+        let kind = match dim.size {
+            Size::Known(n) => OperandKind::Literal(Literal::Int(n.into())),
+            Size::Ragged => OperandKind::Literal(Literal::None),
+            Size::Uniform => {
+                if whole.is_none() {
+                    let x = x.clone();
+                    let kind = call.one(Type::tensor(DType::Int32, vec![Dim::known(rank as u64)]), move |args| {
+                        let tensor = x.of(args)?;
+                        let sizes: ArrayRef = if x.ty.is_sparse() {
+                            Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None))
+                        } else {
+                            let sizes = bounding(&tensor, rank)?;
+                            int64_leaf((0..args.nrows).flat_map(|r| sizes.iter().map(move |s| s[r]))).as_leaf()?.clone()
+                        };
+                        Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &DType::Int32, rank)?), None)
+                    })?;
+                    whole = Some(tensor(call, kind)?);
+                }
+                match &whole {
+                    Some(whole) => OperandKind::Tensor(nth(whole, axis as i64, call.text())?),
+                    None => return Err(call.internal("a shape without sizes")),
+                }
+            }
+        };
+        sizes.push(Operand { kind, span: span.clone() });
+    }
+    Ok(OperandKind::Shape(sizes))
+}
+
+/// The sizes of a shape, or of a vector of known size.
+fn sizes_of(call: &Call, i: usize) -> ExprResult<Vec<Operand>> {
+    let item = call.operand(i)?;
+    if let Some(sizes) = item.elements() {
+        return Ok(sizes);
+    }
+    let wrong = || ExprError::at(item.span.clone(), format!("{}: {} must be a shape, not {}", call.name, call.param(i), item.describe()));
+    let node = as_node(item, None)?;
+    let [dim] = node.ty.dims.as_slice() else { return Err(wrong()) };
+    let Size::Known(n) = dim.size else { return Err(wrong()) };
+    (0..n as i64).map(|k| Ok(Operand { kind: OperandKind::Tensor(nth(&node, k, call.text())?), span: item.span.clone() })).collect()
+}
+
+/// The sizes counted from the last axis: equal, or one of them 1.
+fn broadcast_shapes(call: &mut Call) -> ExprResult<OperandKind> {
+    let (x, y) = (sizes_of(call, 0)?, sizes_of(call, 1)?);
+    let rank = x.len().max(y.len());
+    let one = Operand { kind: OperandKind::Literal(Literal::Int(1)), span: call.span.clone() };
+    let at = |sizes: &[Operand], axis: usize| {
+        (axis + sizes.len()).checked_sub(rank).and_then(|i| sizes.get(i).cloned()).unwrap_or_else(|| one.clone())
+    };
+    let mut pairs = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let (a, b) = (at(&x, axis), at(&y, axis));
+        if a.is_none() || b.is_none() {
+            // A ragged axis stays; the other shape has one item there, or the same ragged axis.
+            pairs.push((None, None));
+            continue;
+        }
+        pairs.push((Some(call.integer_of(&a)?), Some(call.integer_of(&b)?)));
+    }
+    let mut sizes = Vec::with_capacity(rank);
+    for (axis, (a, b)) in pairs.into_iter().enumerate() {
+        let (Some(a), Some(b)) = (a, b) else {
+            sizes.push(Operand { kind: OperandKind::Literal(Literal::None), span: call.span.clone() });
+            continue;
+        };
+        let kind = match (a.known(), b.known()) {
+            (Some(m), Some(n)) if m == n || m == 1 || n == 1 => OperandKind::Literal(Literal::Int(if m == 1 { n } else { m }.into())),
+            (Some(m), Some(n)) => {
+                return Err(call.error(format!("the shapes do not broadcast: axis {axis} has {m} and {n} items")));
+            }
+            _ => {
+                let mut inner = Call::operator(&call.name, call.span.clone(), call.text().clone());
+                let number = |call: &mut Call, n: &Integer, from: &Call| -> Integer {
+                    match n {
+                        Integer::Known(n) => Integer::Known(*n),
+                        Integer::Of(arg) => Integer::Of(call.push(from.node(arg))),
+                    }
+                };
+                let (a, b) = (number(&mut inner, &a, call), number(&mut inner, &b, call));
+                inner.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
+                    let (a, b) = (a.of(args)?, b.of(args)?);
+                    let sizes = (0..args.nrows)
+                        .map(|row| match (a.at(row), b.at(row)) {
+                            (m, n) if m == n || n == 1 => Ok(m),
+                            (1, n) => Ok(n),
+                            (m, n) => {
+                                Err(Error::data(format!("the shapes do not broadcast: axis {axis} has {m} and {n} items")).at_row(row))
+                            }
+                        })
+                        .collect::<Result<Vec<i64>>>()?;
+                    Ok(Tensor::Leaf(Arc::new(Int64Array::from(sizes))))
+                })?
+            }
+        };
+        sizes.push(Operand { kind, span: call.span.clone() });
+    }
+    Ok(OperandKind::Shape(sizes))
 }

@@ -1,4 +1,4 @@
-//! Tensors put together along an axis, and cut apart again.
+//! Tensors joined and split along an axis.
 //!
 //! Source of the meaning: `tf.concat`, `tf.stack`, `tf.ragged.stack`, `tf.split`, `tf.unstack`.
 
@@ -18,7 +18,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["concat"],
         "values, axis",
-        "Tensors one after the other along an axis.",
+        "Concatenate tensors along an axis.",
         [
             ("concat([[[3], [1, 2]], [[4, 5], []]], axis=1)", "[[3, 4, 5], [1, 2]]"),
             ("concat([[[3]], [[4, 5], []]], axis=0)", "[[3], [4, 5], []]")
@@ -32,28 +32,28 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["stack"],
         "values, axis=0",
-        "Tensors side by side along a new axis.",
+        "Stack tensors along a new axis.",
         [("stack([[1, 2], [3, 4]], axis=1)", "[[1, 3], [2, 4]]")],
         |c| stack(c, false)
     ),
     function!(
         ["ragged.stack"],
         "values, axis=0",
-        "Tensors of any size side by side along a new axis.",
+        "Stack tensors of any sizes along a new axis, as a ragged tensor.",
         [("ragged.stack([[1, 2], [3]])", "[[1, 2], [3]]")],
         |c| stack(c, true)
     ),
     function!(
         ["split"],
         "value|x, num_or_size_splits, axis=0",
-        "Parts of an axis.",
+        "Split along an axis.",
         [("split([1, 2, 3, 4], 2)[1]", "[3, 4]"), ("split([1, 2, 3, 4], [1, 3])[1]", "[2, 3, 4]")],
         split
     ),
     function!(
         ["unstack"],
         "value|x, num=None, axis=0",
-        "The items of an axis as tensors of their own.",
+        "Unpack an axis into a list of tensors.",
         [("unstack([[1, 2], [3, 4]], axis=1)[0]", "[1, 3]")],
         unstack
     ),
@@ -181,7 +181,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
 
 /// The parts that an axis is split into.
 enum Parts {
-    /// So many of equal size.
+    /// This many of equal size.
     Equal(usize),
     /// Of these sizes; -1 is what the others leave.
     Sized(Vec<Integer>),
@@ -215,7 +215,7 @@ impl Parts {
         let n = usize::try_from(n)
             .ok()
             .filter(|n| (1..=10_000).contains(n))
-            .ok_or_else(|| ExprError::at(item.span.clone(), format!("{n} is no number of parts")))?;
+            .ok_or_else(|| ExprError::at(item.span.clone(), format!("{n} is not a valid number of parts")))?;
         match dim {
             Size::Known(all) if all % n as u64 != 0 => {
                 Err(ExprError::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")))

@@ -15,28 +15,28 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.softmax", "math.softmax"],
         "logits|x, axis=-1",
-        "Exponentials of each row, scaled to a sum of 1.",
+        "Softmax of each row.",
         [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
         |c| softmax(c, false)
     ),
     function!(
         ["nn.log_softmax", "math.log_softmax"],
         "logits|x, axis=-1",
-        "Logarithms of the softmax.",
+        "Logarithm of the softmax of each row.",
         [("nn.log_softmax([[5.0], [-3.0]])", "[[0.0], [0.0]]")],
         |c| softmax(c, true)
     ),
     function!(
         ["math.cumsum", "cumsum"],
         "x, axis=0, exclusive=False, reverse=False",
-        "Running sums of each row.",
+        "Cumulative sums.",
         [("math.cumsum([1, 2, 3])", "[1, 3, 6]"), ("math.cumsum([[1, 2], [3]], axis=-1)", "[[1, 3], [3]]")],
         |c| running(c, false)
     ),
     function!(
         ["math.cumprod"],
         "x, axis=0, exclusive=False, reverse=False",
-        "Running products of each row.",
+        "Cumulative products.",
         [("math.cumprod([1, 2, 3])", "[1, 2, 6]")],
         |c| running(c, true)
     ),

@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["truediv", "divide", "math.truediv", "math.divide", "realdiv"],
         "x, y",
-        "Quotient; integers give float64, those of 16 bits and fewer float32; `x / y`.",
+        "Quotient; integers give float64, integers of up to 16 bits float32; `x / y`.",
         [("[1, 2] / 4", "[0.25, 0.5]")],
         true_divide
     ),
@@ -56,7 +56,7 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Binary::Power
     )),
-    function!(["minimum", "math.minimum"], "x, y", "The lesser of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(
+    function!(["minimum", "math.minimum"], "x, y", "The smaller of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(
         c,
         Binary::Minimum
     )),
@@ -89,20 +89,17 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["bitwise.right_shift"],
         "x, y",
-        "Bits shifted right; the sign stays.",
+        "Bits shifted right, keeping the sign.",
         [("bitwise.right_shift([-8, 5], 1)", "[-4, 2]")],
         |c| bitwise(c, Binary::RightShift)
     ),
-    function!(["bitwise.bitwise_and"], "x, y", "Bits that both have.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(
-        c,
-        Binary::BitAnd
-    )),
-    function!(["bitwise.bitwise_or"], "x, y", "Bits that either has.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
-    function!(["bitwise.bitwise_xor"], "x, y", "Bits that one of both has.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(
+    function!(["bitwise.bitwise_and"], "x, y", "Bitwise and.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(c, Binary::BitAnd)),
+    function!(["bitwise.bitwise_or"], "x, y", "Bitwise or.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
+    function!(["bitwise.bitwise_xor"], "x, y", "Bitwise exclusive or.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(
         c,
         Binary::BitXor
     )),
-    function!(["bitwise.invert"], "x", "All bits turned.", [("bitwise.invert([0, 5])", "[-1, -6]")], inverted),
+    function!(["bitwise.invert"], "x", "All bits inverted.", [("bitwise.invert([0, 5])", "[-1, -6]")], inverted),
     function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| comparison(
         c,
         Compare::Equal
@@ -120,21 +117,20 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Compare::GreaterEqual
     )),
-    function!(["logical_and", "math.logical_and"], "x, y", "Both; `x & y`.", [("[True, False] & True", "[true, false]")], |c| logical(
-        c,
-        Logic::And
-    )),
-    function!(["logical_or", "math.logical_or"], "x, y", "Either; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(
+    function!(["logical_and", "math.logical_and"], "x, y", "Logical and; `x & y`.", [("[True, False] & True", "[true, false]")], |c| {
+        logical(c, Logic::And)
+    }),
+    function!(["logical_or", "math.logical_or"], "x, y", "Logical or; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(
         c,
         Logic::Or
     )),
-    function!(["logical_xor", "math.logical_xor"], "x, y", "One of both; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| {
+    function!(["logical_xor", "math.logical_xor"], "x, y", "Exclusive or; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| {
         logical(c, Logic::Xor)
     }),
     function!(
         ["logical_not", "math.logical_not", "invert"],
         "x",
-        "The opposite; `~x`, `not x`.",
+        "Logical not; `~x`, `not x`.",
         [("~[True, False]", "[false, true]")],
         |c| {
             if c.name.starts_with('`') && of_bits(c, 1)? {
@@ -146,9 +142,9 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     function!(
-        ["cast", "dtypes.cast"],
+        ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Another dtype: floats are cut towards zero, integers wrap, what is not 0 is true.",
+        "Convert to another dtype: floats are truncated towards zero, integers wrap, nonzero is true.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = strict_node(c.operand(0)?)?;
@@ -159,10 +155,19 @@ pub static FUNCTIONS: &[Function] = &[
             Ok(OperandKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
     ),
-    function!(["identity"], "x|input", "The tensor itself; `+x`.", [("+[1, 2]", "[1, 2]")], |c| {
-        let node = as_node(c.operand(0)?, None)?;
-        Ok(OperandKind::Tensor(node))
-    }),
+    function!(
+        ["identity", "numpy", "to_list", "to_pyval", "with_row_splits_dtype", "with_shape_dtype", "with_dtype", "SparseTensor.from_value"],
+        "x|input, dtype=None",
+        "The tensor itself; `+x`.",
+        [("+[1, 2]", "[1, 2]"), ("constant([1, 2]).numpy()", "[1, 2]")],
+        |c| {
+            let item = c.operand(0)?;
+            if matches!(item.kind, OperandKind::Tensor(_)) || item.is_literal() {
+                return Ok(OperandKind::Tensor(as_node(item, None)?));
+            }
+            Ok(item.kind.clone())
+        }
+    ),
     function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
         let signed = |d: &DType| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed);
         if let Some(sparse) = sparse::of_values(c, "floats and signed integers", signed, |a| kernel::unary(Unary::Negative, a))? {
@@ -173,36 +178,43 @@ pub static FUNCTIONS: &[Function] = &[
         let dtype = x.dtype()?.clone();
         unary(c, x, dtype, |a| kernel::unary(Unary::Negative, a))
     }),
-    function!(["abs", "math.abs"], "x", "Without the sign.", [("abs([-1.5, 2.0])", "[1.5, 2.0]")], |c| keeps(c, Unary::Absolute)),
-    function!(["sign", "math.sign"], "x", "-1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
-    function!(["square", "math.square"], "x", "x times x.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
+    function!(["abs", "math.abs"], "x", "Absolute value.", [("abs([-1.5, 2.0])", "[1.5, 2.0]")], |c| keeps(c, Unary::Absolute)),
+    function!(["sign", "math.sign"], "x", "The sign: -1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
+    function!(["square", "math.square"], "x", "The square.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
     function!(
         ["round", "math.round"],
         "x",
-        "The nearest integer, halves to the even one.",
+        "Round to the nearest integer, halves to even.",
         [("round([0.5, 1.5, 2.6])", "[0.0, 2.0, 3.0]")],
         |c| keeps(c, Unary::Round)
     ),
-    function!(["nn.relu"], "features|x", "Negative values become 0.", [("nn.relu([-1.0, 2.0])", "[0.0, 2.0]")], |c| keeps(c, Unary::Relu)),
-    function!(["nn.relu6"], "features|x", "Cut to 0 ... 6.", [("nn.relu6([-1.0, 8.0])", "[0.0, 6.0]")], |c| keeps(c, Unary::Relu6)),
+    function!(["nn.relu"], "features|x", "max(x, 0).", [("nn.relu([-1.0, 2.0])", "[0.0, 2.0]")], |c| keeps(c, Unary::Relu)),
+    function!(["nn.relu6"], "features|x", "min(max(x, 0), 6).", [("nn.relu6([-1.0, 8.0])", "[0.0, 6.0]")], |c| keeps(c, Unary::Relu6)),
     function!(
         ["clip_by_value"],
         "t|x, clip_value_min|min, clip_value_max|max",
-        "Values cut to a range.",
+        "Clip values to a range.",
         [("clip_by_value([1, 5, 9], 2, 7)", "[2, 5, 7]")],
         clip
     ),
-    function!(["math.is_finite"], "x", "Neither infinite nor NaN.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(
+    function!(["math.is_finite"], "x", "Whether values are finite.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(
         c,
         Test::Finite
     )),
-    function!(["math.is_inf"], "x", "Infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| test(c, Test::Infinite)),
-    function!(["math.is_nan"], "x", "Not a number.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
+    function!(["math.is_inf"], "x", "Whether values are infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| test(
+        c,
+        Test::Infinite
+    )),
+    function!(["math.is_nan"], "x", "Whether values are NaN.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
     function!(["floor", "math.floor"], "x", "Rounded down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
     function!(["math.ceil", "ceil"], "x", "Rounded up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
-    function!(["math.rint", "rint"], "x", "The nearest integer, halves to the even one.", [("math.rint([2.5, 3.5])", "[2.0, 4.0]")], |c| {
-        float(c, Float::Rint)
-    }),
+    function!(
+        ["math.rint", "rint"],
+        "x",
+        "Round to the nearest integer, halves to even.",
+        [("math.rint([2.5, 3.5])", "[2.0, 4.0]")],
+        |c| { float(c, Float::Rint) }
+    ),
     function!(["exp", "math.exp"], "x", "e to the power of x.", [("exp(0.0)", "1.0")], |c| float(c, Float::Exp)),
     function!(["math.expm1", "expm1"], "x", "exp(x) - 1.", [("math.expm1(0.0)", "0.0")], |c| float(c, Float::Expm1)),
     function!(["math.log", "log"], "x", "Natural logarithm.", [("math.log(1.0)", "0.0")], |c| float(c, Float::Log)),
@@ -336,6 +348,11 @@ fn bitwise(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
 }
 
 fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
+    if matches!(op, Compare::Equal | Compare::NotEqual)
+        && let Some(found) = super::structured::equal(call, op == Compare::NotEqual)?
+    {
+        return Ok(found);
+    }
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;
     let ordered = !matches!(op, Compare::Equal | Compare::NotEqual);
@@ -407,7 +424,7 @@ fn keeps(call: &mut Call, op: Unary) -> ExprResult<OperandKind> {
 }
 
 fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
-    // What maps 0 to 0 may be taken of the entries alone.
+    // What maps 0 to 0 may be taken of only the entries.
     let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {
         return Ok(sparse);

@@ -19,11 +19,13 @@ mod construct;
 mod convert;
 mod cross;
 mod decompose;
+mod higher;
 mod join;
 mod lines;
 mod lookup;
 mod math;
 mod matrix;
+mod nulls;
 mod partitions;
 mod random;
 mod reduce;
@@ -61,6 +63,8 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Vocabularies", functions: lookup::FUNCTIONS },
     Family { title: "Random numbers", functions: random::FUNCTIONS },
     Family { title: "Along an axis", functions: lines::FUNCTIONS },
+    Family { title: "Functions of functions", functions: higher::FUNCTIONS },
+    Family { title: "Nulls", functions: nulls::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
     Family { title: "Combinations", functions: cross::FUNCTIONS },
     Family { title: "Sequences", functions: sequence::levels::FUNCTIONS },
@@ -110,6 +114,11 @@ pub const ATTRIBUTES: &[&str] = &[
     "dense_shape",
     "dtype",
     "ndim",
+    "rank",
+    "row_partitions",
+    "static_nrows",
+    "static_nvals",
+    "static_uniform_row_length",
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
@@ -128,7 +137,9 @@ pub fn find(name: &str) -> Option<&'static Function> {
     BY_NAME.get(name).or_else(|| BY_NAME.get(short)).copied()
 }
 
-/// The function behind an attribute.
+/// The function for an attribute.
 pub fn attribute(name: &str) -> Option<&'static Function> {
-    ATTRIBUTES.contains(&name).then(|| find(name)).flatten()
+    // As an attribute the shape is that of the type, with None for ragged axes.
+    let name = if name == "shape" { "get_shape" } else { name };
+    (name == "get_shape" || ATTRIBUTES.contains(&name)).then(|| find(name)).flatten()
 }

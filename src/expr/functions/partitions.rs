@@ -5,13 +5,13 @@
 
 use super::decompose::rewrap;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, static_int};
+use crate::expr::call::{Arg, Call, Function, Integer, static_int, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::Args;
+use crate::expr::eval::{Args, Node, NodeKind};
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::check_count;
+use crate::expr::kernels::level::{check_count, merged};
 use crate::expr::operand::{Operand, OperandKind};
-use crate::schema::{DType, Dim, PartitionEncoding, Size, Type};
+use crate::schema::{DType, Dim, Literal, PartitionEncoding, Size, Type};
 use crate::tensor::encoding::Extent;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
@@ -21,77 +21,77 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_row_splits"],
         "values, row_splits, validate=True",
-        "Rows that start and end at these offsets.",
+        "Rows from the offsets at which they start and end.",
         [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
         |c| compose(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_row_lengths"],
         "values, row_lengths, validate=True",
-        "Rows of these lengths.",
+        "Rows of the given lengths.",
         [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_row_starts"],
         "values, row_starts, validate=True",
-        "Rows that start at these offsets.",
+        "Rows from the offsets at which they start.",
         [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowStarts)
     ),
     function!(
         ["RaggedTensor.from_row_limits"],
         "values, row_limits, validate=True",
-        "Rows that end at these offsets.",
+        "Rows from the offsets at which they end.",
         [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLimits)
     ),
     function!(
         ["RaggedTensor.from_value_rowids"],
         "values, value_rowids, nrows=None, validate=True",
-        "Rows by the number of the row of each value.",
+        "Rows from the row that each value belongs to.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RaggedTensor.from_uniform_row_length"],
         "values, uniform_row_length, nrows=None, validate=True",
-        "Rows of one length.",
+        "Rows of equal length.",
         [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
         |c| compose(c, PartitionEncoding::UniformRowLength)
     ),
     function!(
         ["RaggedTensor.from_nested_row_splits"],
         "flat_values, nested_row_splits, validate=True",
-        "Several partitions, the outermost first.",
+        "Rows from several partitions, outermost first.",
         [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_nested_row_lengths"],
         "flat_values, nested_row_lengths, validate=True",
-        "Several partitions, the outermost first.",
+        "Rows from several partitions, outermost first.",
         [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_nested_value_rowids"],
         "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
-        "Several partitions, the outermost first.",
+        "Rows from several partitions, outermost first.",
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RowPartition.from_row_splits"],
         "row_splits, validate=True, dtype=None, dtype_hint=None",
-        "Rows that start and end at these offsets: a partition, whose values are their own numbers.",
+        "A partition from the offsets at which rows start and end.",
         [("RowPartition.from_row_splits([0, 2, 2, 4])", "[[0, 1], [], [2, 3]]")],
         |c| partition(c, PartitionEncoding::RowSplits, None, None)
     ),
     function!(
         ["RowPartition.from_row_lengths"],
         "row_lengths, validate=True, dtype=None, dtype_hint=None",
-        "A partition into rows of these lengths.",
+        "A partition from row lengths.",
         [
             ("partition_outer_dimension([3, 1, 4], RowPartition.from_row_lengths([2, 0, 1]))", "[[3, 1], [], [4]]"),
             ("RowPartition.from_row_lengths([2, 0, 1]).value_rowids()", "[0, 0, 2]")
@@ -101,34 +101,112 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RowPartition.from_row_starts"],
         "row_starts, nvals, validate=True, dtype=None, dtype_hint=None",
-        "A partition of nvals values into rows that start at these offsets.",
+        "A partition from the offsets at which rows start.",
         [("RowPartition.from_row_starts([0, 2, 2], nvals=3).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowStarts, Some(1), None)
     ),
     function!(
         ["RowPartition.from_row_limits"],
         "row_limits, validate=True, dtype=None, dtype_hint=None",
-        "A partition into rows that end at these offsets.",
+        "A partition from the offsets at which rows end.",
         [("RowPartition.from_row_limits([2, 2, 3]).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowLimits, None, None)
     ),
     function!(
         ["RowPartition.from_value_rowids"],
         "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition by the number of the row of each value.",
+        "A partition from the row that each value belongs to.",
         [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
         |c| partition(c, PartitionEncoding::ValueRowids, None, Some(1))
     ),
     function!(
         ["RowPartition.from_uniform_row_length"],
         "uniform_row_length, nvals=None, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition into rows of one length.",
+        "A partition into rows of equal length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).row_splits()", "[0, 2, 4]")],
         |c| partition(c, PartitionEncoding::UniformRowLength, Some(1), Some(2))
     ),
+    function!(
+        ["offsets_in_rows"],
+        "p|x|self",
+        "The offset of each value in its row.",
+        [("RowPartition.from_row_lengths([2, 0, 3]).offsets_in_rows()", "[0, 1, 0, 1, 2]")],
+        offsets_in_rows
+    ),
+    function!(
+        ["is_uniform"],
+        "p|x|self",
+        "Whether all rows are known to have one length.",
+        [("RowPartition.from_uniform_row_length(2, nvals=4).is_uniform()", "true")],
+        |c| {
+            let uniform = rows_in(c)?.ty.dims[1].size != Size::Ragged;
+            Ok(OperandKind::Literal(Literal::Bool(uniform)))
+        }
+    ),
+    function!(
+        ["static_nrows"],
+        "p|x|self",
+        "The number of rows if it is known before the first record, else None.",
+        [("RowPartition.from_row_lengths([2, 0, 1]).static_nrows", "3")],
+        |c| {
+            let rows = rows_in(c)?;
+            known_size(rows.ty.dims[0].size)
+        }
+    ),
+    function!(
+        ["static_nvals"],
+        "p|x|self",
+        "The number of values if it is known before the first record, else None.",
+        [("RowPartition.from_row_lengths([2, 0, 1]).static_nvals", "3")],
+        |c| {
+            let rows = rows_in(c)?;
+            match (&rows.kind, rows.ty.dims[0].size, rows.ty.dims[1].size) {
+                (NodeKind::Constant(tensor), ..) => known_size(Size::Known(tensor.levels(2)?.1.nrows() as u64)),
+                (_, Size::Known(nrows), Size::Known(length)) => known_size(Size::Known(nrows.saturating_mul(length))),
+                _ => known_size(Size::Ragged),
+            }
+        }
+    ),
+    function!(
+        ["static_uniform_row_length"],
+        "p|x|self",
+        "The length of all rows if it is known before the first record, else None.",
+        [("RowPartition.from_uniform_row_length(2, nvals=4).static_uniform_row_length", "2")],
+        |c| {
+            let rows = rows_in(c)?;
+            known_size(rows.ty.dims[1].size)
+        }
+    ),
 ];
 
-/// One more axis in front: the rows that the encoding cuts axis 0 into.
+/// A partition, or a tensor with rows.
+fn rows_in(call: &Call) -> ExprResult<Node> {
+    let node = strict_node(call.operand(0)?)?;
+    if node.ty.rank() < 2 || node.ty.is_sparse() {
+        return Err(ExprError::at(node.span.clone(), format!("{} works on partitions; this is {}", call.name, node.ty)));
+    }
+    Ok(node)
+}
+
+fn known_size(size: Size) -> ExprResult<OperandKind> {
+    Ok(OperandKind::Literal(match size {
+        Size::Known(n) => Literal::Int(n.into()),
+        _ => Literal::None,
+    }))
+}
+
+fn offsets_in_rows(call: &mut Call) -> ExprResult<OperandKind> {
+    let rows = rows_in(call)?;
+    let x = call.push(rows);
+    call.one(Type::tensor(DType::Int64, vec![Dim::UNIFORM]), move |args| {
+        let tensor = x.of(args)?;
+        let (partitions, _) = tensor.levels(2)?;
+        let values: ArrayRef = Arc::new(Int64Array::from_iter_values(partitions[1].row_lengths().flat_map(|n| 0..n as i64)));
+        Tensor::list(merged(&tensor, 0, 2)?, Tensor::Leaf(values), None)
+    })
+}
+
+/// One more outer axis: the rows that the encoding cuts axis 0 into.
 fn compose(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     compose_from(call, encoding, 1, 2)
 }
@@ -240,7 +318,7 @@ fn partition(call: &mut Call, encoding: PartitionEncoding, nvals_at: Option<usiz
         let (mut all, mut values) = (0usize, Vec::new());
         let (rows, inner) = rows_of(args, args.nrows, &numbers, nrows.as_ref(), encoding, |record, own, nrows| {
             let n = nvals.as_ref().map(|n| n.at(record)).or_else(|| encoding.nvals(own, nrows));
-            let n = n.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::data("the numbers are no partition").at_row(record))?;
+            let n = n.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::data("the numbers are not a partition").at_row(record))?;
             all = check_count(all.checked_add(n), record)?;
             values.extend(0..n as i64);
             Ok(n)

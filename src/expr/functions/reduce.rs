@@ -37,14 +37,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_min", "math.reduce_min"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Least values along axes.",
+        "Minima along axes.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Greatest values along axes.",
+        "Maxima along axes.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),
@@ -65,7 +65,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Means along axes; of integers in a dense tensor an integer, as TensorFlow has it.",
+        "Means along axes; integers in a dense tensor give an integer, as in TensorFlow.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),
@@ -152,7 +152,7 @@ impl Plan {
     /// Reduces a tensor with these axes.
     ///
     /// # Errors
-    /// A fault of ours.
+    /// A bug.
     pub fn run<'o>(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(Step) -> Reduce<'o>) -> Result<Tensor> {
         let Some(axes) = &self.axes else {
             let partition = merged(tensor, 0, dims.len())?;

@@ -20,28 +20,28 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["tile"],
         "input|x, multiples",
-        "Every axis so many times.",
+        "Repeat the tensor along each axis.",
         [("tile(ragged.constant([[3, 1], []]), [1, 2])", "[[3, 1, 3, 1], []]")],
         tile
     ),
     function!(
         ["repeat"],
         "input|x, repeats, axis=None",
-        "Every item of an axis so many times, all alike or each its own.",
+        "Repeat the items of an axis.",
         [("repeat([1, 2], 2, axis=0)", "[1, 1, 2, 2]"), ("repeat([1, 2, 3], [2, 0, 1], axis=0)", "[1, 1, 3]")],
         repeat
     ),
     function!(
         ["broadcast_to"],
         "input|x, shape",
-        "Repeated up to a dense shape.",
+        "Broadcast to a dense shape.",
         [("broadcast_to([1, 2], [2, 2])", "[[1, 2], [1, 2]]")],
         broadcast_to
     ),
     function!(
         ["reverse"],
         "tensor|x, axis",
-        "The items of axes from the last to the first.",
+        "Reverse the order of items along axes.",
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
         |c| {
             let x = c.any(0)?;
@@ -97,7 +97,7 @@ fn tile(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// An axis that is repeated so many times.
+/// An axis that is repeated this many times.
 fn times(dim: &Dim, m: &Integer) -> Dim {
     match (dim.size, m.known().and_then(|m| u64::try_from(m).ok())) {
         (Size::Known(n), Some(m)) => Dim::known(n.saturating_mul(m)),

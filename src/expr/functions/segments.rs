@@ -36,14 +36,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.unsorted_segment_max"],
         "data, segment_ids, num_segments",
-        "Greatest values of segments.",
+        "Maxima of segments.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_min"],
         "data, segment_ids, num_segments",
-        "Least values of segments.",
+        "Minima of segments.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
         |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
     ),
@@ -57,7 +57,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.unsorted_segment_sqrt_n"],
         "data, segment_ids, num_segments",
-        "Sums of segments by the square root of their size.",
+        "Sums of segments divided by the square root of their size.",
         [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
         |c| unsorted(c, Op::SqrtN)
     ),
@@ -78,14 +78,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.segment_max"],
         "data, segment_ids",
-        "Greatest values of runs of equal ids.",
+        "Maxima of runs of equal ids.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_min"],
         "data, segment_ids",
-        "Least values of runs of equal ids.",
+        "Minima of runs of equal ids.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
     ),
@@ -99,7 +99,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.row_splits_to_segment_ids"],
         "splits, out_type=None",
-        "The row of each value.",
+        "The row that each value belongs to.",
         [("ragged.row_splits_to_segment_ids([0, 2, 2, 3])", "[0, 0, 2]")],
         to_segment_ids
     ),
@@ -166,7 +166,7 @@ fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
     Ok((x, ids))
 }
 
-/// The axes of a segment's slice behind the axis of the segments.
+/// The axes of a segment's slice after the axis of the segments.
 fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
     let mut dims = x.ty.dims[levels..].to_vec();
     let ragged_below = last_ragged(&x.ty.dims).is_some_and(|last| last > levels);

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather"],
         "params|x, indices, axis=None, batch_dims=0",
-        "The items at these indices of an axis.",
+        "Select items of an axis by index.",
         [
             ("gather([\"a\", \"b\", \"c\"], [2, 0])", "[\"c\", \"a\"]"),
             ("gather([[1, 2], [3]], [[1, 0], [0]], batch_dims=1)", "[[2, 1], [3]]")
@@ -37,42 +37,42 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.embedding_lookup"],
         "params, ids|indices",
-        "The rows of a table at these indices.",
+        "Look up rows of a table by id.",
         [("nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")],
         |c| { gather(c, None, 0) }
     ),
     function!(
         ["gather_nd"],
         "params|x, indices, batch_dims=0",
-        "The items at index vectors.",
+        "Select items by index vectors.",
         [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
         gather_nd
     ),
     function!(
         ["ragged.boolean_mask", "boolean_mask"],
         "data|x, mask",
-        "The items where a mask is true.",
+        "Select items where a mask is true.",
         [("ragged.boolean_mask([[1, 2], [3]], [[True, False], [True]])", "[[1], [3]]")],
         boolean_mask
     ),
     function!(
         ["where"],
         "condition, x=None, y=None",
-        "x where a condition is true, else y; without them the indices where it is true.",
+        "x where a condition is true, else y; without x and y the indices where it is true.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
         choice
     ),
     function!(
         ["dynamic_partition"],
         "data, partitions, num_partitions",
-        "One tensor for each partition, of the items that belong to it.",
+        "Distribute items over a list of tensors, one for each partition.",
         [("dynamic_partition([1, 2, 3], [0, 1, 0], 2)[0]", "[1, 3]")],
         dynamic_partition
     ),
     function!(
         ["ragged.stack_dynamic_partitions"],
         "data, partitions, num_partitions",
-        "One row for each partition, of the items that belong to it.",
+        "Distribute items over the rows of a ragged tensor.",
         [("ragged.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3)", "[[1, 3], [], [2]]")],
         stack_dynamic_partitions
     ),
@@ -332,7 +332,7 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
     let n = usize::try_from(n)
         .ok()
         .filter(|n| (1..=10_000).contains(n))
-        .ok_or_else(|| call.error(format!("{n} is no number of partitions")))?;
+        .ok_or_else(|| call.error(format!("{n} is not a valid number of partitions")))?;
     let mut ty = x.ty.clone();
     ty.dims.splice(0..levels, [Dim::UNIFORM]);
     call.several(vec![ty; n], move |args| {

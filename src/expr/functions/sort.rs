@@ -27,42 +27,42 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sort"],
         "values|x, axis=-1, direction=\"ASCENDING\"",
-        "The values of each row in order.",
+        "Sort the values of each row.",
         [("sort([[3, 1], [2]])", "[[1, 3], [2]]")],
         |c| ordered(c, false)
     ),
     function!(
         ["argsort"],
         "values|x, axis=-1, direction=\"ASCENDING\", stable=False",
-        "The indices that put each row in order.",
+        "The indices that sort each row.",
         [("argsort([3, 1, 2])", "[1, 2, 0]")],
         |c| ordered(c, true)
     ),
     function!(
         ["math.top_k", "top_k", "nn.top_k"],
-        "input|x, k=1, sorted=True",
-        "The k greatest values of each row, and their indices.",
+        "input|x, k=1, sorted=True -> values, indices",
+        "The k largest values of each row, and their indices.",
         [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")],
         top_k
     ),
     function!(
         ["math.bincount", "bincount"],
         "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
-        "How often each number occurs, or the sum of its weights.",
+        "Count each integer, or sum its weights.",
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
     ),
     function!(
         ["argmax", "math.argmax"],
         "input|x, axis=0, output_type=int64",
-        "The index of the greatest value along an axis.",
+        "The index of the largest value along an axis.",
         [("argmax([3, 7, 7])", "1"), ("argmax([[1, 5], [4, 2]])", "[1, 0]")],
         |c| arg_extreme(c, Ordering::Greater)
     ),
     function!(
         ["argmin", "math.argmin"],
         "input|x, axis=0, output_type=int64",
-        "The index of the least value along an axis.",
+        "The index of the smallest value along an axis.",
         [("argmin([3, 1, 2])", "1")],
         |c| arg_extreme(c, Ordering::Less)
     ),

@@ -23,11 +23,11 @@ use std::sync::Arc;
 pub struct Aligned {
     /// The axes of the result, outermost first.
     pub partitions: Vec<RowPartition>,
-    /// For each operand the item that stands at each place of the result.
+    /// For each operand the item at each place of the result.
     places: Vec<Places>,
 }
 
-/// Which item of an operand stands at each place of the result.
+/// Which item of an operand is at each place of the result.
 #[derive(Clone, Debug)]
 enum Places {
     /// Its items as they are.
@@ -42,7 +42,7 @@ impl Places {
         matches!(self, Places::Same)
     }
 
-    /// Rows as the items that they stand for.
+    /// Rows as the items that they mean.
     fn write_out(&mut self) {
         if let Places::Rows(rows) = self {
             *self = Places::Of((0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect());

@@ -41,7 +41,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i64>().clone();
             let (offsets, values, nulls) = bytes.into_parts();
             let strings = LargeStringArray::try_new(offsets, values, nulls)
-                .map_err(|_| Error::data("these bytes are not valid UTF-8, and can't become a string"))?;
+                .map_err(|_| Error::data("these bytes are not valid UTF-8 and can't become a string"))?;
             Ok(Arc::new(strings))
         }
         (DType::Bool, to) => {
@@ -215,7 +215,7 @@ pub fn dtype_of(array: &ArrayRef) -> Result<DType> {
 /// The native values of an array.
 ///
 /// # Errors
-/// It is of another type: a fault of ours.
+/// It is of another type: a bug.
 pub fn native<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
     array
         .as_primitive_opt::<T>()

@@ -79,7 +79,7 @@ pub enum Test {
 /// Whether each value is finite, infinite, NaN.
 ///
 /// # Errors
-/// Other dtypes: a fault of ours.
+/// Other dtypes: a bug.
 pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     let found = floats!(&dtype, T => {

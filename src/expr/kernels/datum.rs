@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-/// Flat values, or one value that stands everywhere.
+/// Flat values, or a single value.
 #[derive(Clone, Copy)]
 pub struct Datum<'a> {
     pub array: &'a ArrayRef,

@@ -121,7 +121,7 @@ fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum) -> 
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     let bits = 8 * size_of::<T::Native>() as i64;
-    // As TensorFlow: a shift is held within the width.
+    // As TensorFlow: a shift is limited to the width.
     let shift = |b: T::Native| T::bits64(b).clamp(0, bits - 1) as u32;
     let out = match op {
         Binary::LeftShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shl(shift(b)))),
@@ -152,7 +152,7 @@ fn join(op: Binary, a: Datum, b: Datum, dtype: &DType) -> Result<ArrayRef, RowEr
 /// `a op b` of bools.
 ///
 /// # Errors
-/// Other dtypes: a fault of ours.
+/// Other dtypes: a bug.
 pub fn logic(op: Logic, a: Datum, b: Datum) -> Result<ArrayRef> {
     let (x, y) = (bools(a.array)?, bools(b.array)?);
     let len = if a.scalar { y.len() } else { x.len() };
@@ -185,7 +185,7 @@ pub enum Unary {
 /// `op a`, value by value.
 ///
 /// # Errors
-/// Other dtypes: a fault of ours.
+/// Other dtypes: a bug.
 pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     if op == Unary::Round {
@@ -320,7 +320,7 @@ macro_rules! float_loop {
 /// `op a`, value by value; float16 is computed in float32.
 ///
 /// # Errors
-/// Other dtypes: a fault of ours.
+/// Other dtypes: a bug.
 pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
     match dtype_of(array)? {
         DType::Float64 => {
@@ -343,7 +343,7 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
 /// The values of `a` where `condition` is true, else those of `b`.
 ///
 /// # Errors
-/// Different dtypes: a fault of ours.
+/// Different dtypes: a bug.
 pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
     let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);

@@ -60,7 +60,7 @@ impl<'a> Indices<'a> {
         Indices { ndims: s.ndims(), entries: s.entries(), indices: s.indices(), shapes: s.dense_shape() }
     }
 
-    /// The row-major place of each entry of a record among `axes` alone; how many places there are.
+    /// The row-major place of each entry of a record among only `axes`; how many places there are.
     /// `None` if 63 bits do not count them.
     pub fn places(&self, row: usize, axes: &[usize], out: &mut Vec<i64>) -> Option<i64> {
         let n = self.ndims;
@@ -82,14 +82,14 @@ impl<'a> Indices<'a> {
         &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
     }
 
-    /// How two entries stand to each other by these axes.
+    /// How two entries compare by these axes.
     fn compare(&self, a: usize, b: usize, axes: &[usize]) -> Ordering {
         let (a, b) = (self.index(a), self.index(b));
         axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// The entries of each record in the order of these axes, the first counting most; entries that agree stay in
-    /// their order. `None` if all stand so already. O(entries) where they do or where the places are few, else
+    /// their order. `None` if they already are. O(entries) where they do or where the places are few, else
     /// O(entries log entries).
     pub fn order(&self, axes: &[usize]) -> Option<Vec<usize>> {
         let mut out: Option<Vec<usize>> = None;
@@ -106,7 +106,7 @@ impl<'a> Indices<'a> {
             }
             let places = &mut out.get_or_insert_with(|| (0..self.entries.nvals()).collect())[range.clone()];
             match all.and_then(|n| usize::try_from(n).ok()) {
-                // Few places: the entries of each are counted, and stand behind those of the places before.
+                // Few places: the entries of each are counted, and follow those of the places before.
                 Some(n) if n <= 8 * range.len() + 64 => {
                     counts.clear();
                     counts.resize(n + 1, 0usize);
@@ -121,7 +121,7 @@ impl<'a> Indices<'a> {
                 Some(_) => {
                     pairs.clear();
                     pairs.extend(keys.iter().copied().zip(range));
-                    // Runs that stand in order are merged, as those of tensors put together.
+                    // Runs that are in order are merged, as those of joined tensors.
                     pairs.sort();
                     places.iter_mut().zip(&pairs).for_each(|(place, (_, entry))| *place = *entry);
                 }
@@ -137,7 +137,7 @@ pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
     Indices::of(s).order(axes)
 }
 
-/// What one step along each axis adds to a row-major place among `axes` alone, 0 for the other axes.
+/// What one step along each axis adds to a row-major place among only `axes`, 0 for the other axes.
 /// `None` if the places are beyond 63 bits; without places every step is 0.
 pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
     let mut weights = vec![0; shape.len()];

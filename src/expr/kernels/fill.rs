@@ -14,7 +14,7 @@ pub struct Filled<'a> {
     /// So many copies of each row of the filling.
     filling: Tensor,
     copies: usize,
-    /// One filling stands for all records.
+    /// One filling is used for all records.
     shared: bool,
     runs: Vec<Run>,
 }
@@ -42,7 +42,7 @@ impl<'a> Filled<'a> {
         }
     }
 
-    /// Goes on with so many fillings of a record.
+    /// Continues with this many fillings of a record.
     pub fn fill(&mut self, record: usize, mut times: usize) {
         let start = if self.shared { 0 } else { record * self.copies };
         while times > 0 {

@@ -1,9 +1,9 @@
 //! Hashes of strings that TensorFlow promises not to change.
 //!
-//! - [`fingerprint64`]: FarmHash's `Fingerprint64`, behind `tf.strings.to_hash_bucket_fast` and the hashed crosses.
+//! - [`fingerprint64`]: FarmHash's `Fingerprint64`, for `tf.strings.to_hash_bucket_fast` and the hashed crosses.
 //! - [`fingerprint_cat`]: two fingerprints as one.
-//! - [`legacy`]: the hash behind `tf.strings.to_hash_bucket`.
-//! - [`sip`]: SipHash-2-4, behind `tf.strings.to_hash_bucket_strong`.
+//! - [`legacy`]: the hash of `tf.strings.to_hash_bucket`.
+//! - [`sip`]: SipHash-2-4, for `tf.strings.to_hash_bucket_strong`.
 //!
 //! `fixtures/hashes.txt` holds TensorFlow's own results for every length up to 300.
 

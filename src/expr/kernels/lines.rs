@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 
-/// One line in the flat values; it has one value at least.
+/// One line in the flat values; it has at least one value.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     start: usize,

@@ -25,10 +25,10 @@ pub enum Pool {
 }
 
 /// The first steps of sequences with the others put onto them: `places` are the values of each first
-/// step, `blocks` those of each step. A sequence without steps keeps what stands in its place.
+/// step, `blocks` those of each step. A sequence without steps keeps what is in its place.
 ///
 /// # Errors
-/// Other values than numbers: a fault of ours.
+/// Other values than numbers: a bug.
 pub fn combined(
     op: Pool,
     first: &ArrayRef,
@@ -43,7 +43,7 @@ pub fn combined(
         let values = native::<T>(values)?;
         for sequence in 0..sequences.nrows() {
             let steps = sequences.range(sequence);
-            // One step alone is its own sum and average.
+            // A single step is its own sum and average.
             if steps.len() > 1 {
                 let out = &mut out[places.range(sequence)];
                 let rest = &values[blocks.start(steps.start + 1)..blocks.start(steps.end)];

@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub notation: Notation,
-    /// Digits behind the point; of the shortest notation all digits.
+    /// Digits after the point; of the shortest notation all digits.
     pub precision: Option<usize>,
     pub width: usize,
     /// The flag: `0`, `-`, `+`, space or `#`.
@@ -89,7 +89,7 @@ fn fixed(x: f64, precision: usize, point: bool) -> String {
     text
 }
 
-/// The digits with a point behind the first, and the exponent.
+/// The digits with a point after the first, and the exponent.
 fn mantissa(x: f64, precision: usize) -> (String, i32) {
     let text = format!("{x:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -136,7 +136,7 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
 /// An integer with an optional sign.
 pub fn parse_integer(text: &[u8]) -> Option<i128> {
     let text = std::str::from_utf8(trimmed(text)).ok()?;
-    // As many zeros as there are in front.
+    // As many zeros as there are before it.
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -174,7 +174,7 @@ pub fn parse_float<T>(text: &[u8], parse: impl Fn(&str) -> Option<T>, convert: i
     parse(text)
 }
 
-/// `1f.8p3`, behind `0x`.
+/// `1f.8p3`, after `0x`.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (digits, power) = text.split_once('p').map_or((text, "0"), |(digits, power)| (digits, power));
     let power: i64 = power.parse().ok()?;

@@ -122,7 +122,7 @@ impl Rewrite {
                     }
                     pieces.push(Piece::Group(group));
                 }
-                _ => return Err(r"\0 to \9 and \\ are known after a backslash".to_owned()),
+                _ => return Err(r"\0 to \9 and \\ are valid after a backslash".to_owned()),
             }
         }
         if !plain.is_empty() {
@@ -219,7 +219,7 @@ impl<'a> Translation<'a> {
     fn repetition(&mut self, before: Before, operator: &str) -> Result<Before, String> {
         match before {
             Before::Nothing => return Err(format!("there is nothing that {operator} could repeat")),
-            Before::Repetition => return Err(format!("{operator} behind another repetition")),
+            Before::Repetition => return Err(format!("{operator} after another repetition")),
             Before::Item => self.out.push_str(operator),
         }
         if self.skip("?") {
@@ -308,7 +308,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Item)
     }
 
-    /// `pL`, `p{Greek}`, `P{^Lu}`, behind a backslash.
+    /// `pL`, `p{Greek}`, `P{^Lu}`, after a backslash.
     fn unicode_class(&mut self) -> Result<Before, String> {
         let mut negated = self.next() == Some('P');
         let name = if self.skip("{") {
@@ -342,7 +342,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Item)
     }
 
-    /// A character behind a backslash, outside of a class or in it.
+    /// A character after a backslash, outside of a class or in it.
     fn character(&mut self) -> Result<char, String> {
         let c = self.next().ok_or("a backslash at the end")?;
         let wrong = || format!("\\{c} is unknown");

@@ -171,7 +171,7 @@ const SCRIPTS: &[(i32, &str)] = &[
 /// Where a run of code points of one script starts, and its number; sorted, the first starts at 0.
 static RUNS: LazyLock<Vec<(u32, i32)>> = LazyLock::new(runs);
 
-/// The number of the script of a code point; -1 for what is no code point.
+/// The number of the script of a code point; -1 for what is not a code point.
 pub fn script(code: i64) -> i32 {
     match u32::try_from(code) {
         Ok(code) if code <= u32::from(char::MAX) => {

@@ -38,7 +38,7 @@ pub enum Reduce<'a> {
     All,
     /// The number of values, as float64.
     Count,
-    /// Strings, with a separator between them; `lazy`: not behind nothing but empty strings, as TensorFlow joins segments.
+    /// Strings, with a separator between them; `lazy`: not after only empty strings, as TensorFlow joins segments.
     Join {
         separator: &'a [u8],
         lazy: bool,
@@ -48,7 +48,7 @@ pub enum Reduce<'a> {
 /// The values of each row put together: `[nvals]` to `[nrows]`.
 ///
 /// # Errors
-/// A dtype that it has no meaning for: a fault of ours.
+/// A dtype that it has no meaning for: a bug.
 pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     if let Reduce::Join { separator, lazy } = op {
         return joined(separator, lazy, array, (0..partition.nrows()).map(|row| partition.range(row)));
@@ -142,9 +142,9 @@ fn wrapping_sums<T: Number>(values: &[T::Native], splits: &[i64]) -> Vec<T::Nati
             *place = sum;
         }
         let before = i * BLOCK;
-        while let Some((end, behind)) = rest.split_first().filter(|(end, _)| **end as usize <= before + block.len()) {
+        while let Some((end, after)) = rest.split_first().filter(|(end, _)| **end as usize <= before + block.len()) {
             ends.push(running[(*end as usize - before - 1) % BLOCK]);
-            rest = behind;
+            rest = after;
         }
     }
     ends.windows(2).map(|w| T::subtract(w[1], w[0])).collect()

@@ -93,8 +93,8 @@ pub fn each_row(partition: &RowPartition, values: &Tensor, slice: Slice) -> Resu
         let mut end = 0;
         let new: Vec<i64> = std::iter::once(0)
             .chain(splits.windows(2).map(|w| {
-                let (first, behind) = slice.of(w[1] - w[0]);
-                end += behind - first;
+                let (first, after) = slice.of(w[1] - w[0]);
+                end += after - first;
                 end
             }))
             .collect();
@@ -113,27 +113,27 @@ pub fn each_row(partition: &RowPartition, values: &Tensor, slice: Slice) -> Resu
 #[derive(Clone, Copy)]
 struct Ends {
     first: Option<i64>,
-    behind: Option<i64>,
+    after: Option<i64>,
     reversed: bool,
 }
 
 impl Ends {
     fn new(slice: Slice) -> Ends {
         let Slice { start, stop, step } = slice;
-        // `start:stop:-1` are the items behind `stop` up to `start`.
+        // `start:stop:-1` are the items after `stop` up to `start`.
         let next = |v: i64| if v == -1 { None } else { Some(v.saturating_add(1)) };
         match step {
-            -1 => Ends { first: stop.map(|s| next(s).unwrap_or(i64::MAX)), behind: start.and_then(next), reversed: true },
-            _ => Ends { first: start, behind: stop, reversed: false },
+            -1 => Ends { first: stop.map(|s| next(s).unwrap_or(i64::MAX)), after: start.and_then(next), reversed: true },
+            _ => Ends { first: start, after: stop, reversed: false },
         }
     }
 
-    /// The first item of a row of that length, and the one behind the last.
+    /// The first item of a row of that length, and the one after the last.
     #[inline]
     fn of(&self, length: i64) -> (i64, i64) {
         let place = |v: i64| if v < 0 { v.saturating_add(length).max(0) } else { v.min(length) };
         let first = self.first.map_or(0, place);
-        (first, self.behind.map_or(length, place).max(first))
+        (first, self.after.map_or(length, place).max(first))
     }
 }
 
@@ -147,15 +147,15 @@ impl Native for Ended<'_> {
     fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
         let mut out = with_room(self.len);
         for w in self.splits.windows(2) {
-            let (first, behind) = self.slice.of(w[1] - w[0]);
-            let (start, end) = ((w[0] + first) as usize, (w[0] + behind) as usize);
+            let (first, after) = self.slice.of(w[1] - w[0]);
+            let (start, end) = ((w[0] + first) as usize, (w[0] + after) as usize);
             if self.slice.reversed { push_reversed(&mut out, values[0], start, end) } else { push_row(&mut out, values[0], start, end) }
         }
         out
     }
 }
 
-/// The items at `start`, `start + step` ..., so many of each stride.
+/// The items at `start`, `start + step` ..., this many of each stride.
 fn take_strides(values: &Tensor, strides: &[(usize, usize, i64)]) -> Result<Tensor> {
     let mut places: Vec<usize> = Vec::with_capacity(strides.iter().map(|(_, count, _)| count).sum());
     for (start, count, step) in strides {

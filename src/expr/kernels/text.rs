@@ -18,7 +18,7 @@ impl<'a> Texts<'a> {
     /// The values of `array`.
     ///
     /// # Errors
-    /// It holds no strings: a fault of ours.
+    /// It holds no strings: a bug.
     pub fn of(array: &'a ArrayRef) -> Result<Texts<'a>> {
         if let Some(strings) = array.as_string_opt::<i64>() {
             return Ok(Texts { offsets: strings.value_offsets(), values: strings.value_data() });
@@ -60,7 +60,7 @@ pub struct TextBuilder {
 }
 
 impl TextBuilder {
-    /// Room for so many values and bytes.
+    /// Room for these many values and bytes.
     pub fn with_capacity(values: usize, nbytes: usize) -> TextBuilder {
         let mut offsets = Vec::with_capacity(values + 1);
         offsets.push(0);
@@ -83,7 +83,7 @@ impl TextBuilder {
     /// The array, of dtype string or bytes.
     ///
     /// # Errors
-    /// Strings that are no UTF-8.
+    /// Strings that are not valid UTF-8.
     pub fn finish(self, dtype: &DType) -> Result<ArrayRef> {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         let values = Buffer::from_vec(self.bytes);
@@ -92,7 +92,7 @@ impl TextBuilder {
         }
         Ok(Arc::new(
             LargeStringArray::try_new(offsets, values, None)
-                .map_err(|_| Error::data("the result is no UTF-8").help("cast(x, bytes) takes strings as they are"))?,
+                .map_err(|_| Error::data("the result is not valid UTF-8").help("cast(x, bytes) takes strings as they are"))?,
         ))
     }
 }

@@ -82,7 +82,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                         let error = ExprError::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
                         return Err(match c {
                             '!' => error.help("write `not x` or `x != y`"),
-                            '$' | '?' => error.help("a name that is no identifier stands in backquotes"),
+                            '$' | '?' => error.help("a name that is not an identifier is written in backquotes"),
                             _ => error,
                         });
                     };
@@ -195,7 +195,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
                         return Err(ExprError::at(escape..end, "unknown escape in a string")
-                            .help("a backslash itself is written \\\\; r\"...\" takes everything as it stands"));
+                            .help("a backslash itself is written \\\\; r\"...\" takes everything literally"));
                     }
                 }
             }
@@ -218,7 +218,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     if is_bytes {
         return Ok(Kind::Bytes(out));
     }
-    String::from_utf8(out).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is no UTF-8"))
+    String::from_utf8(out).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is not valid UTF-8"))
 }
 
 fn escaped(c: char) -> String {
@@ -226,11 +226,11 @@ fn escaped(c: char) -> String {
 }
 
 fn lone(start: usize, end: usize) -> ExprError {
-    ExprError::at(start..end, "half a surrogate pair is no character")
+    ExprError::at(start..end, "half a surrogate pair is not a character")
 }
 
 fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> ExprResult<()> {
-    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "that is no Unicode character"))?;
+    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "that is not a Unicode character"))?;
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(())
 }
@@ -274,7 +274,7 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     *at = end;
     let written = &text[start..end];
     let digits = written.replace('_', "");
-    let bad = || ExprError::at(start..end, format!("`{written}` is no number"));
+    let bad = || ExprError::at(start..end, format!("`{written}` is not a number"));
     if let Some(radix) = radix {
         return i128::from_str_radix(&digits[2..], radix).map(Kind::Int).map_err(|_| bad());
     }
@@ -286,7 +286,7 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
         return Ok(Kind::Int(value));
     }
     if digits.ends_with(['j', 'J']) && digits[..digits.len() - 1].parse::<f64>().is_ok() {
-        return Err(ExprError::at(start..end, "there are no complex numbers"));
+        return Err(ExprError::at(start..end, "complex numbers are not supported"));
     }
     if digits.bytes().any(|b| !(b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'))) {
         return Err(bad());

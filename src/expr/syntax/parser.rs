@@ -162,7 +162,6 @@ impl Parser {
             Kind::Name(word) if word == "in" || word == "not" => {
                 error.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x")
             }
-            Kind::Name(word) if word == "is" => error.help("compare with `==`"),
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
             Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
             Kind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
@@ -281,6 +280,10 @@ impl Parser {
         let mut left = self.prefix()?;
         loop {
             let start = left.span.start;
+            if self.is_word("is") && COMPARISON >= least {
+                left = self.identity(left)?;
+                continue;
+            }
             if let Kind::Name(word) = self.peek() {
                 let (binding, is_and) = match word.as_str() {
                     "and" => (AND, true),
@@ -324,6 +327,47 @@ impl Parser {
             left = node(ExprKind::Binary(operator, Box::new(left), Box::new(right)), span)?;
         }
         Ok(left)
+    }
+
+    /// `x is None` and `x is not None`, which are bound as comparisons.
+    fn identity(&mut self, left: Expr) -> ExprResult<Expr> {
+        let (start, word) = (left.span.start, self.span());
+        self.at += 1;
+        let op = if self.is_word("not") {
+            self.at += 1;
+            Compare::NotEqual
+        } else {
+            Compare::Equal
+        };
+        let right = self.expression(COMPARISON + 1)?;
+        if right.kind != ExprKind::None {
+            return Err(ExprError::at(word, "`is` compares only with None").help("compare with `==`"));
+        }
+        let end = right.span.end;
+        node(ExprKind::Compare(Box::new(left), vec![(op, right)]), start..end)
+    }
+
+    /// `lambda x, y: body`.
+    fn lambda(&mut self) -> ExprResult<Expr> {
+        let start = self.span().start;
+        self.at += 1;
+        let mut params = Vec::new();
+        while !self.take_op(":") {
+            let Kind::Name(name) = self.peek().clone() else {
+                return Err(self.unexpected("the name of a parameter, or `:`"));
+            };
+            if params.contains(&name) {
+                return Err(ExprError::at(self.span(), format!("the parameter {name} is named twice")));
+            }
+            self.at += 1;
+            params.push(name);
+            if !self.is_op(":") && !self.take_op(",") {
+                return Err(self.unexpected("`,` or `:`"));
+            }
+        }
+        let body = self.expression(0)?;
+        let end = body.span.end;
+        node(ExprKind::Lambda { params, body: Box::new(body) }, start..end)
     }
 
     fn prefix(&mut self) -> ExprResult<Expr> {
@@ -440,10 +484,7 @@ impl Parser {
                 "None" => ExprKind::None,
                 "True" => ExprKind::Bool(true),
                 "False" => ExprKind::Bool(false),
-                "lambda" => {
-                    return Err(ExprError::at(span, "functions can't be passed to functions")
-                        .help("write the expression itself: with_flat_values(x, flat_values(x) * 2)"));
-                }
+                "lambda" => return self.lambda(),
                 "if" | "for" | "in" | "is" | "and" | "or" | "else" | "import" | "def" | "return" | "while" | "yield" | "await" => {
                     return Err(self.unexpected("an expression"));
                 }

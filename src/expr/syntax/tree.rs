@@ -59,6 +59,11 @@ pub enum ExprKind {
     Compare(Box<Expr>, Vec<(Compare, Expr)>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
+    /// `lambda params: body`
+    Lambda {
+        params: Vec<String>,
+        body: Box<Expr>,
+    },
 }
 
 /// One argument of a call.
@@ -105,7 +110,7 @@ pub enum Compare {
 }
 
 impl Unary {
-    /// The function behind the operator.
+    /// The function for the operator.
     pub fn function(self) -> &'static str {
         match self {
             Unary::Minus => "negative",
@@ -117,7 +122,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The function behind the operator.
+    /// The function for the operator.
     pub fn function(self) -> &'static str {
         match self {
             Binary::Add => "add",
@@ -136,7 +141,7 @@ impl Binary {
 }
 
 impl Compare {
-    /// The function behind the operator.
+    /// The function for the operator.
     pub fn function(self) -> &'static str {
         match self {
             Compare::Equal => "equal",
@@ -193,7 +198,7 @@ impl Expr {
             | ExprKind::Bytes(_)
             | ExprKind::Ellipsis
             | ExprKind::Name { .. } => {}
-            ExprKind::Attribute { of, .. } | ExprKind::Unary(_, of) => visit(of),
+            ExprKind::Attribute { of, .. } | ExprKind::Unary(_, of) | ExprKind::Lambda { body: of, .. } => visit(of),
             ExprKind::Call { callee, args } => {
                 visit(callee);
                 args.iter().for_each(|a| visit(&a.value));

@@ -14,7 +14,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_pool"],
         "input|x, pool_type, pad_value=0.0, is_test=False",
-        "One step for each sequence: \"sum\", \"average\", \"sqrt\" (the sum by the root of the length), \"max\", \"first\" or \"last\"; pad_value where it is empty.",
+        "Pool each sequence to one step: \"sum\", \"average\", \"sqrt\" (sum divided by the root of the length), \"max\", \"first\" or \"last\"; pad_value if it is empty.",
         [
             ("sequence_pool([[1.0, 3.0], [], [2.0, 4.0, 6.0]], \"average\")", "[2.0, 0.0, 4.0]"),
             ("sequence_pool([[[1.0, 8.0], [3.0, 2.0]], []], \"max\", pad_value=-1.0)", "[[3.0, 8.0], [-1.0, -1.0]]")
@@ -27,14 +27,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_first_step"],
         "input|x",
-        "The first step of each sequence; 0 where it is empty.",
+        "The first step of each sequence; 0 if it is empty.",
         [("sequence_first_step([[1.0, 3.0], [], [2.0]])", "[1.0, 0.0, 2.0]")],
         |c| pool(c, Kind::First, 1)
     ),
     function!(
         ["sequence_last_step"],
         "input|x",
-        "The last step of each sequence; 0 where it is empty.",
+        "The last step of each sequence; 0 if it is empty.",
         [("sequence_last_step([[1.0, 3.0], [], [2.0]])", "[3.0, 0.0, 2.0]")],
         |c| pool(c, Kind::Last, 1)
     ),

@@ -23,28 +23,28 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_concat"],
         "input",
-        "Sequences joined: the first of each tensor, the second of each ...",
+        "Concatenate corresponding sequences of several tensors.",
         [("sequence_concat([[[1, 2], [3]], [[4], [5, 6]]])", "[[1, 2, 4], [3, 5, 6]]")],
         concat
     ),
     function!(
         ["sequence_reverse"],
         "x",
-        "Each sequence from its last step to its first.",
+        "Reverse the steps of each sequence.",
         [("sequence_reverse([[1, 2, 3], [4]])", "[[3, 2, 1], [4]]")],
         reverse
     ),
     function!(
         ["sequence_slice"],
         "input|x, offset, length",
-        "So many steps of each sequence, from an offset on.",
+        "Slice each sequence by offset and length.",
         [("sequence_slice([[1, 2, 3], [4, 5]], [[0], [1]], [[2], [1]])", "[[1, 2], [5]]")],
         cut
     ),
     function!(
         ["sequence_reshape"],
         "input|x, new_dim",
-        "Sequences of steps of new_dim values each.",
+        "Regroup the values of each sequence into steps of new_dim values.",
         [(
             "sequence_reshape([[[1, 2], [3, 4]], [[5, 6], [7, 8], [9, 10], [11, 12]]], 4)",
             "[[[1, 2, 3, 4]], [[5, 6, 7, 8], [9, 10, 11, 12]]]"
@@ -54,14 +54,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_enumerate"],
         "input|x, win_size, pad_value=0",
-        "For each step the window of steps that starts there; pad_value behind the end of the sequence.",
+        "For each step, the window of steps that starts there, padded with pad_value.",
         [("sequence_enumerate([[1, 2, 3], [4]], win_size=2)", "[[[1, 2], [2, 3], [3, 0]], [[4, 0]]]")],
         enumerate
     ),
     function!(
         ["sequence_softmax"],
         "input|x",
-        "Exponentials of each sequence, scaled to a sum of 1.",
+        "Softmax of each sequence.",
         [("sequence_softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
         softmax
     ),
@@ -207,7 +207,7 @@ fn width(call: &mut Call, least: usize, because: &str) -> ExprResult<usize> {
 
 fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
-    let width = width(call, 1, "a step has one value at least")?;
+    let width = width(call, 1, "a step has at least one value")?;
     if x.step().len() > 1 {
         return Err(ExprError::at(
             x.arg.span.clone(),
@@ -289,7 +289,7 @@ impl Windows<'_> {
         }
     }
 
-    /// The place of each value; that of a record's padding is behind the `nsteps` steps.
+    /// The place of each value; that of a record's padding is after the `nsteps` steps.
     fn places(&self, nsteps: usize) -> Vec<usize> {
         let mut out = Vec::with_capacity(nsteps * self.width);
         self.each(|steps, missing, record| {

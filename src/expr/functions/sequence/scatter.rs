@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["sequence_scatter"],
     "input|x, index, updates",
-    "Row i of a matrix with the updates of sequence i added at the places that index names.",
+    "Add the updates of sequence i to row i of a matrix, at the columns in index.",
     [("sequence_scatter([[1, 1, 1], [1, 1, 1]], [[0, 0], [2]], [[1, 2], [3]])", "[[4, 1, 1], [1, 1, 4]]")],
     sequence_scatter
 )];
@@ -59,7 +59,7 @@ fn places(tensor: &Tensor, records: &RowPartition, sequences: &RowPartition, ids
     let (partitions, _) = tensor.levels(2)?;
     let (_, flat) = ids.levels(rank)?;
     let flat = i64s(flat.as_leaf()?)?;
-    // One value a step: the values of a sequence stand where its steps do.
+    // One value a step: the values of a sequence are where its steps are.
     let steps = merged(ids, 2, rank)?;
     if let Some(step) = (0..steps.nrows()).find(|step| steps.row_length(*step) != 1) {
         let record = crate::expr::kernels::level::record_of(ids, 2, step);

@@ -59,7 +59,7 @@ impl Sequences {
         Type { dims, ..self.arg.ty.clone() }
     }
 
-    /// The type of the same sequences with steps of so many values.
+    /// The type of the same sequences with steps of this width.
     pub fn with_steps(&self, width: usize) -> Type {
         let mut dims = self.arg.ty.dims[..=self.axis].to_vec();
         dims.push(Dim::known(width as u64));

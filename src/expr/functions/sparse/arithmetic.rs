@@ -1,4 +1,4 @@
-//! Products and quotients of a sparse and a dense tensor, and functions of the values alone.
+//! Products and quotients of a sparse and a dense tensor, and functions of only the values.
 //!
 //! ```text
 //! sp        . 2 .      y  [10 20 30]      sp * y    . 40 .      the entries stay, the dense tensor is
@@ -110,7 +110,7 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
 fn operands(call: &mut Call, sparse: &Operand, other: &Operand) -> ExprResult<(Arg, Arg)> {
     let x = super::shared::sparse_of(call, sparse)?;
     let dtype = x.dtype()?.clone();
-    // The values stand for the sparse tensor: they have its dtype, and meet the other one as tensors do.
+    // The values represent the sparse tensor: they have its dtype, and meet the other one as tensors do.
     let stand_in = Operand { kind: OperandKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
     let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.internal("two operands"))?;
     let wide = y.dtype()?.clone();
@@ -122,7 +122,7 @@ fn operands(call: &mut Call, sparse: &Operand, other: &Operand) -> ExprResult<(A
     Ok((call.push(node), y))
 }
 
-/// No values of a dtype, as a tensor that is no literal.
+/// No values of a dtype, as a tensor that is not a literal.
 fn empty_of(dtype: &DType, call: &Call) -> ExprResult<Node> {
     let ty = Type::tensor(dtype.clone(), vec![Dim::known(0)]);
     let none = Tensor::Leaf(arrow_array::new_empty_array(&dtype.arrow()));

@@ -20,16 +20,16 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["SparseTensor", "sparse.SparseTensor"],
-        "indices, values, dense_shape",
-        "A sparse tensor of its indices, one row for each value, its values and its sizes.",
+        ["SparseTensor", "sparse.SparseTensor", "SparseTensorValue"],
+        "indices, values, dense_shape|shape",
+        "A sparse tensor from indices (a row for each value), values and dense shape.",
         [("SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])", "{[0, 1]: 5, [2, 0]: 7} of [3, 2]")],
         construct
     ),
     function!(
         ["sparse.from_dense"],
         "tensor|x",
-        "The values that are not 0, not empty, not false, with their indices.",
+        "Convert a dense tensor to a sparse one; zeros, empty strings and False are left out.",
         [("sparse.from_dense([[0, 3], [0, 0]])", "{[0, 1]: 3} of [2, 2]")],
         from_dense
     ),
@@ -49,14 +49,14 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
     }
     if shape.is_empty() {
-        return Err(ExprError::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has one axis at least", call.name)));
+        return Err(ExprError::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has at least one axis", call.name)));
     }
     let rank = shape.len();
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
         return Err(ExprError::at(place, format!("{}: the size {n} in dense_shape is negative", call.name)));
     }
     let indices = call.integers(0)?;
-    // `[]` stands for no indices of whatever rank.
+    // `[]` is no indices of any rank.
     let none = indices.rank() == 1 && matches!(indices.ty.dims[0].size, Size::Known(0));
     let fits = indices.rank() == 2 && !matches!(indices.ty.dims[1].size, Size::Known(n) if n != rank as u64);
     if !none && !fits {
@@ -118,7 +118,7 @@ fn from_dense(call: &mut Call) -> ExprResult<OperandKind> {
         for record in 0..args.nrows {
             let own = rest.partition_point(|place| *place < starts[record + 1]);
             let shape = &shapes[record * rank..(record + 1) * rank];
-            // Places grow, so that the numbers in front of the last axis change with its rows alone.
+            // Places grow, so that the numbers before the last axis change only with its rows.
             let size = shape[rank - 1].max(1) as usize;
             let (mut row, mut end) = (0, size);
             let mut prefix = vec![0i64; rank - 1];

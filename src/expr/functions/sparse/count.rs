@@ -1,4 +1,4 @@
-//! How often each number stands among values, as a sparse tensor.
+//! How often each number occurs among values, as a sparse tensor.
 //!
 //! Source of the meaning: `tf.sparse.bincount`.
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["sparse.bincount"],
     "values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False",
-    "How often each number occurs, or the sum of its weights: of all values, or of each row with axis=-1.",
+    "Count each integer, or sum its weights: in all values, or in each row with axis=-1.",
     [
         ("sparse.bincount([2, 1, 1, 5])", "{[1]: 2, [2]: 1, [5]: 1} of [6]"),
         ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{[0, 1]: 2, [1, 0]: 1, [1, 2]: 1} of [2, 3]")

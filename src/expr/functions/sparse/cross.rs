@@ -24,14 +24,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.cross"],
         "inputs, name=None, separator=None",
-        "Every combination of the values of the inputs' rows, joined with separator, else _X_.",
+        "All combinations of values from the rows of the inputs, joined with separator (default _X_).",
         [("values(sparse.cross([sparse.from_dense([[\"a\", \"\"]]), [[\"b\", \"c\"]]]))", "[\"a_X_b\", \"a_X_c\"]")],
         cross
     ),
     function!(
         ["sparse.cross_hashed"],
         "inputs, num_buckets=0, hash_key=None",
-        "Every combination of the values of the inputs' rows, as a number from 0 to before num_buckets (0: 2^63 - 1).",
+        "All combinations of values from the rows of the inputs, hashed into num_buckets (0: 2^63 - 1).",
         [("values(sparse.cross_hashed([sparse.from_dense([[\"a\"]]), sparse.from_dense([[\"d\"]])], num_buckets=100))", "[82]")],
         cross_hashed
     ),
@@ -74,7 +74,7 @@ impl Inputs {
     fn new(call: &mut Call) -> ExprResult<Inputs> {
         let items = call.list(0)?;
         if items.is_empty() {
-            return Err(call.error(format!("{} needs one input at least", call.name)));
+            return Err(call.error(format!("{} needs at least one input", call.name)));
         }
         let (sparse, plain): (Vec<_>, Vec<_>) = items.into_iter().partition(is_sparse);
         let mut args = Vec::with_capacity(sparse.len() + plain.len());
@@ -106,7 +106,7 @@ impl Inputs {
     /// The result: `combine` gives the combinations of each row, from columns that have the same rows.
     fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
         let sources = self.args.iter().map(|arg| Source::new(arg, args)).collect::<Result<Vec<_>>>()?;
-        // The rows that every input has values in, and where the values of each stand.
+        // The rows that every input has values in, and where the values of each are.
         let (mut rows, mut present, mut nrows) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::with_capacity(args.nrows));
         let mut places: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); sources.len()];
         for record in 0..args.nrows {

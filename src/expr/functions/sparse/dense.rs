@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.to_dense", "sparse_tensor_to_dense"],
         "sp_input, default_value=None, validate_indices=True",
-        "The dense tensor; default_value, else 0, empty or false, where no entry is. Entries must be in order; reorder sorts.",
+        "Convert to a dense tensor, default_value elsewhere (0, empty or False). Entries must be in row-major order; sparse.reorder sorts.",
         [("sparse.to_dense(SparseTensor([[0, 1], [1, 0]], [5, 7], [2, 2]), default_value=-1)", "[[-1, 5], [7, -1]]")],
         to_dense
     ),
     function!(
         ["sparse.to_indicator", "sparse_to_indicator"],
         "sp_input, vocab_size",
-        "For each row, which of the numbers from 0 to before vocab_size are among its values.",
+        "Convert rows of integers to rows of vocab_size bools.",
         [("sparse.to_indicator(sparse.from_dense([[3, 1]]), 4)", "[[false, true, false, true]]")],
         to_indicator
     ),
     function!(
         ["sparse_to_dense"],
         "sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True",
-        "The dense tensor of indices and values; one value may stand for all indices.",
+        "A dense tensor from indices and values; a single value is used for all indices.",
         [("sparse_to_dense([1, 3], [5], 9)", "[0, 9, 0, 9, 0]")],
         sparse_to_dense
     ),
@@ -79,14 +79,14 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Expr
 }
 
 /// # Errors
-/// Entries that are not in row-major order, an index that stands twice.
+/// Entries that are not in row-major order, an index that occurs twice.
 fn check_order(s: &Sparse) -> Result<()> {
     for record in 0..s.nrows() {
         for entry in s.entries().range(record).skip(1) {
             let (before, index) = (s.index_of(entry - 1), s.index_of(entry));
             if before >= index {
                 let at = entry - s.entries().start(record);
-                let what = if before == index { "stands twice" } else { "is out of order" };
+                let what = if before == index { "occurs twice" } else { "is out of order" };
                 return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
                     .at_row(record)
                     .help("sparse.reorder(x) sorts; with validate_indices=False the last value of an index counts"));

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.concat", "sparse_concat"],
         "axis|concat_dim, sp_inputs, expand_nonconcat_dims|expand_nonconcat_dim=False",
-        "The entries of several tensors, one behind the other along an axis, in row-major order.",
+        "Concatenate sparse tensors along an axis.",
         [(
             "sparse.concat(1, [sparse.from_dense([[1], [0]]), sparse.from_dense([[2, 0], [0, 3]])])",
             "{[0, 0]: 1, [0, 1]: 2, [1, 2]: 3} of [2, 3]"
@@ -33,14 +33,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.slice", "sparse_slice"],
         "sp_input, start, size",
-        "The entries from start on, size of them along each axis, or what is there.",
+        "Slice a sparse tensor by start and size.",
         [("sparse.slice(sparse.from_dense([[1, 0, 2], [0, 3, 0]]), [0, 1], [2, 9])", "{[0, 1]: 2, [1, 0]: 3} of [2, 2]")],
         slice
     ),
     function!(
         ["sparse.split", "sparse_split"],
         "sp_input, num_split, axis|split_dim",
-        "As many parts along an axis; the first ones are one longer where it does not divide.",
+        "Split along an axis into num_split parts; the first ones are longer by one if the size does not divide.",
         [("dense_shape(sparse.split(sparse.from_dense([[1, 0, 2]]), 2, axis=1)[0])", "[1, 2]")],
         split
     ),
@@ -52,7 +52,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
     let expand = call.flag(2, false)?;
     let axis = call.int(0)?;
     let [first, rest @ ..] = args.as_slice() else {
-        return Err(call.error(format!("{} needs one sparse tensor at least", call.name)));
+        return Err(call.error(format!("{} needs at least one sparse tensor", call.name)));
     };
     if rest.is_empty() {
         let first = first.clone();
@@ -186,7 +186,7 @@ fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Spa
                 let mut index = all[entry];
                 let mut inside = true;
                 for axis in 0..N {
-                    // What lies in front is a huge number; what wraps is beyond every size.
+                    // What comes before is a huge number; what wraps is beyond every size.
                     index[axis] = index[axis].wrapping_sub(from[axis]);
                     inside &= (index[axis] as u64) < size[axis];
                 }

@@ -6,11 +6,11 @@
 //! dense_shape  [3 3]                  b . .
 //! ```
 //!
-//! Source of the meaning: `tf.sparse`, `tf.SparseTensor`. Entries may stand in any order and an index
-//! twice, as there; what needs the canonical order says so. Every kernel is one walk over the entries of
+//! Source of the meaning: `tf.sparse`, `tf.SparseTensor`. Entries may be in any order and an index
+//! may occur twice, as there; what needs the canonical order says so. Every kernel is one walk over the entries of
 //! a chunk, on the columns of [`crate::tensor::Sparse`].
 //!
-//! - [`construct`]: SparseTensor, from_dense, eye, the accessors' kin.
+//! - [`construct`]: SparseTensor, from_dense, eye, and related accessors.
 //! - [`structure`]: other shapes, orders and choices of the same entries.
 //! - [`join`]: concat, slice, split.
 //! - [`dense`]: to_dense, to_indicator, sparse_to_dense.

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_sum", "sparse_reduce_sum"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Sums along axes, dense or sparse; 0 where no entry is.",
+        "Sums along axes; 0 without entries.",
         [
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 1, 0]]), axis=1)", "[2, 1]"),
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 0, 0]]), axis=1, output_is_sparse=True)", "{[0]: 2} of [2]")
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_max", "sparse_reduce_max"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Greatest entries along axes, dense or sparse; 0 where no entry is.",
+        "Maxima of the entries along axes; 0 without entries.",
         [("sparse.reduce_max(sparse.from_dense([[-3, 0], [0, 0]]), axis=1)", "[-3, 0]")],
         |c| {
             let sparse = c.flag(3, false)?;
@@ -143,7 +143,7 @@ fn in_place<T: Number>(op: Op, s: &Sparse, kept: &[usize], rows: &DenseRows) -> 
 
 /// Runs of entries that agree on the axes that stay.
 struct Groups {
-    /// The entries in the order of these axes, if they do not stand so.
+    /// The entries in the order of these axes, if they are not in it.
     sorted: Option<Vec<usize>>,
     /// Where each run ends, counted in that order.
     ends: Vec<usize>,

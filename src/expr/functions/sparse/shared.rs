@@ -54,7 +54,7 @@ pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     match last_ragged(&arg.ty.dims) {
         None => Ok(arg),
         Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} works on dense tensors; axis {axis} of this is ragged", call.name))
-            .help("to_tensor(x) fills up the rows, to_sparse(x) makes a sparse tensor")),
+            .help("to_tensor(x) pads the rows, to_sparse(x) makes a sparse tensor")),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
         });
         nodes.push(node);
     }
-    let dtype = dtype.ok_or_else(|| call.error(format!("{} needs one sparse tensor at least", call.name)))?;
+    let dtype = dtype.ok_or_else(|| call.error(format!("{} needs at least one sparse tensor", call.name)))?;
     nodes
         .into_iter()
         .map(|node| {
@@ -136,7 +136,7 @@ pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
     Type { element: Element::Sparse(dtype), ..ty.clone() }
 }
 
-/// Refuses what is no number.
+/// Refuses what is not a number.
 pub fn numbers(call: &Call, arg: &Arg) -> ExprResult<()> {
     call.check_dtype(arg, "numbers", DType::is_number)
 }
@@ -170,7 +170,7 @@ pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<In
     Ok(numbers)
 }
 
-/// A tensor that is one row for all records is not repeated: row 0 stands for each.
+/// A tensor that is one row for all records is not repeated: row 0 is that of each.
 pub struct Rows<'a> {
     pub tensor: Cow<'a, Tensor>,
     pub constant: bool,
@@ -182,7 +182,7 @@ impl<'a> Rows<'a> {
         Ok(Rows { tensor: Cow::Borrowed(&value.tensor), constant: value.constant })
     }
 
-    /// The row that stands for a record.
+    /// The row of a record.
     pub fn at(&self, record: usize) -> usize {
         if self.constant { 0 } else { record }
     }

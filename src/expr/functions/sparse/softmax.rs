@@ -1,6 +1,6 @@
 //! Softmax over the entries of each row: what has no entry takes no part.
 //!
-//! Source of the meaning: `tf.sparse.softmax`. Each result stays with its entry, in whatever order they stand.
+//! Source of the meaning: `tf.sparse.softmax`. Each result stays with its entry, whatever their order.
 
 use super::shared::sparse;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["sparse.softmax", "sparse_softmax"],
     "sp_input",
-    "exp(x) of each entry by the sum of its row, along the last axis.",
+    "Softmax of the entries along the last axis.",
     [("values(sparse.softmax(sparse.from_dense([[3.0, 3.0, 0.0]])))", "[0.5, 0.5]")],
     softmax
 )];

@@ -22,49 +22,49 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reorder", "sparse_reorder"],
         "sp_input",
-        "The entries in row-major order of their indices.",
+        "Sort the entries into row-major order.",
         [("sparse.reorder(SparseTensor([[1, 0], [0, 2]], [5, 7], [2, 3]))", "{[0, 2]: 7, [1, 0]: 5} of [2, 3]")],
         reorder
     ),
     function!(
         ["sparse.reset_shape", "sparse_reset_shape"],
         "sp_input, new_shape=None",
-        "The same entries in a dense shape at least as large; without one, in the smallest that holds them.",
+        "Replace the dense shape by one at least as large, or by the smallest that holds the entries.",
         [("dense_shape(sparse.reset_shape(SparseTensor([[1, 0]], [5], [4, 9])))", "[2, 1]")],
         reset_shape
     ),
     function!(
         ["sparse.retain", "sparse_retain"],
         "sp_input, to_retain",
-        "The entries that to_retain is true for.",
+        "Keep the entries for which to_retain is true.",
         [("values(sparse.retain(sparse.from_dense([5, 0, 7]), [False, True]))", "[7]")],
         retain
     ),
     function!(
         ["sparse.reshape", "sparse_reshape"],
         "sp_input, shape",
-        "The same values in another dense shape; -1 is what is left.",
+        "The same values in another dense shape; one size may be -1.",
         [("indices(sparse.reshape(SparseTensor([[1, 2]], [5], [2, 3]), [-1]))", "[[5]]")],
         reshape
     ),
     function!(
         ["sparse.transpose", "sparse_transpose"],
         "sp_input, perm=None",
-        "The axes in another order, the entries in row-major order.",
+        "Permute the axes of a sparse tensor.",
         [("indices(sparse.transpose(SparseTensor([[0, 2], [1, 0]], [5, 7], [2, 3])))", "[[0, 1], [2, 0]]")],
         transpose
     ),
     function!(
         ["sparse.expand_dims"],
         "sp_input, axis=None",
-        "One more axis of size 1; the last one if not told.",
+        "Insert an axis of size 1, by default the last one.",
         [("indices(sparse.expand_dims(sparse.from_dense([0, 5]), 0))", "[[0, 1]]")],
         expand_dims
     ),
     function!(
         ["sparse.fill_empty_rows", "sparse_fill_empty_rows"],
-        "sp_input, default_value",
-        "An entry at the start of every row that has none; and which rows those are.",
+        "sp_input, default_value -> sp_ordered_output, empty_row_indicator",
+        "Insert an entry into every empty row, and tell which rows were empty.",
         [
             ("values(sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[0])", "[5, -1]"),
             ("sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[1]", "[false, true]")
@@ -355,7 +355,7 @@ fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
             for row in 0..nrows as i64 {
                 let first = at;
                 match &sorted {
-                    // Rows that stand in order are copied whole.
+                    // Rows that are in order are copied whole.
                     None => {
                         while at < own.end && s.indices()[at * rank] == row {
                             at += 1;

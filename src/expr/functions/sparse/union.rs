@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.add", "sparse_add"],
         "a, b, threshold|thresh=0",
-        "The sum of two sparse tensors, without the sums nearer to 0 than threshold; of a sparse and a dense one, dense.",
+        "Add two sparse tensors, dropping sums smaller than threshold, or a sparse and a dense one.",
         [
             ("sparse.add(SparseTensor([[0], [2]], [1, 2], [4]), SparseTensor([[2], [3]], [5, 6], [4]))", "{[0]: 1, [2]: 7, [3]: 6} of [4]"),
             ("sparse.add(sparse.from_dense([0, 5]), [1, 1])", "[1, 6]")
@@ -36,14 +36,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.maximum", "sparse_maximum"],
         "sp_a|a, sp_b|b",
-        "The greater of two sparse tensors, 0 where one has no entry.",
+        "Maximum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.maximum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[0, 5]")],
         |c| of_two(c, Op::Maximum)
     ),
     function!(
         ["sparse.minimum", "sparse_minimum"],
         "sp_a|a, sp_b|b",
-        "The lesser of two sparse tensors, 0 where one has no entry.",
+        "Minimum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.minimum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[-1, 2]")],
         |c| of_two(c, Op::Minimum)
     ),
@@ -120,7 +120,7 @@ fn merged<T: Number>(op: Op, x: &Sparse, y: &Sparse, least: Option<&ArrayRef>) -
                 Ordering::Greater => (y.index_of(right.start), alone(q[right.start])),
                 Ordering::Equal => (x.index_of(left.start), of(p[left.start], q[right.start])),
             };
-            // Only sums are held against the threshold; NaN is below every one.
+            // Only sums are compared with the threshold; NaN is below every one.
             if op != Op::Add || order != Ordering::Equal || T::absolute(value) >= least {
                 indices.extend_from_slice(index);
                 values.push(value);

@@ -15,21 +15,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.to_hash_bucket_fast"],
         "input|x, num_buckets",
-        "The bucket that a string falls in, by its Fingerprint64.",
+        "Hash each string into a bucket with FarmHash Fingerprint64.",
         [("strings.to_hash_bucket_fast([\"Hello\", \"TensorFlow\", \"2.x\"], 3)", "[0, 2, 2]")],
         |c| buckets(c, fingerprint64)
     ),
     function!(
         ["strings.to_hash_bucket"],
         "input|x, num_buckets",
-        "The bucket that a string falls in, by TensorFlow's older hash.",
+        "Hash each string into a bucket with TensorFlow's legacy hash.",
         [],
         |c| buckets(c, legacy)
     ),
     function!(
         ["strings.to_hash_bucket_strong"],
         "input|x, num_buckets, key",
-        "The bucket that a string falls in, by a hash under a key of two integers.",
+        "Hash each string into a bucket with a keyed hash (two integers).",
         [("strings.to_hash_bucket_strong([\"Hello\", \"TF\"], 3, [1, 2])", "[2, 0]")],
         |c| {
             let key = c.ints(2)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Strings put together and cut apart.
+//! Strings joined and split.
 //!
 //! Source of the meaning: `tf.strings.join`, `reduce_join`, `split`.
 
@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.join"],
         "inputs, separator=\"\"",
-        "Strings of several tensors one after the other, value by value.",
+        "Join strings of several tensors element by element.",
         [("strings.join([[\"a\", \"b\"], \"x\"], separator=\"-\")", "[\"a-x\", \"b-x\"]")],
         join
     ),
     function!(
         ["strings.reduce_join"],
         "inputs|input|x, axis=None, keepdims=False, separator=\"\"",
-        "All strings along axes as one.",
+        "Join strings along axes.",
         [("strings.reduce_join([[\"a\", \"b\"], [\"c\"]], axis=1, separator=\"+\")", "[\"a+b\", \"c\"]")],
         reduce_join
     ),
     function!(
         ["strings.split"],
         "input|x, sep=None, maxsplit=-1",
-        "The parts between separators, or the words between white space.",
+        "Split strings at a separator, or at white space.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
     ),
@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn join(call: &mut Call) -> ExprResult<OperandKind> {
     let items = call.list(0)?;
     if items.is_empty() {
-        return Err(call.error(format!("{} needs one tensor at least", call.name)));
+        return Err(call.error(format!("{} needs at least one tensor", call.name)));
     }
     let args = call.promoted_items(&items)?;
     for arg in &args {
@@ -81,7 +81,7 @@ fn join(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Along the rows of a ragged tensor axis by axis, the innermost first, separators only behind what is not empty; of a dense one all values of
+/// Along the rows of a ragged tensor axis by axis, the innermost first, separators only after what is not empty; of a dense one all values of
 /// the axes at once, the last axis that is named outermost.
 fn reduce_join(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
@@ -147,7 +147,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Words between white space; behind the `most`th one the rest as it is.
+/// Words between white space; the rest is left as it is after the `most`th one.
 fn words(text: &[u8], most: Option<usize>, out: &mut TextBuilder) -> usize {
     let is_space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
     let without_spaces = |text: &[u8]| text.iter().position(|b| !is_space(b)).unwrap_or(text.len());
@@ -166,7 +166,7 @@ fn words(text: &[u8], most: Option<usize>, out: &mut TextBuilder) -> usize {
     count
 }
 
-/// The parts between separators; behind the `most`th one the rest as it is.
+/// The parts between separators; the rest is left as it is after the `most`th one.
 fn parts(text: &[u8], separator: &memchr::memmem::Finder, length: usize, most: Option<usize>, out: &mut TextBuilder) -> usize {
     let (mut rest, mut count) = (text, 0);
     while Some(count) != most

@@ -22,35 +22,35 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.length"],
         "input|x, unit=\"BYTE\"",
-        "The number of bytes, or with unit=\"UTF8_CHAR\" of characters.",
+        "The number of bytes, or of characters with unit=\"UTF8_CHAR\".",
         [("strings.length([\"é!\", \"\"])", "[3, 0]"), ("strings.length(\"é!\", unit=\"UTF8_CHAR\")", "2")],
         length
     ),
     function!(
         ["strings.substr"],
         "input|x, pos, len, unit=\"BYTE\"",
-        "A part of each string, as bytes; with unit=\"UTF8_CHAR\" counted in characters. A negative pos counts from the end.",
+        "Substrings in bytes, or in characters with unit=\"UTF8_CHAR\". A negative pos counts from the end.",
         [("strings.substr([\"Hello\", \"World\"], -3, 2, unit=\"UTF8_CHAR\")", "[\"ll\", \"rl\"]")],
         substr
     ),
     function!(
         ["strings.lower"],
         "input|x, encoding=\"\"",
-        "Small letters: ASCII, or with encoding=\"utf-8\" all.",
+        "Lowercase ASCII letters, or all with encoding=\"utf-8\".",
         [("strings.lower(\"CamelCase Ä\")", "\"camelcase Ä\""), ("strings.lower(\"Ä\", encoding=\"utf-8\")", "\"ä\"")],
         |c| case(c, |b| b.make_ascii_lowercase(), str::to_lowercase)
     ),
     function!(
         ["strings.upper"],
         "input|x, encoding=\"\"",
-        "Capital letters: ASCII, or with encoding=\"utf-8\" all.",
+        "Uppercase ASCII letters, or all with encoding=\"utf-8\".",
         [("strings.upper([\"a\", \"ß\"])", "[\"A\", \"ß\"]"), ("strings.upper(\"ß\", encoding=\"utf-8\")", "\"SS\"")],
         |c| case(c, |b| b.make_ascii_uppercase(), str::to_uppercase)
     ),
     function!(
         ["strings.strip"],
         "input|x",
-        "Without white space at both ends.",
+        "Strip leading and trailing white space.",
         [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],
         |c| {
             let x = text(c, 0)?;

@@ -14,7 +14,7 @@ use crate::tensor::{RowPartition, Tensor};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.ngrams"],
     "data|x, ngram_width, separator=\" \", pad_values=None, padding_width=None, preserve_short_sequences=False",
-    "Every run of so many neighbours of a row as one string.",
+    "n-grams of each row.",
     [
         ("strings.ngrams([[\"to\", \"be\", \"or\"], [\"not\"]], 2)", "[[\"to be\", \"be or\"], []]"),
         ("strings.ngrams([\"a\", \"b\"], 2, pad_values=\"#\")", "[\"# a\", \"a b\", \"b #\"]")

@@ -15,7 +15,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.regex_replace"],
         "input|x, pattern, rewrite, replace_global=True",
-        "Matches of a pattern rewritten; \\\\0 is the match, \\\\1 its first group.",
+        "Replace matches of a pattern; \\\\0 is the match, \\\\1 its first group.",
         [
             (
                 "strings.regex_replace(\"Text with tags.<br /><b>contains html</b>\", \"<[^>]+>\", \" \")",

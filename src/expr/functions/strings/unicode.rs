@@ -30,7 +30,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_decode_with_offsets"],
         "input|x, input_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "The code points of each string, and the bytes that they start at.",
+        "The code points of each string, and their byte offsets.",
         [("strings.unicode_decode_with_offsets(\"aéb\", \"UTF-8\")[1]", "[0, 1, 3]")],
         |c| decode(c, true)
     ),
@@ -44,28 +44,28 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_split_with_offsets"],
         "input|x, input_encoding, errors=\"replace\", replacement_char=65533",
-        "The characters of each string, and the bytes that they start at.",
+        "The characters of each string, and their byte offsets.",
         [("strings.unicode_split_with_offsets(\"aéb\", \"UTF-8\")[1]", "[0, 1, 3]")],
         |c| split(c, true)
     ),
     function!(
         ["strings.unicode_encode"],
         "input|x, output_encoding, errors=\"replace\", replacement_char=65533",
-        "Rows of code points as strings.",
+        "Encode rows of code points as strings.",
         [("strings.unicode_encode([[97, 233], []], \"UTF-8\")", "[\"aé\", \"\"]")],
         encode
     ),
     function!(
         ["strings.unicode_transcode"],
         "input|x, input_encoding, output_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "Strings in another encoding, or rid of what is ill-formed.",
+        "Convert strings to another encoding, or repair ill-formed ones.",
         [("strings.unicode_transcode(b\"a\\xff\", \"UTF-8\", \"UTF-8\", errors=\"ignore\")", "\"a\"")],
         transcode
     ),
     function!(
         ["strings.unicode_script"],
         "input|x",
-        "The scripts that code points belong to, by ICU's numbers; -1 for what is no code point.",
+        "The script of each code point, as ICU numbers them; -1 if it is not a code point.",
         [("strings.unicode_script([97, 31, 38, -1])", "[25, 0, 0, -1]")],
         |c| {
             let x = c.integers(0)?;
@@ -105,7 +105,7 @@ impl Policy {
         };
         let replacement = call.optional_int(i + 1)?.unwrap_or(0xfffd);
         let replacement = u32::try_from(replacement).ok().filter(|r| *r <= u32::from(char::MAX)).ok_or_else(|| {
-            call.error(format!("{}: replacement_char {replacement} is no code point; they go from 0 to 0x10FFFF", call.name))
+            call.error(format!("{}: replacement_char {replacement} is not a code point; they range from 0 to 0x10FFFF", call.name))
         })?;
         let control = control.map_or(Ok(false), |i| call.flag(i, false))?;
         Ok(Policy { errors, replacement, control })
@@ -254,7 +254,7 @@ fn encode(call: &mut Call) -> ExprResult<OperandKind> {
                 for code in &codes[list.partition().range(row)] {
                     let c = u32::try_from(*code).ok().and_then(char::from_u32);
                     if c.is_none() && policy.errors == Errors::Strict {
-                        return Err(Error::data(format!("{code} is no code point that could be written"))
+                        return Err(Error::data(format!("{code} is not a code point that can be encoded"))
                             .at_row(record_of(&tensor, axis, row))
                             .help(GO_ON));
                     }

@@ -1,0 +1,192 @@
+//! Nulls: found, replaced, left out. Every other function refuses them.
+//!
+//! ```text
+//! x                        [1 null] null [3]      level 0: the field, level 1: its items, ...
+//! is_null(x)               [F T]    null [F]
+//! is_null(x, level=0)      F        T    F
+//! fill_null(x, 0)          [1 0]    null [3]
+//! fill_null(x, [])         [1 null] []   [3]
+//! drop_null(x)             [1]      null [3]
+//! ```
+//!
+//! Source of the meaning: Arrow's validity; TensorFlow's tensors have no nulls.
+
+use crate::error::Result;
+use crate::expr::call::{Arg, Call, Function, as_node, strict};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::Node;
+use crate::expr::kernels::level::{from_lengths, record_of};
+use crate::expr::operand::{Operand, OperandKind, describe};
+use crate::schema::{DType, Dim, Element, Size, Type};
+use crate::tensor::Tensor;
+use crate::tensor::nulls::{Filling, all_known, fill_values};
+use arrow_array::BooleanArray;
+use arrow_buffer::BooleanBuffer;
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["is_null"],
+        "x, level=None",
+        "Whether values are null; level 0 asks about the field, level 1 about its items, and so on.",
+        [("is_null([[3, 1], [2]])", "[[false, false], [false]]"), ("is_null([3, 1], level=0)", "false")],
+        is_null
+    ),
+    function!(
+        ["fill_null"],
+        "x, value",
+        "Replace null values with a value, null lists with [].",
+        [("fill_null([3, 1], 0)", "[3, 1]")],
+        fill_null
+    ),
+    function!(
+        ["drop_null"],
+        "x, level=None",
+        "Remove null values, or with a level the null items of that level.",
+        [("drop_null([[3, 1], [2]])", "[[3, 1], [2]]")],
+        drop_null
+    ),
+];
+
+/// Argument 0, nulls and foreign dtypes included.
+fn nullable(call: &mut Call) -> ExprResult<(Node, Arg)> {
+    let node = as_node(call.operand(0)?, None)?;
+    let arg = call.push(node.clone());
+    Ok((node, arg))
+}
+
+/// The number of levels that may hold nulls: the field, then the items of each axis. Sparse tensors have only the first.
+fn levels(ty: &Type) -> usize {
+    if ty.is_sparse() { 0 } else { ty.rank() }
+}
+
+fn level(call: &Call, ty: &Type, least: usize) -> ExprResult<usize> {
+    let most = levels(ty);
+    let Some(level) = call.optional_int(1)? else {
+        return Ok(most);
+    };
+    usize::try_from(level).ok().filter(|n| (least..=most).contains(n)).ok_or_else(|| {
+        let span = call.given(1).map_or(call.span.clone(), |o: &Operand| o.span.clone());
+        ExprError::at(span, format!("{}: level must be in {least} ... {most}, not {level}", call.name))
+            .help("level 0 is the whole field, level 1 the items of its first axis")
+    })
+}
+
+/// The type with other values, of which those at `level` are not null.
+fn without(ty: &Type, level: usize, element: Element, dims: Vec<Dim>) -> Type {
+    Type { element, optional: ty.optional && level > 0, with_nulls: ty.with_nulls && level > 1, dims }
+}
+
+fn is_null(call: &mut Call) -> ExprResult<OperandKind> {
+    let (node, x) = nullable(call)?;
+    let level = level(call, &node.ty, 0)?;
+    let ty = without(&node.ty, level, Element::Value(DType::Bool), node.ty.dims[..level].to_vec());
+    call.one(ty, move |args| {
+        x.of(args)?.map_below(level, &mut |t| {
+            let bits = match t.validity() {
+                Some(validity) => !validity.inner(),
+                None => BooleanBuffer::new_unset(t.nrows()),
+            };
+            Ok(Tensor::Leaf(Arc::new(BooleanArray::new(bits, None))))
+        })
+    })
+}
+
+fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
+    let (node, x) = nullable(call)?;
+    if levels(&node.ty) == 0 {
+        return Err(ExprError::at(x.span.clone(), format!("drop_null works on tensors with an axis; this is {}", describe(&node.ty)))
+            .help("filter 'not is_null(x)' leaves records out"));
+    }
+    let level = level(call, &node.ty, 1)?;
+    let mut dims = node.ty.dims.clone();
+    dims[level - 1] = if level == 1 { Dim::UNIFORM } else { Dim::RAGGED };
+    let ty = Type { with_nulls: node.ty.with_nulls && (level > 1 || level < levels(&node.ty)), dims, ..node.ty.clone() };
+    call.one(ty, move |args| {
+        x.of(args)?.map_below(level - 1, &mut |t| {
+            let list = t.as_list()?;
+            let Some(nulls) = list.values().validity() else { return Ok(t.clone()) };
+            let partition = list.partition();
+            let lengths = (0..partition.nrows()).map(|row| partition.range(row).filter(|i| nulls.is_valid(*i)).count());
+            let kept: Vec<usize> = (0..partition.nrows()).flat_map(|row| partition.range(row)).filter(|i| nulls.is_valid(*i)).collect();
+            Tensor::list(from_lengths(lengths)?, list.values().gather(&kept)?, list.validity().cloned())
+        })
+    })
+}
+
+fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
+    let (node, x) = nullable(call)?;
+    let value = call.operand(1)?.clone();
+    if node.ty.fields().is_some() || node.ty.is_sparse() {
+        return Err(ExprError::at(x.span.clone(), format!("fill_null works on tensors; this is {}", describe(&node.ty)))
+            .help("fill its fields: st.a = fill_null(st.a, 0); or leave it out: drop_null(st)"));
+    }
+    if value.elements().is_some_and(|items| items.is_empty()) {
+        return fill_lists(call, &node, x, &value);
+    }
+    let dtype = node.ty.dtype().filter(|d| **d != DType::Null).cloned();
+    let filler = strict(as_node(&value, dtype.as_ref())?)?;
+    if let (Some(dtype), Some(found)) = (&dtype, filler.ty.dtype())
+        && dtype != found
+    {
+        let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
+        return Err(if dtype.is_number() && found.is_number() { error.help(format!("cast(value, {dtype}) converts")) } else { error });
+    }
+    let element = filler.ty.element.clone();
+    let rank = filler.ty.rank();
+    let Some(level) = node.ty.rank().checked_sub(rank) else {
+        return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
+    };
+    // A single value that is the same for all records fills lists of known sizes as well.
+    if rank == 0 && filler.is_constant() {
+        let dims = node.ty.dims.clone();
+        let mut ty = without(&node.ty, level, element, dims.clone());
+        if all_known(&dims) {
+            (ty.optional, ty.with_nulls) = (false, false);
+        }
+        let filler = call.push(filler);
+        return call.one(ty, move |args| {
+            let filling = Filling::Value(args.value(filler.index)?.tensor.as_leaf()?.clone());
+            fill_values(&*x.of(args)?, &dims, &filling)
+        });
+    }
+    let mut dims = node.ty.dims.clone();
+    for (axis, (own, other)) in dims[level..].iter_mut().zip(&filler.ty.dims).enumerate() {
+        match (own.size, other.size) {
+            (Size::Known(a), Size::Known(b)) if a != b => {
+                return Err(ExprError::at(
+                    value.span.clone(),
+                    format!("fill_null: the value has {b} items on axis {axis}, {} has {a}", node.ty),
+                ));
+            }
+            (Size::Known(_), Size::Known(_)) | (Size::Ragged, _) => {}
+            _ => *own = if level + axis == 0 { Dim::UNIFORM } else { Dim::RAGGED },
+        }
+    }
+    let ty = without(&node.ty, level, element, dims);
+    let ty = Type { with_nulls: node.ty.with_nulls && (level > 1 || rank > 0), ..ty };
+    let filler = call.push(filler);
+    call.one(ty, move |args| {
+        let (tensor, filler) = (x.of(args)?, filler.of(args)?);
+        tensor.map_below(level, &mut |t| {
+            let Some(nulls) = t.validity() else { return Ok(t.clone()) };
+            let n = t.nrows();
+            let places: Vec<usize> = (0..n).map(|i| if nulls.is_valid(i) { i } else { n + record_of(&tensor, level, i) }).collect();
+            if matches!(t, Tensor::Leaf(a) if *a.data_type() == arrow_schema::DataType::Null) {
+                return filler.gather(&places.iter().map(|i| i - n).collect::<Vec<_>>());
+            }
+            Tensor::concat(&[t, &*filler])?.gather(&places)
+        })
+    })
+}
+
+/// Null lists as empty ones, at all levels.
+fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResult<OperandKind> {
+    let dims = node.ty.dims.clone();
+    if all_known(&dims) {
+        let what = if dims.is_empty() { "single values" } else { "lists of a fixed size" };
+        return Err(ExprError::at(value.span.clone(), format!("fill_null: [] can't replace {what}")).help("fill_null(x, 0)"));
+    }
+    let ty = Type { optional: false, ..node.ty.clone() };
+    call.one(ty, move |args| -> Result<Tensor> { fill_values(&*x.of(args)?, &dims, &Filling::Lists) })
+}
