@@ -278,6 +278,8 @@ pub struct Fault {
     pub length: u64,
     /// The record as it is in the input, where it is at hand.
     pub raw: Option<Vec<u8>>,
+    /// The record is kept, with null instead of the field that could not be read.
+    pub kept: bool,
 }
 
 /// What a block decodes to: the good records, and the bad ones that were left out.

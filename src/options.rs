@@ -129,6 +129,8 @@ pub enum OnError {
     Fail,
     /// They are left out.
     Skip,
+    /// Only the field that cannot be read is replaced, by null.
+    Null,
     /// They are left out, and written to a file.
     Quarantine(PathBuf),
 }

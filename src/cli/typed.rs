@@ -59,7 +59,7 @@ pub struct Typed {
     #[arg(long = "with", value_name = "NAME=FILE", help_heading = "Running")]
     with: Vec<String>,
     /// What to do with bad records
-    #[arg(long, value_name = "fail|skip|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
+    #[arg(long, value_name = "fail|skip|null|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
     on_error: OsString,
     /// Exit 0 with up to N bad records, fail with more
     #[arg(long, value_name = "N", help_heading = "Bad input")]
@@ -191,8 +191,9 @@ fn on_error(text: &OsStr) -> Result<OnError> {
     match (text.to_str(), text.as_bytes().strip_prefix(b"quarantine=")) {
         (Some("fail"), _) => Ok(OnError::Fail),
         (Some("skip"), _) => Ok(OnError::Skip),
+        (Some("null"), _) => Ok(OnError::Null),
         (_, Some(file)) if !file.is_empty() => Ok(OnError::Quarantine(OsStr::from_bytes(file).into())),
-        _ => Err(Error::usage(format!("--on-error {}: expected fail, skip or quarantine=FILE", text.display()))),
+        _ => Err(Error::usage(format!("--on-error {}: expected fail, skip, null or quarantine=FILE", text.display()))),
     }
 }
 

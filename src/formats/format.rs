@@ -8,7 +8,7 @@ use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
 use crate::error::Result;
 use crate::io::Input;
-use crate::options::Options;
+use crate::options::{OnError, Options};
 use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
 use std::any::Any;
@@ -43,6 +43,10 @@ pub trait Format: Sync {
     /// A writer of an output that holds a single record, where that makes a difference.
     fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         self.writer(schema, options)
+    }
+    /// Whether `--compression` is compression inside the format; otherwise files are compressed as a whole.
+    fn has_compression(&self) -> bool {
+        false
     }
     /// Whether it is not written to standard output, because it is only put together at the end.
     fn needs_file(&self) -> bool {
@@ -79,6 +83,13 @@ pub struct Request {
     /// What `--schema` says; may be partial at every level.
     pub declared: Arc<Schema>,
     pub options: Arc<Options>,
+}
+
+impl Request {
+    /// Whether a field that cannot be read is null, instead of its record being left out.
+    pub fn nulls(&self) -> bool {
+        self.options.on_error == OnError::Null
+    }
 }
 
 /// Reads one input.

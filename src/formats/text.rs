@@ -133,7 +133,7 @@ impl Decoder {
             let text = without_end(line);
             if let Some(error) = self.fault(text, is_valid) {
                 let error = self.locate(error, number, byte).in_field(field);
-                faults.push(Fault { error, length: line.len() as u64, raw: Some(text.to_vec()) });
+                faults.push(Fault { error, length: line.len() as u64, raw: Some(text.to_vec()), kept: false });
                 if self.stops {
                     break;
                 }
@@ -187,7 +187,7 @@ impl Decoder {
             None => Vec::new(),
         };
         let chunk = Chunk::try_new(0, columns, Origin::consecutive(self.name.clone(), long.line))?;
-        Ok(Decoded { chunk, faults: vec![Fault { error, length: long.length, raw: None }], nbytes: long.length })
+        Ok(Decoded { chunk, faults: vec![Fault { error, length: long.length, raw: None, kept: false }], nbytes: long.length })
     }
 }
 

@@ -1,4 +1,5 @@
-//! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord inside it.
+//! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord or JSON inside it, or by
+//! the extension.
 
 use super::members::{Members, Trailing};
 use crate::error::Error;
@@ -34,7 +35,7 @@ impl fmt::Display for Codec {
 impl Codec {
     /// The compression of a file with these first bytes. A TFRecord has a checksum, so it takes precedence over two
     /// or four bytes that look like something else; the two bytes of zlib are weak evidence, so it is only
-    /// recognized around a TFRecord.
+    /// recognized around a TFRecord or JSON.
     pub fn detect(raw: &[u8]) -> Option<Codec> {
         if is_tfrecord(raw) {
             return None;
@@ -44,13 +45,14 @@ impl Codec {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Codec::Zstd),
             // A skippable frame: parallel compressors begin with one.
             [low, 0x2a, 0x4d, 0x18, ..] if low & 0xf0 == 0x50 => Some(Codec::Zstd),
-            [method, flags, ..]
-                if method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([*method, *flags]) % 31 == 0 && holds_tfrecord(raw) =>
-            {
-                Some(Codec::Zlib)
-            }
+            _ if starts_as_zlib(raw) && holds_records(raw) => Some(Codec::Zlib),
             _ => None,
         }
+    }
+
+    /// The compression of a file, by its first bytes, else by an extension of zlib.
+    pub fn of_file(raw: &[u8], name: &str) -> Option<Codec> {
+        Codec::detect(raw).or_else(|| (extensions(name).0 == Some(Codec::Zlib) && starts_as_zlib(raw)).then_some(Codec::Zlib))
     }
 
     /// The decompressed bytes. Errors of the compression come as [`io::Error`]s of its own; see [`super::stream`].
@@ -149,9 +151,17 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-fn holds_tfrecord(raw: &[u8]) -> bool {
-    let mut first = [0u8; 12];
-    flate2::read::ZlibDecoder::new(raw).read_exact(&mut first).is_ok() && is_tfrecord(&first)
+/// The header of RFC 1950.
+fn starts_as_zlib(raw: &[u8]) -> bool {
+    matches!(raw, [method, flags, ..] if method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
+}
+
+/// Whether zlib data begins with a TFRecord or a JSON object.
+fn holds_records(raw: &[u8]) -> bool {
+    let mut first = Vec::new();
+    // The data may be longer than `raw`: an error after the first bytes says nothing.
+    let _ = flate2::read::ZlibDecoder::new(raw).take(12).read_to_end(&mut first);
+    is_tfrecord(&first) || first.starts_with(b"{\"")
 }
 
 /// The error of a decompressor after `nbytes` of decompressed data.
@@ -198,6 +208,7 @@ mod tests {
             ("a TFRecord whose length looks like gzip", tfrecord_header(0x0008_8b1f), None),
             ("a TFRecord in zlib", zlib(&tfrecord_header(100)), Some(Codec::Zlib)),
             ("a TFRecord of one empty record in zlib", zlib(&tfrecord_header(0)), Some(Codec::Zlib)),
+            ("JSON lines in zlib", zlib(b"{\"a\": 1}\n"), Some(Codec::Zlib)),
             ("something else in zlib", zlib(b"x = 1; y = 2; z = 3"), None),
             ("a text that begins as zlib does", b"x\x9c and so on".to_vec(), None),
         ];

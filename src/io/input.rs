@@ -105,7 +105,7 @@ impl Input {
         let mut file = file;
         let mut raw = Vec::new();
         fill(&mut file, &mut raw, head_bytes, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
-        input.codec = Codec::detect(&raw);
+        input.codec = Codec::of_file(&raw, &name);
         if input.codec.is_none() {
             input.head = raw;
         } else {

@@ -101,6 +101,11 @@ impl Outputs {
         self.codec
     }
 
+    /// Compresses files as a whole, whatever their extension says.
+    pub fn compress(&mut self, codec: Option<Codec>) {
+        self.codec = codec;
+    }
+
     /// Whether it goes to standard output.
     pub fn is_stdout(&self) -> bool {
         self.target == Target::StandardOutput

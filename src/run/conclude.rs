@@ -16,7 +16,7 @@ use std::time::Instant;
 pub fn conclude(
     outputs: &Outputs,
     options: &Options,
-    (verdict, counts): (Verdict, Counts),
+    (verdict, counts, first_faults): (Verdict, Counts, Vec<Error>),
     progress: &Progress,
     started: Instant,
 ) -> Result<Verdict> {
@@ -32,23 +32,44 @@ pub fn conclude(
             counts.records_in, counts.records_out, counts.skipped
         ));
     }
-    if counts.skipped == 0 {
+    if counts.skipped + counts.nulled == 0 {
         return Ok(verdict);
     }
-    let (records, lost) = (counts.skipped, counts.bytes_lost);
-    let plural = if records == 1 { "record was" } else { "records were" };
-    let skipped = format!("{records} bad {plural} skipped ({lost} bytes)");
+    let found = bad_input(counts, &first_faults);
     if options.max_errors.is_some() {
-        progress.notice(&skipped);
+        progress.notice(&found);
         return Ok(verdict);
     }
     // The reason of exit code 1, shown with `--quiet` too.
     if options.quiet {
-        progress.print(&skipped)
+        progress.print(&found)
     } else {
-        progress.notice(&skipped)
+        progress.notice(&found)
     }
     Ok(Verdict::Bad)
+}
+
+/// What was left out, and where the first of it is.
+fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
+    let (records, values) = (counts.skipped, counts.nulled);
+    let mut parts = Vec::new();
+    if records > 0 {
+        let were = if records == 1 { "record was" } else { "records were" };
+        parts.push(format!("{records} bad {were} skipped ({} bytes)", counts.bytes_lost));
+    }
+    if values > 0 {
+        let were = if values == 1 { "value is" } else { "values are" };
+        parts.push(format!("{values} bad {were} null"));
+    }
+    let places: Vec<String> = first_faults
+        .iter()
+        .map(|fault| {
+            let field = fault.field().map_or_else(String::new, |field| format!(" {field}"));
+            format!("{}{field}", fault.location())
+        })
+        .collect();
+    let more = if records + values > places.len() as u64 { ", ..." } else { "" };
+    format!("{}: {}{more}", parts.join(", "), places.join(", "))
 }
 
 /// Shows the notices that have come up so far.
@@ -63,6 +84,7 @@ fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Inst
         "records_out": counts.records_out,
         "skipped": counts.skipped,
         "bytes_lost": counts.bytes_lost,
+        "nulled": counts.nulled,
         "seconds": started.elapsed().as_secs_f64(),
     });
     if path == Path::new("-") {

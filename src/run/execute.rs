@@ -33,7 +33,7 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// The first error in the order of the records; `Kind::Widened` where a record does not fit the schema.
-    pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<(Verdict, Counts)> {
+    pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<(Verdict, Counts, Vec<Error>)> {
         let skip = self.options.on_error.skips();
         let quarantine = match &self.options.on_error {
             OnError::Quarantine(file) => Some(io::create_file(file)?),
@@ -61,6 +61,7 @@ impl Execution<'_> {
             end,
             policy: FaultPolicy { skip: skip || takes_faults, max_errors: self.options.max_errors, quarantine },
             counts: Counts::default(),
+            first_faults: Vec::new(),
             progress: self.progress,
             error: None,
         };
@@ -75,7 +76,7 @@ impl Execution<'_> {
             End::Report { verdict, .. } => verdict,
             End::Writers(_) => Verdict::Good,
         };
-        Ok((verdict, sink.counts))
+        Ok((verdict, sink.counts, sink.first_faults))
     }
 
     fn report_end(&self, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {

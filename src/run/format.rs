@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
-use crate::io::{Input, Outputs};
-use crate::options::Options;
+use crate::io::{Codec, Input, Outputs};
+use crate::options::{Compression, Options};
 
 /// The format of an input: `--from`, else the first bytes, else the extension.
 ///
@@ -35,6 +35,36 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
         Error::usage(format!("the output's extension .{extension} is not that of a format"))
             .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
     })
+}
+
+/// How an output is compressed as a whole: by its name, or by `--compression` where that is not the format's own.
+///
+/// # Errors
+/// `--compression` says something else than the name, or something that the output cannot be.
+pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<Option<Codec>> {
+    let by_name = outputs.codec();
+    let Some(compression) = options.compression.filter(|_| !format.has_compression()) else { return Ok(by_name) };
+    let name = format.name();
+    let codec = match compression {
+        Compression::None => None,
+        Compression::Gzip => Some(Codec::Gzip),
+        Compression::Zstd(Compression::ZSTD_LEVEL) => Some(Codec::Zstd),
+        _ => return Err(Error::usage(format!("--compression: {name} files are compressed as a whole: gzip, zstd without a level, or none"))),
+    };
+    if codec == by_name {
+        return Ok(codec);
+    }
+    if let Some(by_name) = by_name {
+        return Err(Error::usage(format!("--compression contradicts the output's name, which says {by_name}")).help("leave one of them out"));
+    }
+    if outputs.is_stdout() {
+        let error = Error::usage("--compression: standard output is not compressed");
+        return Err(error.help(format!("pipe it: tatter ... | {}", if codec == Some(Codec::Gzip) { "gzip" } else { "zstd" })));
+    }
+    if format.needs_file() {
+        return Err(Error::usage(format!("--compression: {name} files are not compressed")));
+    }
+    Ok(codec)
 }
 
 fn by_extension(extension: &str) -> Option<&'static dyn Format> {

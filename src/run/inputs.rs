@@ -8,7 +8,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::formats::{FORMATS, Format, Inference, Reader, Request, Task, Tasks};
 use crate::io::{self, Input};
-use crate::options::Options;
+use crate::options::{OnError, Options};
 use crate::schema::{Schema, notation};
 use std::ffi::OsString;
 use std::io::Read;
@@ -36,7 +36,12 @@ impl Inputs {
     /// # Errors
     /// A file cannot be opened, or its format is not known.
     pub fn open(files: &[OsString], options: Arc<Options>) -> Result<Inputs> {
-        let declared = Arc::new(declared_schema(&options)?);
+        let mut declared = declared_schema(&options)?;
+        if options.on_error == OnError::Null {
+            // What cannot be read is null.
+            declared.fields.iter_mut().for_each(|field| field.ty.optional = true);
+        }
+        let declared = Arc::new(declared);
         let inputs = if options.from.as_deref() == Some("none") { no_input(files)? } else { io::inputs(files, &options)? };
         let opened = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         Ok(Inputs { opened, declared, options })

@@ -110,7 +110,7 @@ fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Re
         other => return other,
     };
     if chunk.nrows <= 1 {
-        faults.push(Fault { error: chunk.origin.resolve(error, chunk.nrows), length: 0, raw: None });
+        faults.push(Fault { error: chunk.origin.resolve(error, chunk.nrows), length: 0, raw: None, kept: false });
         return map.apply(chunk.slice(0, 0));
     }
     let middle = chunk.nrows / 2;

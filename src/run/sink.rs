@@ -9,6 +9,9 @@ use crate::formats::Writer;
 use crate::verbs::{Flow, Report, Verdict};
 use std::io::Write;
 
+/// How many bad records and values the note at the end of a run names.
+const FIRST_FAULTS: usize = 3;
+
 /// What has gone through a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -18,6 +21,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Bytes of input that bad records take.
     pub bytes_lost: u64,
+    /// Fields that could not be read and are null.
+    pub nulled: u64,
 }
 
 /// What to do with bad records: `--on-error` and `--max-errors`.
@@ -32,6 +37,8 @@ pub struct Sink<'a> {
     pub end: End,
     pub policy: FaultPolicy,
     pub counts: Counts,
+    /// The errors of the first of them.
+    pub first_faults: Vec<Error>,
     pub progress: &'a Progress,
     /// The first error; nothing was taken after it.
     pub error: Option<Error>,
@@ -56,16 +63,25 @@ impl Sink<'_> {
             report.fault(fault);
             return Ok(());
         }
-        self.counts.skipped += 1;
-        self.counts.bytes_lost += fault.length;
+        if fault.kept {
+            self.counts.nulled += 1;
+        } else {
+            self.counts.skipped += 1;
+            self.counts.bytes_lost += fault.length;
+        }
+        if self.first_faults.len() < FIRST_FAULTS {
+            self.first_faults.push(fault.error.clone());
+        }
         if let Some(file) = &mut self.policy.quarantine {
             let mut line = quarantine_line(fault).to_string();
             line.push('\n');
             file.write_all(line.as_bytes()).map_err(|e| Error::io("the quarantine file", "writing failed", &e))?;
         }
         match self.policy.max_errors {
-            Some(most) if self.counts.skipped > most => {
-                Err(fault.error.clone().help(format!("{} bad records are more than --max-errors {most}", self.counts.skipped)))
+            Some(most) if self.counts.skipped + self.counts.nulled > most => {
+                let found = self.counts.skipped + self.counts.nulled;
+                let what = if self.counts.nulled > 0 { "bad values and records" } else { "bad records" };
+                Err(fault.error.clone().help(format!("{found} {what} are more than --max-errors {most}")))
             }
             _ => Ok(()),
         }

@@ -42,7 +42,12 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         options.on_error = OnError::Skip;
     }
     let options = setup(options)?;
-    let outputs = Arc::new(Outputs::plan(&options)?);
+    let mut outputs = Outputs::plan(&options)?;
+    if !verbs.last().is_some_and(|v| v.is_report()) {
+        let codec = format::compression_of_output(format::of_output(&outputs, &options)?, &outputs, &options)?;
+        outputs.compress(codec);
+    }
+    let outputs = Arc::new(outputs);
     let inputs = Inputs::open(&files, options.clone())?;
     if !options.in_place {
         outputs.refuse_inputs(inputs.iter().filter_map(|opened| opened.input.path()))?;

@@ -44,6 +44,10 @@ impl Format for Arrow {
         }
     }
 
+    fn has_compression(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> bool {
         match self {
             Arrow::Stream => message::starts_stream(head),

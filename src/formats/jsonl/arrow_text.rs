@@ -1,6 +1,6 @@
 //! The text form of Arrow types that are no tensor types: one for each type, exact both ways.
 
-use super::builder::LateErrors;
+use super::builder::{LateError, LateErrors};
 use super::times::{
     NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
 };
@@ -130,12 +130,12 @@ where
             Some(Reading::Value(value)) => match T::Native::try_from(value) {
                 Ok(value) => value,
                 Err(_) => {
-                    late.push((row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty))));
+                    late.push(LateError::new(row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty))));
                     T::Native::default()
                 }
             },
             Some(misfit) => {
-                late.push((row, misfit.message(texts.value(row), ty)));
+                late.push(LateError::new(row, misfit.message(texts.value(row), ty)));
                 T::Native::default()
             }
         };
@@ -195,7 +195,7 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut La
             Some(Some(bytes)) => values.append_value(bytes).map_err(internal)?,
             Some(None) => {
                 let text = shown(texts.value(row));
-                late.push((row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty))));
+                late.push(LateError::new(row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty))));
                 values.append_value(vec![0; nbytes]).map_err(internal)?;
             }
         }
@@ -221,7 +221,7 @@ fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Resul
             }
             _ => continue,
         };
-        late.push((row, reading.message(text, ty)));
+        late.push(LateError::new(row, reading.message(text, ty)));
     }
     Ok(cast)
 }
@@ -257,7 +257,7 @@ mod tests {
         let array = from_text(&LargeStringArray::from(vec![Some(text)]), ty, &mut late).unwrap();
         assert_eq!(array.data_type(), ty);
         match late.pop() {
-            Some((_, message)) => Err(message),
+            Some(late) => Err(late.message),
             None => Ok(to_text(&array).unwrap().value(0).to_owned()),
         }
     }

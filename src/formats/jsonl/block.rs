@@ -130,6 +130,6 @@ impl Block {
             (_, Framing::Values { array: true, .. }) => error.help("a bad record in an array spoils the whole input"),
             _ => error.help(LEAVE_OUT),
         };
-        Fault { error, length: length as u64, raw: Some(raw.to_vec()) }
+        Fault { error, length: length as u64, raw: Some(raw.to_vec()), kept: false }
     }
 }

@@ -18,10 +18,32 @@ pub struct BuildOptions<'a> {
     pub declared: &'a [Field],
     /// The first type seen holds: bad records are left out.
     pub first_wins: bool,
+    /// A field of the record that cannot be read is null.
+    pub nulls: bool,
 }
 
-/// Rows that turn out to be bad only when the whole column is known, each with what is wrong.
-pub type LateErrors = Vec<(usize, String)>;
+/// Rows that turn out to be bad only when the whole column is known.
+pub type LateErrors = Vec<LateError>;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LateError {
+    /// Its row.
+    pub row: usize,
+    /// The column, by its position in the structure.
+    pub column: usize,
+    /// Names of the fields that lead to it, innermost first.
+    pub names: Vec<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl LateError {
+    /// In a column whose position is not known yet.
+    pub fn new(row: usize, message: String) -> LateError {
+        LateError { row, column: 0, names: Vec::new(), message }
+    }
+}
 
 /// A column under construction.
 pub trait Builder: Sized {

@@ -1,7 +1,7 @@
 //! A block into a chunk, or into what is seen of its types.
 
 use super::block::{Block, Framing, LEAVE_OUT, Piece};
-use super::builder::{BuildOptions, LateErrors};
+use super::builder::{BuildOptions, LateError, LateErrors};
 use super::column::Column;
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
@@ -28,7 +28,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
             return Ok(Decoded {
                 chunk,
-                faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None }],
+                faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None, kept: false }],
                 nbytes,
             });
         }
@@ -39,39 +39,54 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
         return Ok(Decoded { chunk, faults: Vec::new(), nbytes });
     }
-    let mut left_out: LateErrors = Vec::new();
+    let mut known: LateErrors = Vec::new();
     loop {
-        let (chunk, faults, late) = decode_once(&block, schema, request, skip, &left_out)?;
-        if late.is_empty() || (!skip && !left_out.is_empty()) {
+        let (chunk, faults, late) = decode_once(&block, schema, request, skip, &known)?;
+        if late.is_empty() || (!skip && !known.is_empty()) {
             return Ok(Decoded { chunk, faults, nbytes });
         }
-        // Values that could only be judged as a whole array: the block is decoded again, without their records.
-        left_out.extend(late);
-        left_out.sort_unstable_by_key(|(index, _)| *index);
+        // Values that could only be judged as a whole array: the block is decoded again, knowing their records.
+        known.extend(late);
+        known.sort_unstable();
     }
 }
 
 fn build_options(request: &Request) -> BuildOptions<'_> {
-    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips() }
+    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
 }
 
 type Once = (Chunk, Vec<Fault>, LateErrors);
 
-fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, left_out: &[(usize, String)]) -> Result<Once> {
+/// `known`: the errors that are known from before, by record in the block.
+fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, known: &[LateError]) -> Result<Once> {
     let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
+    let nulls = request.nulls();
     let mut faults: Vec<Fault> = Vec::new();
-    let mut left_out = left_out.iter().peekable();
+    let mut known = known;
     // The record of each row, once a record has been left out.
     let mut rows: Option<Vec<usize>> = None;
     let mut records = Records::new(block);
     while let Some((index, start)) = records.next_start() {
         let before = record.nrows();
-        let read = match left_out.next_if(|(out, _)| *out == index) {
-            Some((_, message)) => Err(ParseError::new(start, Cause::Invalid, message.clone(), Fix::None)),
-            None => records.read(start, index, |cursor| record.read(cursor)),
+        let (here, later) = known.split_at(known.partition_point(|error| error.row <= index));
+        known = later;
+        let late = |error: &LateError| {
+            let found = ParseError::new(start, Cause::Invalid, error.message.clone(), Fix::None);
+            error.names.iter().fold(found, |found, name| found.in_field(name))
         };
+        let read = match here.first() {
+            Some(error) if !nulls => Err(late(error)),
+            _ => {
+                record.force_nulls(here.iter().map(|error| error.column).collect());
+                records.read(start, index, |cursor| record.read(cursor))
+            }
+        };
+        let mut errors = record.take_field_errors();
         match read {
             Ok(end) => {
+                errors.extend(here.iter().map(late));
+                let kept = errors.iter().map(|error| Fault { kept: true, ..block.fault(error, start, index, Some(schema), skip) });
+                faults.extend(kept);
                 records.advance(end);
                 if let Some(rows) = &mut rows {
                     rows.push(index);
@@ -105,10 +120,10 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, le
     let mut late = Vec::new();
     let columns = record.finish_fields(&mut late)?;
     if let Some(rows) = &rows {
-        late.iter_mut().for_each(|(row, _)| *row = rows.get(*row).copied().unwrap_or(*row));
+        late.iter_mut().for_each(|error| error.row = rows.get(error.row).copied().unwrap_or(error.row));
     }
     late.sort_unstable();
-    late.dedup_by_key(|(row, _)| *row);
+    late.dedup_by_key(|error| (error.row, error.column));
     Ok((Chunk::try_new(nrows, columns, origin)?, faults, late))
 }
 

@@ -153,8 +153,8 @@ impl<C: Builder> List<C> {
         };
         let first = late.len();
         let values = self.values.finish(late)?;
-        for (row, _) in &mut late[first..] {
-            *row = crate::tensor::row_of(&partition, *row);
+        for error in &mut late[first..] {
+            error.row = crate::tensor::row_of(&partition, error.row);
         }
         Tensor::list(partition, values, self.nulls.finish(nrows))
     }

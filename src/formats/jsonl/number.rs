@@ -142,12 +142,25 @@ impl<'a> Cursor<'a> {
         Some(if negative { -magnitude } else { magnitude })
     }
 
+    /// The length of a run of digits, whose value is not needed.
+    #[inline(always)]
+    fn digit_run(&mut self) -> usize {
+        let start = self.pos();
+        loop {
+            let n = (not_digits(self.word()).trailing_zeros() / 8) as usize;
+            self.advance(n);
+            if n < 8 {
+                return self.pos() - start;
+            }
+        }
+    }
+
     /// Any number, as text.
     pub fn number(&mut self) -> Parse<Number<'a>> {
         let start = self.pos();
         self.take(b'-');
         let first = self.peek();
-        let whole = self.digits(0).1;
+        let whole = self.digit_run();
         if whole == 0 {
             self.set_pos(start);
             return Err(self.unexpected("a value"));
@@ -158,7 +171,7 @@ impl<'a> Cursor<'a> {
         let mut integer = true;
         if self.take(b'.') {
             integer = false;
-            if self.digits(0).1 == 0 {
+            if self.digit_run() == 0 {
                 return Err(self.unexpected("a digit after the decimal point"));
             }
         }
@@ -168,7 +181,7 @@ impl<'a> Cursor<'a> {
             if !self.take(b'-') {
                 self.take(b'+');
             }
-            if self.digits(0).1 == 0 {
+            if self.digit_run() == 0 {
                 return Err(self.unexpected("a digit of the exponent"));
             }
         }

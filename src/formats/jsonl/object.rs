@@ -25,6 +25,10 @@ pub struct Object<C> {
     members: Vec<Member<C>>,
     /// The member of each field of the structure, in the schema's order.
     order: Vec<usize>,
+    /// Only of the record: errors of fields that are null for it, if that is asked for.
+    field_errors: Option<Vec<Box<ParseError>>>,
+    /// The fields that are null in the next record whatever it has.
+    forced_nulls: Vec<usize>,
     /// The fields that are wanted: keys that are in neither these nor the schema are skipped.
     ignores_unknown: Option<Wanted>,
 }
@@ -50,6 +54,8 @@ impl<C: Builder> Object<C> {
             keys: Keys::default(),
             members: Vec::new(),
             order: Vec::new(),
+            field_errors: None,
+            forced_nulls: Vec::new(),
             ignores_unknown: None,
         };
         for field in fields {
@@ -75,6 +81,7 @@ impl<C: Builder> Object<C> {
             }
         }
         object.ignores_unknown = Some(wanted.clone());
+        object.field_errors = options.nulls.then(Vec::new);
         Ok(object)
     }
 
@@ -132,9 +139,18 @@ impl<C: Builder> Object<C> {
                 let key_start = cursor.pos();
                 match self.keys.read(cursor)? {
                     Key::Known(id) => match &mut self.members[id] {
+                        Member::Column { column, .. } if !self.forced_nulls.is_empty() && self.forced_nulls.contains(&id) => {
+                            found += 1;
+                            cursor.skip_value()?;
+                            column.push_null();
+                        }
                         Member::Column { column, default } => {
                             found += 1;
-                            read_value(cursor, column, default.as_deref()).map_err(|e| e.in_field(self.keys.name(id)))?;
+                            let start = cursor.pos();
+                            if let Err(error) = read_value(cursor, column, default.as_deref()) {
+                                let error = error.in_field(self.keys.name(id));
+                                self.null_instead(cursor, id, start, error)?;
+                            }
                         }
                         Member::Skipped => cursor.skip_value().map_err(|e| e.in_field(self.keys.name(id)))?,
                     },
@@ -150,6 +166,39 @@ impl<C: Builder> Object<C> {
         }
         self.nrows += 1;
         Ok(())
+    }
+
+    /// A null for field `id`, whose value at `start` cannot be read.
+    ///
+    /// # Errors
+    /// The error itself, unless nulls are asked for and the value is JSON.
+    #[cold]
+    #[inline(never)]
+    fn null_instead(&mut self, cursor: &mut Cursor, id: usize, start: usize, error: Box<ParseError>) -> Parse<()> {
+        let Member::Column { column, .. } = &mut self.members[id] else { return Err(error) };
+        let Some(errors) = self.field_errors.as_mut().filter(|_| error.cause == Cause::Invalid) else { return Err(error) };
+        cursor.set_pos(start);
+        cursor.skip_value().map_err(|e| e.in_field(self.keys.name(id)))?;
+        if !column.nullable() {
+            let cause = if column.declared() { Cause::Invalid } else { Cause::Wider };
+            let mut error = error;
+            (error.cause, error.fix) = (cause, Fix::Nullable);
+            return Err(error);
+        }
+        column.truncate(self.nrows);
+        column.push_null();
+        errors.push(error);
+        Ok(())
+    }
+
+    /// Of the record just read, the errors of fields that are null instead.
+    pub fn take_field_errors(&mut self) -> Vec<Box<ParseError>> {
+        self.field_errors.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The columns at these positions are null in the next record.
+    pub fn force_nulls(&mut self, columns: Vec<usize>) {
+        self.forced_nulls = columns.into_iter().filter_map(|column| self.order.get(column).copied()).collect();
     }
 
     #[cold]
@@ -237,7 +286,13 @@ impl<C: Builder> Object<C> {
         let mut fields = Vec::with_capacity(self.order.len());
         for id in self.order {
             if let Member::Column { column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
-                fields.push(column.finish(late)?);
+                let first = late.len();
+                let tensor = column.finish(late)?;
+                for error in &mut late[first..] {
+                    error.column = fields.len();
+                    error.names.push(self.keys.name(id).to_owned());
+                }
+                fields.push(tensor);
             }
         }
         Ok(fields)

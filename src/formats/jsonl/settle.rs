@@ -36,6 +36,10 @@ struct Settling<'a> {
     inputs: &'a [Arc<str>],
     names: Vec<String>,
     clashes: Vec<Clash>,
+    /// Fields that cannot be read are null.
+    nulls: bool,
+    /// A value of the field at hand does not fit its type.
+    lost: bool,
 }
 
 /// The schema of everything seen.
@@ -52,7 +56,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
             .help("objects whose keys are values are kept as json: as the field of another object, or whole with --from text"));
     }
     let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
-    let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new() };
+    let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };
     let mut schema = Schema::new(settling.fields(record));
     for field in &request.declared.fields {
         if schema.index_of(&field.name).is_none() {
@@ -70,7 +74,11 @@ pub fn type_of(cursor: &mut Cursor) -> Type {
     let mut node = Node::default();
     // The text has been checked before; what is wrong with the value will be reported when it is read.
     let _ = node.see(cursor, &Interest::All, 1, FirstSeen::new(0, 1));
-    Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new() }.field(&node, &Interest::All, false)
+    Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new(), nulls: false, lost: false }.field(
+        &node,
+        &Interest::All,
+        false,
+    )
 }
 
 fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
@@ -127,7 +135,12 @@ impl Settling<'_> {
                 interest => {
                     let name = if let Interest::Inside(field) = interest { &field.name } else { &member.name };
                     self.names.push(name.clone());
+                    let outermost = self.names.len() == 1;
+                    if outermost {
+                        self.lost = false;
+                    }
                     let ty = self.field(&member.node, interest, member.count < members.objects);
+                    let ty = if outermost && self.lost && self.nulls { ty.with_optional(true) } else { ty };
                     self.names.pop();
                     fields.push(match interest {
                         Interest::Inside(declared) => Field { ty: merged(&declared.ty, ty), ..Field::clone(declared) },
@@ -171,6 +184,7 @@ impl Settling<'_> {
         if kinds.len() > 1 && self.rule == Rule::Json {
             return self.clash(&kinds);
         }
+        self.lost |= kinds.len() > 1;
         match kinds.first() {
             None => Type::tensor(DType::Null, Vec::new()),
             Some(("booleans", _)) => Type::tensor(DType::Bool, Vec::new()),
@@ -190,8 +204,10 @@ impl Settling<'_> {
                     ("integers beyond 2^53 that a float64 would change", node.beyond_float),
                 ]);
             }
+            self.lost |= node.beyond_float.is_set();
             DType::Float64
         } else if self.rule == Rule::FirstWins {
+            self.lost |= node.beyond_64_bits.is_set() || (node.beyond_int64.is_set() && node.negative.is_set());
             if node.beyond_int64 < node.negative { DType::UInt64 } else { DType::Int64 }
         } else if node.beyond_64_bits.is_set() {
             return self.clash(&[("integers that no 64 bits hold", node.beyond_64_bits)]);

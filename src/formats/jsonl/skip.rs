@@ -4,31 +4,60 @@ use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
 use super::limits::MAX_DEPTH;
 
+/// The lists and objects that are open: a bit for each level, set for an object.
+#[derive(Default)]
+struct Open {
+    depth: usize,
+    objects: [u64; MAX_DEPTH.div_ceil(64)],
+}
+
+impl Open {
+    #[inline(always)]
+    fn push(&mut self, object: bool) {
+        let (word, bit) = (self.depth / 64, self.depth % 64);
+        self.objects[word] = self.objects[word] & !(1 << bit) | u64::from(object) << bit;
+        self.depth += 1;
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Whether the innermost level is an object.
+    #[inline(always)]
+    fn in_object(&self) -> bool {
+        let level = self.depth - 1;
+        self.objects[level / 64] >> (level % 64) & 1 == 1
+    }
+}
+
 impl Cursor<'_> {
     /// Skips any value, checked against the grammar.
     pub fn skip_value(&mut self) -> Parse<()> {
         let start = self.pos();
-        let mut open: Vec<u8> = Vec::new();
+        let mut open = Open::default();
         loop {
             // A value starts here.
             match self.peek() {
                 b'"' => self.skip_string()?,
                 byte @ (b'[' | b'{') => {
-                    if open.len() >= MAX_DEPTH {
+                    if open.depth >= MAX_DEPTH {
                         return Err(self.too_deep(start));
                     }
                     self.advance(1);
                     self.space();
                     if !self.take(byte + 2) {
-                        open.push(byte + 2);
+                        open.push(byte == b'{');
                         if byte == b'{' {
                             self.skip_key()?;
                         }
                         continue;
                     }
                 }
-                b'-' | b'0'..=b'9' => {
-                    if self.short_integer().is_none() && !self.take_word("-Infinity") {
+                b'0'..=b'9' => drop(self.number()?),
+                b'-' => {
+                    if !self.take_word("-Infinity") {
                         self.number()?;
                     }
                 }
@@ -40,9 +69,10 @@ impl Cursor<'_> {
             }
             // A value has ended here.
             loop {
-                let Some(close) = open.last().copied() else {
+                if open.depth == 0 {
                     return Ok(());
-                };
+                }
+                let close = if open.in_object() { b'}' } else { b']' };
                 if self.more(close)? {
                     if close == b'}' {
                         self.skip_key()?;
@@ -62,6 +92,7 @@ impl Cursor<'_> {
         self.colon()
     }
 
+    /// Too many levels, at `start`.
     pub fn too_deep(&self, start: usize) -> Box<ParseError> {
         ParseError::syntax(start, format!("lists and objects are nested deeper than {MAX_DEPTH} levels"))
     }

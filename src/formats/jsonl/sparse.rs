@@ -97,8 +97,8 @@ impl SparseColumn {
         let Tensor::Leaf(values) = self.values.finish(late)? else {
             return Err(Error::internal("the values of a sparse tensor are not leaves"));
         };
-        for (row, _) in &mut late[first..] {
-            *row = crate::tensor::row_of(&entries, *row);
+        for error in &mut late[first..] {
+            error.row = crate::tensor::row_of(&entries, error.row);
         }
         let nulls = self.nulls.finish(nrows);
         let sparse = Sparse::try_new(self.dims.len(), entries, self.indices.into(), values, self.shapes.into(), nulls)?;

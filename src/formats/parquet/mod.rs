@@ -38,6 +38,10 @@ impl Format for Parquet {
         &["parquet", "pq"]
     }
 
+    fn has_compression(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> bool {
         head.starts_with(MAGIC)
     }

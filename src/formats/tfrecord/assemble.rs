@@ -74,7 +74,12 @@ fn build(
                     list.partition().row_length(row)
                 );
                 let record = above.iter().rev().fold(row, |row, p| row_of(p, row));
-                errors.push(RowError { row: record, field: path.clone(), error: DecodeError { at: 0, what: what.into(), widens: false } });
+                errors.push(RowError {
+                    row: record,
+                    field: path.clone(),
+                    error: DecodeError { at: 0, what: what.into(), widens: false },
+                    null: false,
+                });
                 return Ok(None);
             }
             items.push(list.into_values());
@@ -119,7 +124,7 @@ fn lives(tensor: &Tensor, alive: Option<&NullBuffer>, path: &str, errors: &mut V
     let missing = (0..validity.len()).find(|row| validity.is_null(*row) && alive.is_none_or(|a| a.is_valid(*row)));
     if let Some(row) = missing {
         let what = "the record lacks it, but has other fields of the structure".into();
-        errors.push(RowError { row, field: path.to_owned(), error: DecodeError { at: 0, what, widens: false } });
+        errors.push(RowError { row, field: path.to_owned(), error: DecodeError { at: 0, what, widens: false }, null: false });
     }
     missing.is_none()
 }

@@ -60,11 +60,13 @@ fn run<A: Arrange, V: Append>(mut shape: A, mut values: V, leaf: &Leaf, features
                 valid.append(present);
             }
             Err(error) => {
-                errors.push(RowError { row, field: leaf.path.clone(), error });
+                let null = features.nulls && leaf.optional && !error.widens;
+                errors.push(RowError { row, field: leaf.path.clone(), error, null });
                 values.store().truncate(start);
                 let n = shape.empty(leaf);
                 values.store().fill(n);
-                valid.append(true);
+                nulls |= null;
+                valid.append(!null);
             }
         }
     }

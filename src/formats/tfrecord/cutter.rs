@@ -197,7 +197,7 @@ impl Cutter {
         let length = self.window.offset - start;
         raw.truncate(usize::try_from(length).unwrap_or(RAW_NBYTES));
         self.record += 1;
-        Ok(Piece::Lost(Fault { error, length, raw: Some(raw) }))
+        Ok(Piece::Lost(Fault { error, length, raw: Some(raw), kept: false }))
     }
 
     /// Drops bytes up to the first later offset at which a record starts, or up to the end.

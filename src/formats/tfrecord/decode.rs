@@ -34,6 +34,8 @@ pub struct Decoder {
     recognised: bool,
     /// RowError records are left out instead of ending the run.
     resume: bool,
+    /// Fields that cannot be read are null instead.
+    nulls: bool,
     max_rows: usize,
 }
 
@@ -56,6 +58,7 @@ impl Decoder {
             input,
             verify: !request.options.no_verify,
             resume: request.options.on_error.skips(),
+            nulls: request.nulls(),
             max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
         })
     }
@@ -69,7 +72,7 @@ impl Decoder {
         let mut rows = Vec::with_capacity(block.payloads.len());
         let mut features = self.structure(block, &mut rows, &mut bad);
         let mut columns = Vec::new();
-        loop {
+        let nulled = loop {
             self.check_widening(&bad)?;
             if !self.resume && !bad.is_empty() {
                 bad.sort_by_key(|b: &BadRecord| b.row);
@@ -85,22 +88,29 @@ impl Decoder {
                 for leaf in node.leaves() {
                     leaves.push(lists::decode(leaf, &features, &mut misfits)?);
                 }
-                if before == misfits.len() {
+                if misfits[before..].iter().all(|m| m.null) {
                     columns.extend(assemble(node, leaves, &mut misfits)?);
                 }
             }
+            let (nulled, mut misfits): (Vec<RowError>, Vec<RowError>) = misfits.into_iter().partition(|m| m.null);
             if misfits.is_empty() {
-                break;
+                break nulled;
             }
             let unfit: HashSet<usize> = misfits.iter().map(|m| m.row).collect();
             misfits.sort_by_key(|m| m.row);
             misfits.dedup_by_key(|m| m.row);
             bad.extend(misfits.into_iter().map(|m| self.unusable(block, rows[m.row], m)));
             keep(&mut features, &mut rows, |row| !unfit.contains(&row));
-        }
+        };
         bad.sort_by_key(|b| b.row);
         let chunk = Chunk::try_new(rows.len(), columns, self.origin(block, &rows))?;
-        let faults = bad.into_iter().map(|b| self.fault(block, b)).collect();
+        let mut faults: Vec<(usize, Fault)> = bad.into_iter().map(|b| (b.row, self.fault(block, b))).collect();
+        for error in nulled {
+            let bad = self.unusable(block, rows[error.row], error);
+            faults.push((bad.row, Fault { kept: true, ..self.fault(block, bad) }));
+        }
+        faults.sort_by_key(|(row, _)| *row);
+        let faults = faults.into_iter().map(|(_, fault)| fault).collect();
         Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64 })
     }
 
@@ -157,11 +167,11 @@ impl Decoder {
                 Err(error) => {
                     spans.iter_mut().for_each(|s| s.truncate(at));
                     lists.iter_mut().flatten().for_each(|s| s.truncate(at));
-                    bad.push(self.unusable(block, row, RowError { row, field: String::new(), error }));
+                    bad.push(self.unusable(block, row, RowError { row, field: String::new(), error, null: false }));
                 }
             }
         }
-        Features { bytes: &block.bytes, nrows: rows.len(), spans, lists, max_rows: self.max_rows }
+        Features { bytes: &block.bytes, nrows: rows.len(), spans, lists, nulls: self.nulls, max_rows: self.max_rows }
     }
 
     /// A record that a wider type would hold is not a fault; but faults before it come first.
@@ -214,7 +224,7 @@ impl Decoder {
     fn fault(&self, block: &Block, bad: BadRecord) -> Fault {
         let payload = block.payloads.get(bad.row).cloned().unwrap_or(0..0);
         let raw = block.bytes.get(payload.clone()).map(<[u8]>::to_vec);
-        Fault { error: bad.error, length: (payload.len() + HEADER + FOOTER) as u64, raw }
+        Fault { error: bad.error, length: (payload.len() + HEADER + FOOTER) as u64, raw, kept: false }
     }
 }
 

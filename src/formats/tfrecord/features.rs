@@ -16,6 +16,8 @@ pub struct Features<'a> {
     pub spans: Vec<Vec<Span>>,
     /// The same of the feature lists of tf.SequenceExample, where an empty one differs from none.
     pub lists: Option<Vec<Vec<Option<Span>>>>,
+    /// A field that cannot be read, and may be null, is null.
+    pub nulls: bool,
     /// Most rows that the bytes of one record could hold.
     pub max_rows: usize,
 }
@@ -40,4 +42,6 @@ pub struct RowError {
     pub field: String,
     /// What is wrong.
     pub error: DecodeError,
+    /// The record is kept, the field is null.
+    pub null: bool,
 }

@@ -56,13 +56,13 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[boo
         };
         if let Err(error) = outcome {
             spans.iter_mut().for_each(|s| s.truncate(start));
-            errors.push(RowError { row, field: leaf.path.clone(), error });
+            errors.push(RowError { row, field: leaf.path.clone(), error, null: false });
         }
         splits.push(spans.get(leaf.values).map_or(0, Vec::len) as i64);
         valid.push(present || !matches!(leaf.absent, Absent::Null));
     }
     let steps = RowPartition::from_row_splits(splits)?;
-    let below = Features { bytes: features.bytes, nrows: steps.nvals(), spans, lists: None, max_rows: features.max_rows };
+    let below = Features { bytes: features.bytes, nrows: steps.nvals(), spans, lists: None, nulls: false, max_rows: features.max_rows };
     let mut unfit = Vec::new();
     let values = column::decode(step, &below, &mut unfit)?;
     errors.extend(unfit.into_iter().map(|b| RowError { row: crate::tensor::row_of(&steps, b.row), ..b }));

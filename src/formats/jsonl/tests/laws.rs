@@ -1,6 +1,9 @@
 //! What holds for all JSON: nothing is lost, what is no JSON is refused, nothing panics.
 
 use super::{infer, normal, request, rewrite};
+use crate::formats::jsonl::arrow_text::{from_text, to_text};
+use arrow_array::{Array, Int64Array, make_array};
+use arrow_schema::{DataType, TimeUnit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
@@ -123,5 +126,31 @@ proptest! {
         let text = lines(&records);
         let schema = |rows| infer(text.as_bytes(), true, &request("", |o| o.chunk_rows = rows)).map_or_else(|e| e.to_string(), |s| s.to_string());
         prop_assert_eq!(schema(Some(rows)), schema(None));
+    }
+}
+
+/// All types whose values are integers of time.
+fn time_types() -> Vec<DataType> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let zones = [None, Some("+00:00"), Some("Europe/Berlin"), Some("-05:30")];
+    let units = [Second, Millisecond, Microsecond, Nanosecond];
+    let stamps = units.iter().flat_map(|unit| zones.iter().map(|zone| DataType::Timestamp(*unit, zone.map(Into::into))));
+    let others = [DataType::Date64, DataType::Time64(Microsecond), DataType::Time64(Nanosecond)];
+    stamps.chain(units.map(DataType::Duration)).chain(others).collect()
+}
+
+proptest! {
+    /// Every value of every type has a text, which reads back as the value: seconds of years that no calendar has, too.
+    #[test]
+    fn times_come_back(values in proptest::collection::vec(proptest::option::of(prop_oneof![any::<i64>(), -100_000_000i64..100_000_000, Just(i64::MIN), Just(i64::MAX)]), 0..8)) {
+        for ty in time_types() {
+            let plain: Int64Array = values.iter().copied().collect();
+            let array = make_array(plain.into_data().into_builder().data_type(ty.clone()).build().unwrap());
+            let texts = to_text(&array).unwrap();
+            let mut late = Vec::new();
+            let back = from_text(&texts, &ty, &mut late).unwrap();
+            prop_assert!(late.is_empty(), "{ty}: {late:?}");
+            prop_assert_eq!(&back, &array, "{}: {:?}", ty, texts);
+        }
     }
 }
