@@ -1,13 +1,14 @@
-//! Rows shortened at one end: padding taken off again.
+//! Rows shortened at one end: padding removed.
 //!
 //! Source of the meaning: `tf.RaggedTensor.from_tensor`, `sequence_unpad`.
 
 use super::pad::Side;
+use super::take::fixed_bytes;
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive_array};
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 /// `[n, (a), ...]` -> `[n, (b), ...]`: of each row of `tensor`'s axis 0 only `lengths` items, the
@@ -56,32 +57,32 @@ fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize
     if values.data_type() != one.data_type() || one.len() != 1 {
         return Err(Error::data(format!("padding of type {} in values of type {}", one.data_type(), values.data_type())));
     }
-    let array = values.as_ref();
-    Ok(downcast_primitive_array!(
-        // Native equality: NaN differs from NaN, 0.0 equals -0.0.
-        array => primitive_equal_to(array, one),
+    // Floats compare as numbers: NaN differs from NaN, 0.0 equals -0.0.
+    fn float<'a, T: ArrowPrimitiveType>(values: &'a ArrayRef, one: &ArrayRef) -> Box<dyn Fn(usize) -> bool + 'a> {
+        let (values, one) = (values.as_primitive::<T>(), one.as_primitive::<T>().value(0));
+        Box::new(move |i| values.value(i) == one)
+    }
+    Ok(match values.data_type() {
+        DataType::Float16 => float::<Float16Type>(values, one),
+        DataType::Float32 => float::<Float32Type>(values, one),
+        DataType::Float64 => float::<Float64Type>(values, one),
         DataType::Boolean => {
-            let one = one.as_boolean().value(0);
-            let array = values.as_boolean();
-            Box::new(move |i| array.value(i) == one)
-        },
+            let (values, one) = (values.as_boolean(), one.as_boolean().value(0));
+            Box::new(move |i| values.value(i) == one)
+        }
         DataType::LargeUtf8 => {
-            let one = one.as_string::<i64>().value(0).to_owned();
-            let array = values.as_string::<i64>();
-            Box::new(move |i| array.value(i) == one)
-        },
+            let (values, one) = (values.as_string::<i64>(), one.as_string::<i64>().value(0).to_owned());
+            Box::new(move |i| values.value(i) == one)
+        }
         DataType::LargeBinary => {
-            let one = one.as_binary::<i64>().value(0).to_owned();
-            let array = values.as_binary::<i64>();
-            Box::new(move |i| array.value(i) == one)
+            let (values, one) = (values.as_binary::<i64>(), one.as_binary::<i64>().value(0).to_owned());
+            Box::new(move |i| values.value(i) == one)
+        }
+        other => match (fixed_bytes(values), fixed_bytes(one), other.primitive_width()) {
+            (Some(values), Some(one), Some(width)) => Box::new(move |i| values[i * width..(i + 1) * width] == one[..]),
+            _ => return Err(Error::data(format!("{other} values have no padding"))),
         },
-        other => return Err(Error::data(format!("{other} values have no padding")))
-    ))
-}
-
-fn primitive_equal_to<'a, T: ArrowPrimitiveType>(values: &'a PrimitiveArray<T>, one: &ArrayRef) -> Box<dyn Fn(usize) -> bool + 'a> {
-    let one = one.as_primitive::<T>().value(0);
-    Box::new(move |i| values.value(i) == one)
+    })
 }
 
 #[cfg(test)]

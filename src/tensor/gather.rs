@@ -1,9 +1,9 @@
 //! The rows of given numbers, in that order, with repeats.
 
+use super::take::{Gathered, native};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt64Array, downcast_primitive};
+use arrow_array::{ArrayRef, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
@@ -50,26 +50,13 @@ fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
     numbers
 }
 
-/// `array` at the given places.
+/// Values `rows` of the array, in that order. O(values taken).
 ///
 /// # Errors
-/// A failure of memory only.
+/// More bytes than an array holds.
 pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
-    fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef, rows: &[usize]) -> ArrayRef {
-        let values = array.as_primitive::<T>().values();
-        let taken: Vec<T::Native> = rows.iter().map(|row| values[*row]).collect();
-        Arc::new(PrimitiveArray::<T>::new(taken.into(), None).with_data_type(array.data_type().clone()))
-    }
-    if array.null_count() == 0 {
-        macro_rules! numbers_of {
-            ($t:ty) => {
-                return Ok(numbers::<$t>(array, rows))
-            };
-        }
-        downcast_primitive! {
-            array.data_type() => (numbers_of),
-            _ => {}
-        }
+    if let Some(out) = native(&[array], &Gathered(rows)) {
+        return Ok(out);
     }
     let rows = UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64));
     arrow_select::take::take(array, &rows, None).map_err(|e| Error::data(e.to_string()))

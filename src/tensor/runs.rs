@@ -1,13 +1,11 @@
 //! Flat values put together from runs of others and of a filling: what padding is made of.
 
 use super::build::leaf_nbytes;
+use super::take::{Native, native};
 use crate::error::{Error, Result};
-use arrow_array::cast::AsArray;
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive_array, make_array};
+use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_data::transform::MutableArrayData;
-use std::sync::Arc;
 
 /// Where values come from, in order: copied from a place, or filled. Neighbours are joined.
 #[derive(Clone, Debug, Default)]
@@ -78,29 +76,13 @@ impl Runs {
         {
             return Ok(values.slice(start, len));
         }
-        let values = values.as_ref();
-        downcast_primitive_array!(
-            values => Ok(self.primitive(values, filling.as_primitive())),
-            _ => self.any(values, filling),
-        )
-    }
-
-    fn primitive<T: ArrowPrimitiveType>(&self, values: &PrimitiveArray<T>, filling: &PrimitiveArray<T>) -> ArrayRef {
-        let (values_type, values, filling) = (values.data_type().clone(), values.values(), filling.values());
-        let mut out: Vec<T::Native> = Vec::with_capacity(self.nvals);
-        for (start, len) in &self.runs {
-            if *start != FILL {
-                out.extend_from_slice(&values[*start..start + len]);
-            } else if let [one] = filling[..] {
-                out.resize(out.len() + len, one);
-            } else {
-                out.extend(filling.iter().copied().cycle().take(*len));
-            }
+        match native(&[values, filling], self) {
+            Some(out) => Ok(out),
+            None => self.any(values, filling),
         }
-        Arc::new(PrimitiveArray::<T>::new(out.into(), None).with_data_type(values_type))
     }
 
-    fn any(&self, values: &dyn Array, filling: &ArrayRef) -> Result<ArrayRef> {
+    fn any(&self, values: &ArrayRef, filling: &ArrayRef) -> Result<ArrayRef> {
         let (values, filling_data) = (values.to_data(), filling.to_data());
         let mut out = MutableArrayData::new(vec![&values, &filling_data], false, self.nvals);
         for (start, len) in &self.runs {
@@ -124,10 +106,28 @@ impl Runs {
     }
 }
 
+impl Native for Runs {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let (values, filling) = (values[0], values[1]);
+        let mut out = Vec::with_capacity(self.nvals);
+        for (start, len) in &self.runs {
+            if *start != FILL {
+                out.extend_from_slice(&values[*start..start + len]);
+            } else if let [one] = filling {
+                out.resize(out.len() + len, *one);
+            } else {
+                out.extend(filling.iter().copied().cycle().take(*len));
+            }
+        }
+        out
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use arrow_array::{BooleanArray, Int32Array, LargeStringArray};
+    use std::sync::Arc;
 
     fn runs() -> Runs {
         let mut runs = Runs::new();

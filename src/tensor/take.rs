@@ -5,37 +5,55 @@
 
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive, make_array};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, ScalarBuffer, i256};
+use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
-use std::sync::Arc;
+use arrow_schema::{DataType, IntervalUnit};
 
-/// New native values made of those of one or more arrays.
+/// New values of a fixed width made of those of one or more arrays; only their bytes matter.
 pub trait Native {
     /// The new values.
     fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N>;
 }
 
-/// The array that `job` makes of arrays of one type; `None` where their values are no native ones, or hold nulls.
+/// The array that `job` makes of arrays of one type; `None` where their values have no fixed width of whole bytes,
+/// or some are null. Dispatched by width, not by type: int64, float64 and timestamps take the same loop.
 pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
-    fn of<T: ArrowPrimitiveType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
-        let values = arrays.iter().map(|a| a.as_primitive_opt::<T>().map(|a| a.values().as_ref())).collect::<Option<Vec<_>>>()?;
-        let out = job.run(&values);
-        Some(Arc::new(PrimitiveArray::<T>::new(out.into(), None).with_data_type(arrays[0].data_type().clone())))
+    fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
+        let values = arrays.iter().map(|array| fixed_width::<N>(array)).collect::<Option<Vec<_>>>()?;
+        let out = job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>());
+        let data = ArrayData::builder(arrays[0].data_type().clone()).len(out.len()).add_buffer(Buffer::from_vec(out));
+        data.build().ok().map(make_array)
     }
-    if arrays.is_empty() || arrays.iter().any(|a| a.null_count() > 0 || a.data_type() != arrays[0].data_type()) {
+    let ty = arrays.first()?.data_type();
+    if arrays.iter().any(|a| a.null_count() > 0 || a.data_type() != ty) {
         return None;
     }
-    macro_rules! of_type {
-        ($t:ty) => {
-            of::<$t>(arrays, job)
-        };
+    match ty.primitive_width()? {
+        // These two are aligned as their parts.
+        _ if matches!(ty, DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano)) => None,
+        1 => of::<u8>(arrays, job),
+        2 => of::<u16>(arrays, job),
+        4 => of::<u32>(arrays, job),
+        8 => of::<u64>(arrays, job),
+        16 => of::<i128>(arrays, job),
+        _ => of::<i256>(arrays, job),
     }
-    downcast_primitive! {
-        arrays[0].data_type() => (of_type),
-        _ => None
-    }
+}
+
+/// The values of an array of that width; `None` if it has another layout.
+fn fixed_width<N: ArrowNativeType>(array: &ArrayRef) -> Option<ScalarBuffer<N>> {
+    let data = array.to_data();
+    let values = data.buffers().first()?.clone();
+    (data.data_type().primitive_width() == Some(size_of::<N>())).then(|| ScalarBuffer::new(values, data.offset(), data.len()))
+}
+
+/// The bytes of the values of an array of fixed width; `None` if it has another layout.
+pub(super) fn fixed_bytes(array: &ArrayRef) -> Option<Buffer> {
+    let data = array.to_data();
+    let width = data.data_type().primitive_width()?;
+    Some(data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width))
 }
 
 /// Values that are copied at once, whether a row is as long or not: 64 bytes, or 16 wider values.
@@ -273,6 +291,16 @@ pub fn take_chosen(rows: &Tensor, chosen: &BooleanBuffer) -> Result<Tensor> {
     rows.gather(&chosen.set_indices().collect::<Vec<_>>())
 }
 
+/// Values by their numbers.
+pub(super) struct Gathered<'a>(pub &'a [usize]);
+
+impl Native for Gathered<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let values = values[0];
+        self.0.iter().map(|row| values[*row]).collect()
+    }
+}
+
 struct RowsOf<'a> {
     splits: &'a [i64],
     rows: &'a [usize],
@@ -312,6 +340,7 @@ impl List {
 mod tests {
     use super::*;
     use arrow_array::{StringArray, UInt16Array};
+    use std::sync::Arc;
 
     #[test]
     fn rows_of_every_length_are_copied_reversed_and_repeated() {

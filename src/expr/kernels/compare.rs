@@ -46,6 +46,13 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
 }
 
 fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Result<BooleanBuffer> {
+    // Three loops do for six operators.
+    let (op, a, b) = match op {
+        Compare::NotEqual => return Ok(!&compare_numbers::<T>(Compare::Equal, a, b, len)?),
+        Compare::Greater => (Compare::Less, b, a),
+        Compare::GreaterEqual => (Compare::LessEqual, b, a),
+        op => (op, a, b),
+    };
     fn run<N: Copy>(x: &[N], a_scalar: bool, y: &[N], b_scalar: bool, len: usize, f: impl Fn(N, N) -> bool) -> BooleanBuffer {
         match (x, y) {
             ([x], y) if a_scalar => bits(y, |y| f(*x, *y)),
@@ -60,11 +67,8 @@ fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Re
     let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
     Ok(match op {
         Compare::Equal => run(x, a.scalar, y, b.scalar, len, |a, b| a == b),
-        Compare::NotEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a != b),
         Compare::Less => run(x, a.scalar, y, b.scalar, len, |a, b| a < b),
-        Compare::LessEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a <= b),
-        Compare::Greater => run(x, a.scalar, y, b.scalar, len, |a, b| a > b),
-        Compare::GreaterEqual => run(x, a.scalar, y, b.scalar, len, |a, b| a >= b),
+        _ => run(x, a.scalar, y, b.scalar, len, |a, b| a <= b),
     })
 }
 

@@ -17,11 +17,26 @@ pub type RowError = (usize, Error);
 
 /// A value for each two values, of which one may stand everywhere.
 pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
-    match (a, b) {
-        (([x], true), (b, _)) => b.iter().map(|y| f(*x, *y)).collect(),
-        ((a, _), ([y], true)) => a.iter().map(|x| f(*x, *y)).collect(),
-        ((a, _), (b, _)) => a.iter().zip(b).map(|(x, y)| f(*x, *y)).collect(),
+    // One loop for each operation: a scalar is a block of copies, which stays in the cache.
+    const BLOCK: usize = 512;
+    let len = match (a, b) {
+        (([_], true), (y, _)) => y.len(),
+        ((x, _), ([_], true)) => x.len(),
+        ((x, _), (y, _)) => x.len().min(y.len()),
+    };
+    let copies = |(values, scalar): (&[A], bool)| match values {
+        [one] if scalar => vec![*one; BLOCK.min(len)],
+        _ => Vec::new(),
+    };
+    let (xs, ys) = (copies(a), copies(b));
+    let mut out = Vec::with_capacity(len);
+    for start in (0..len).step_by(BLOCK) {
+        let end = len.min(start + BLOCK);
+        let x = if xs.is_empty() { &a.0[start..end] } else { &xs[..end - start] };
+        let y = if ys.is_empty() { &b.0[start..end] } else { &ys[..end - start] };
+        out.extend(x.iter().zip(y).map(|(x, y)| f(*x, *y)));
     }
+    out
 }
 
 /// The strings of an operand.
