@@ -1,4 +1,4 @@
-//! How fields stand in files of arrays (npz, npy, safetensors): which arrays there are, and by which names.
+//! How fields are stored in files of arrays (npz, npy, safetensors): which arrays, by which names.
 //!
 //! All records are stacked, the record axis first. Below it every size that is not known is ragged:
 //! ```text
@@ -9,7 +9,7 @@
 //!                          grid/row_splits_0, _1       records into rows, rows into items
 //! word: string             word/values                 uint8 [all bytes]
 //!                          word/row_splits_0           records into bytes
-//! feats: sparse<T>[9]      feats/indices               [entries, 2], the record in front
+//! feats: sparse<T>[9]      feats/indices               [entries, 2], the record first
 //!                          feats/values, feats/dense_shape
 //! ```
 //! A file of one record (`-o 'batch-#####.npz'`) holds the record's own axes instead: axis 0 of a field is
@@ -39,14 +39,21 @@ pub enum Form {
     /// One, by the name of the field.
     Dense,
     /// Flat values and as many levels of row splits.
-    Ragged { levels: usize },
+    Ragged {
+        /// The number of levels.
+        levels: usize,
+    },
     /// Indices, values and a dense shape; the dense shape of each record, too, if they may differ.
-    Sparse { shapes: bool },
+    Sparse {
+        /// Whether the dense shapes of the records are stored.
+        shapes: bool,
+    },
 }
 
 /// What single values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
+    /// Numbers and bools of their dtype.
     Numbers,
     /// UTF-8 in uint8: the last row splits end the texts.
     Text,
@@ -57,9 +64,11 @@ pub enum Contents {
 /// How a leaf is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
+    /// The arrays.
     pub form: Form,
+    /// What the values are.
     pub contents: Contents,
-    /// The axes of the arrays, that of the records included, that of the bytes of texts not.
+    /// The axes of the arrays, including that of the records, but not that of the bytes of strings.
     pub axes: Vec<Dim>,
 }
 
@@ -73,7 +82,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let contents = match ty.dtype() {
         Some(DType::Null) | None => {
             let help = format!("say what it is: --schema '{path}: int64[?]'; or leave it out: drop {path}");
-            return refused("holds no value in any record, so nobody knows the dtype of its array".to_owned(), help);
+            return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
         Some(dtype @ DType::Arrow(_)) => return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {path}")),
         Some(DType::String | DType::Json) => Contents::Text,

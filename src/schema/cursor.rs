@@ -1,4 +1,4 @@
-//! A place in a text that is being parsed, and errors that show it.
+//! A position in a text that is being parsed, and errors that show it.
 
 use crate::error::{Error, Result};
 
@@ -8,7 +8,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// Brackets inside the innermost level: `[`, `(`, `<`.
 const INNERMOST: usize = 3;
 
-/// A place in a text. Spaces and tabs are skipped before a token; new lines only inside brackets.
+/// A position in a text. Spaces and tabs are skipped before a token; new lines only inside brackets.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     pos: usize,
@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
         self.pos
     }
 
-    /// Goes back to a place that [`Cursor::pos`] gave.
+    /// Goes back to a position from [`Cursor::pos`].
     pub fn reset(&mut self, pos: usize) {
         self.pos = pos;
     }
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         self.peek().is_none()
     }
 
-    /// Takes so many bytes of what [`Cursor::rest`] shows.
+    /// Advances by `bytes` of [`Cursor::rest`].
     pub fn advance(&mut self, bytes: usize) {
         self.pos += bytes;
     }
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         let mut start = self.pos();
         let rest = self.rest();
         if rest.is_empty() {
-            // The end is shown behind the last thing that was written.
+            // The end is shown after the last character that is not a space.
             start = self.text.trim_end().len();
         }
         let word = self.peek_word();
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The line with its marked part underlined, cut to what fits beside it.
+/// The line with its marked part underlined, truncated around it.
 fn underlined(before: &str, marked: &str, after: &str) -> String {
     const ROOM: usize = 36;
     let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -3,17 +3,19 @@
 use super::{Dim, Element, Field, Schema, Size, Type};
 use crate::path::FieldPath;
 
-/// A field that is no structure.
+/// A field that is not a structure.
 pub struct Leaf<'a> {
     /// The names that lead to it, with dots between them.
     pub name: String,
+    /// The same as a path.
     pub path: FieldPath,
+    /// The field itself.
     pub field: &'a Field,
     /// The axes of the structures around it, then its own. Below another axis an unknown size is ragged.
     pub dims: Vec<Dim>,
     /// It, or a structure without axes around it, may be null as a whole.
     pub optional: bool,
-    /// A null may stand anywhere inside, in the structures around it or in it.
+    /// Nulls are allowed below the top, in the structures around it or in it.
     pub with_nulls: bool,
 }
 

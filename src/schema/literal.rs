@@ -10,8 +10,15 @@ use std::fmt;
 
 /// Parses the text of a literal: a number, `"text"`, `b"bytes"`, `True`, `None`, a list.
 ///
+/// ```
+/// use tatter::schema::{Literal, literal::parse_literal};
+/// assert_eq!(parse_literal("[1, 2]")?, Literal::List(vec![Literal::Int(1), Literal::Int(2)]));
+/// assert_eq!(parse_literal("b'\\xff'")?.to_string(), "b\"\\xff\"");
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
+///
 /// # Errors
-/// A usage error that shows the place.
+/// A usage error that shows where.
 pub fn parse_literal(text: &str) -> Result<Literal> {
     let mut cursor = Cursor::new(text.trim());
     let literal = literal(&mut cursor)?;
@@ -21,8 +28,8 @@ pub fn parse_literal(text: &str) -> Result<Literal> {
     Ok(literal)
 }
 
-/// Parses a literal for values of `dtype`: for strings and bytes, what is no literal in quotes is taken
-/// as it stands, so that `--default name=unknown` needs no quotes.
+/// Parses a literal for values of `dtype`: for strings and bytes, text without quotes is taken
+/// verbatim, so that `--default name=unknown` needs no quotes.
 ///
 /// # Errors
 /// As [`parse_literal`].
@@ -53,7 +60,7 @@ impl Literal {
         }
     }
 
-    /// Whether values of this type can read as the literal: a scalar stands for every value of a tensor,
+    /// Whether values of this type can read as the literal: a scalar fills every value of a tensor,
     /// a list for one of its own shape. Says what is wrong, as the end of a sentence.
     pub fn misfit(&self, ty: &Type) -> Option<String> {
         let Some(dtype) = ty.dtype().filter(|_| !ty.is_sparse()) else {
@@ -107,7 +114,7 @@ impl DType {
     }
 }
 
-/// One literal; stops behind it.
+/// One literal; stops after it.
 pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
     let start = cursor.pos();
     if cursor.open('[')? {
@@ -168,7 +175,7 @@ fn number(word: &str) -> Result<Literal, String> {
     match plain.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(Literal::Float(x)),
         Ok(_) => Err(format!("{word} is beyond float64")),
-        Err(_) => Err(format!("`{word}` is no number")),
+        Err(_) => Err(format!("`{word}` is not a number")),
     }
 }
 
@@ -178,15 +185,15 @@ pub(super) fn text(cursor: &mut Cursor) -> Result<String> {
     quoted(cursor, &mut |cursor, start, piece| {
         match piece {
             Piece::Char(c) | Piece::Byte(c) | Piece::Unicode(c) => out.push(c),
-            // A surrogate has no meaning but in a pair, which `quoted` has put together.
-            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "a lone surrogate is no character")),
+            // `quoted` has joined pairs of surrogates; a single one has no meaning.
+            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "a lone surrogate is not a character")),
         }
         Ok(())
     })?;
     Ok(out)
 }
 
-/// `"bytes"` behind a `b`.
+/// `"bytes"` after a `b`.
 fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     quoted(cursor, &mut |cursor, start, piece| {
@@ -204,7 +211,7 @@ fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
 }
 
 enum Piece {
-    /// As it stands.
+    /// Verbatim.
     Char(char),
     /// An escape of one byte: a character below 256.
     Byte(char),
@@ -213,7 +220,7 @@ enum Piece {
     Surrogate,
 }
 
-/// Hands the characters of a quoted text to `push`, each with the place where it starts.
+/// Passes the characters of a quoted text to `push`, each with its position.
 fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Result<()>) -> Result<()> {
     let open = cursor.pos();
     let Some(quote) = cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
@@ -250,7 +257,7 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
     }
 }
 
-/// What stands behind a backslash, and how many bytes it takes.
+/// What follows a backslash, and its length in bytes.
 fn escape(rest: &str) -> Option<(Piece, usize)> {
     let hex = |from: usize, digits: usize| {
         let text = rest.get(from..from + digits)?;
@@ -376,10 +383,10 @@ mod tests {
             ("abc", "expected a literal, found `abc`"),
             ("18446744073709551616", "18446744073709551616 is beyond 64 bits"),
             ("1e999", "1e999 is beyond float64"),
-            ("1.2.3", "`1.2.3` is no number"),
+            ("1.2.3", "`1.2.3` is not a number"),
             ("\"abc", "this quote is not closed"),
             ("\"\\q\"", "an unknown escape"),
-            ("\"\\ud800\"", "a lone surrogate is no character"),
+            ("\"\\ud800\"", "a lone surrogate is not a character"),
             ("b\"é\"", "bytes are written with ASCII characters"),
             ("[1", "expected `,` or `]`, found the end"),
             ("1 2", "expected nothing after the literal, found `2`"),

@@ -3,7 +3,16 @@
 //! - [`notation`](self::notation): the text form, parsed and printed by the same rules.
 //! - [`unify`](self::unify): the one type that holds the values of two.
 //!
-//! Axes are counted inside the record; the stream of records is no axis.
+//! Axes are counted inside the record; the stream of records is not an axis.
+//!
+//! ```
+//! use tatter::schema::notation;
+//! let schema = notation::parse("id: int64; tokens: string[?]; grid: float32[?, (?), 3]")?;
+//! assert_eq!(schema.fields[2].ty.rank(), 3);
+//! assert!(schema.fields[2].ty.is_ragged());
+//! assert_eq!(schema.fields[1].ty.to_string(), "string[?]");
+//! # Ok::<(), tatter::error::Error>(())
+//! ```
 
 pub mod arrays;
 mod cursor;
@@ -26,24 +35,37 @@ use std::sync::Arc;
 pub enum DType {
     /// No value has been seen: empty or null everywhere. Carried, refused by tensor verbs.
     Null,
+    /// `True`, `False`.
     Bool,
+    /// Signed, 8 bits.
     Int8,
+    /// Signed, 16 bits.
     Int16,
+    /// Signed, 32 bits.
     Int32,
+    /// Signed, 64 bits.
     Int64,
+    /// Unsigned, 8 bits.
     UInt8,
+    /// Unsigned, 16 bits.
     UInt16,
+    /// Unsigned, 32 bits.
     UInt32,
+    /// Unsigned, 64 bits.
     UInt64,
+    /// IEEE half precision.
     Float16,
+    /// IEEE single precision.
     Float32,
+    /// IEEE double precision.
     Float64,
     /// UTF-8 text.
     String,
+    /// Any bytes.
     Bytes,
     /// Any JSON value, kept as its text.
     Json,
-    /// An Arrow type that is no tensor type: carried through unchanged, refused by tensor verbs.
+    /// Any other Arrow type: passed through unchanged, refused by tensor verbs.
     Arrow(Box<DataType>),
 }
 
@@ -138,15 +160,19 @@ pub enum Size {
     Ragged,
 }
 
-/// One axis: its size and, for `?` and `(?)`, a label that may be printed in its place.
+/// One axis: its size and, for `?` and `(?)`, a label that may be printed instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
+    /// The size.
     pub size: Size,
+    /// The label; `None` for the plain `?` and `(?)`.
     pub label: Option<Arc<str>>,
 }
 
 impl Dim {
+    /// `?`: one size in a record, which may differ between records.
     pub const UNIFORM: Dim = Dim { size: Size::Uniform, label: None };
+    /// `(?)`: the size may differ between the rows of a record.
     pub const RAGGED: Dim = Dim { size: Size::Ragged, label: None };
 
     /// An axis of known size.
@@ -165,7 +191,7 @@ impl Dim {
 pub enum Element {
     /// A single value.
     Value(DType),
-    /// A structure of named fields, held field-major.
+    /// A structure of named fields, stored by field.
     Struct(Vec<Field>),
     /// A sparse tensor: the dims of the type are those of its dense shape.
     Sparse(DType),
@@ -174,12 +200,13 @@ pub enum Element {
 /// The type of a field: what its items are, its own axes, and where nulls may occur.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
+    /// What an item is.
     pub element: Element,
-    /// The axes that the field has by itself, outermost first, counted below those of the structures it is in.
+    /// The axes of the field itself, outermost first; those of the structures around it are not counted.
     pub dims: Vec<Dim>,
     /// The whole field may be null.
     pub optional: bool,
-    /// A null may stand somewhere inside: a row, an item, a value.
+    /// Nulls are allowed below the top: a row, an item, a value.
     pub with_nulls: bool,
 }
 
@@ -278,20 +305,28 @@ pub enum SplitBy {
 /// A literal value: the default of a field, of a verb's option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
+    /// `None`.
     None,
+    /// `True`, `False`.
     Bool(bool),
     /// Any integer of 64 bits, signed or unsigned.
     Int(i128),
+    /// A float.
     Float(f64),
+    /// `"text"`.
     String(String),
+    /// `b"bytes"`.
     Bytes(Vec<u8>),
+    /// `[...]`.
     List(Vec<Literal>),
 }
 
 /// A named field of a record or of a structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
+    /// The name.
     pub name: String,
+    /// The type.
     pub ty: Type,
     /// What a missing value reads as.
     pub default: Option<Literal>,
@@ -309,10 +344,12 @@ impl Field {
 /// The fields of a record, in order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Schema {
+    /// The fields.
     pub fields: Vec<Field>,
 }
 
 impl Schema {
+    /// A schema of these fields.
     pub fn new(fields: Vec<Field>) -> Schema {
         Schema { fields }
     }
@@ -364,7 +401,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let error = Error::usage(format!("there is no field `{name}`{place}"));
     if fields.is_empty() {
         return error.help(match outer {
-            Some(p) => format!("{p} is no structure"),
+            Some(p) => format!("{p} is not a structure"),
             None => "the records have no fields".to_owned(),
         });
     }

@@ -1,7 +1,7 @@
 //! The one schema that holds the records of two.
 //!
-//! Widenings: integers to the next width that holds both, integers beside floats to float64,
-//! string beside bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
+//! Widenings: integers to the next width that holds both, an integer and a float to float64,
+//! string and bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
 //! no type holds is a clash.
 
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
@@ -15,6 +15,15 @@ struct Clash {
 }
 
 /// The schema that holds the records of both. Fields keep the order of `a`; new ones follow.
+///
+/// ```
+/// use tatter::schema::{notation::parse, unify::unify};
+/// let both = unify(&parse("x: int32; y: string")?, &parse("x: float32[?]; z: bool")?);
+/// assert!(both.is_err(), "a value and a vector");
+/// let both = unify(&parse("x: int8[2]")?, &parse("x: uint8[3]")?)?;
+/// assert_eq!(both.fields[0].ty.to_string(), "int16[?]");
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// Clashes: each with its path and both types.
@@ -115,7 +124,7 @@ fn unify_types(a: &Type, b: &Type, path: &FieldPath, clashes: &mut Vec<Clash>) -
     }
 }
 
-/// Rows that are null everywhere, or lists that are empty or hold only nulls, beside a type that is known.
+/// Rows that are null everywhere, or lists that are empty or hold only nulls, with a type that is known.
 fn unify_unknown(unknown: &Type, known: &Type) -> Option<Type> {
     if known.is_sparse() && unknown.rank() > 0 {
         return None;

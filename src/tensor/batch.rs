@@ -8,11 +8,11 @@ use crate::schema::{Dim, Size, Type};
 use arrow_array::{Array, UInt64Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
-/// More rows than this are not made of sparse tensors alone: their sizes cost the input nothing.
+/// The most rows to make of sparse tensors: their sizes cost the input nothing.
 const MAX_SPARSE_ROWS: usize = 1 << 28;
 
-/// The type of a batch of such values: axis 0 of `size` in front; sizes that may differ between the
-/// rows (`?`) are ragged behind it, except those of sparse tensors. O(1).
+/// The type of a batch of values of type `ty`: a new axis 0 of `size`; sizes that may differ between
+/// rows (`?`) become ragged, except those of sparse tensors. O(1).
 pub fn batched_type(ty: &Type, size: Size) -> Type {
     let inner = ty.dims.iter().map(|dim| match dim.size {
         Size::Uniform if !ty.is_sparse() => Dim { size: Size::Ragged, label: dim.label.clone() },
@@ -37,19 +37,31 @@ pub fn unbatched_type(ty: &Type) -> Type {
 }
 
 /// `[batch.nrows, (batch), ...]`: the rows of `tensor`, cut into rows of batches. A sparse tensor
-/// gains a dimension; its dense shape is the largest of the batch. A sparse tensor has no place for
-/// a row that is null: a null value at the row's origin stands for it, which is what [`unbatch`] takes it for.
+/// gains a dimension; its dense shape is the largest of the batch. A null row of a sparse
+/// tensor becomes a null value at the row's origin, which [`unbatch`] turns back into a null row.
 /// Zero-copy, but O(entries) for sparse tensors.
 ///
+/// ```
+/// use tatter::tensor::batch::{batch, unbatch};
+/// use tatter::tensor::{RowPartition, Tensor};
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let records = Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4])));
+/// // Records 3, 1, 4 -> batches [3, 1], [4]
+/// let batches = batch(&records, &RowPartition::from_row_lengths([2, 1])?)?;
+/// assert_eq!(batches.nrows(), 2);
+/// assert_eq!(unbatch(batches)?.first_difference(&records), None);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
+///
 /// # Errors
-/// A sparse tensor that is nothing but a null value at its origin: it would be taken for a null.
+/// A sparse tensor whose only entry is a null at its origin: it would become a null row.
 pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => {
             let is_alone = |nulls: NullBuffer| (0..sparse.nrows()).find(|row| is_null_alone(sparse, &nulls, *row));
             if let Some(row) = null_values(sparse).and_then(is_alone) {
-                let error =
-                    Error::data("holds one value, and that is null: in a batch it could not be told from a null tensor").at_row(row);
+                let error = Error::data("holds one value, a null: in a batch it could not be distinguished from a null tensor").at_row(row);
                 return Err(error.help("fill it first, as fill-null x=0"));
             }
             match sparse.validity() {
@@ -135,7 +147,7 @@ pub fn outer_partition(tensor: &Tensor) -> Result<RowPartition> {
 /// for sparse tensors, whose entries keep their order inside each item.
 ///
 /// # Errors
-/// Sparse tensors of more rows than memory should be taken for.
+/// Sparse tensors of too many rows.
 pub fn unbatch(tensor: Tensor) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => unbatch_sparse(&sparse).map(Tensor::Sparse),

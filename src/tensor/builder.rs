@@ -1,13 +1,13 @@
-//! Parts of columns under construction, for readers that decode row by row.
+//! Columns under construction, for readers that decode row by row.
 //!
-//! Each can be cut back to an earlier number of rows, so that a record that turns out to be bad
+//! Each can be truncated to an earlier number of rows, so that a record that turns out to be invalid
 //! halfway leaves no trace.
 
 use super::RowPartition;
 use crate::error::Result;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// Which rows are null. Costs nothing for rows that are not.
+/// The rows that are null. Rows that are not cost nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Nulls {
     rows: Vec<usize>,
@@ -56,6 +56,7 @@ impl Splits {
         self.splits.push(nvals as i64);
     }
 
+    /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.splits.len() - 1
     }
@@ -71,6 +72,8 @@ impl Splits {
         self.nvals()
     }
 
+    /// The partition of [`Splits::nvals`] values.
+    ///
     /// # Errors
     /// The ends decrease.
     pub fn finish(self) -> Result<RowPartition> {
@@ -78,10 +81,10 @@ impl Splits {
     }
 }
 
-/// Strings or byte strings, one after the other: what is written to `bytes` belongs to the row that
-/// is ended next.
+/// Strings or byte strings: what is written to `bytes` belongs to the row that ends next.
 #[derive(Clone, Debug)]
 pub struct Texts {
+    /// The bytes of all rows, the unfinished one included.
     pub bytes: Vec<u8>,
     offsets: Vec<i64>,
 }
@@ -105,6 +108,7 @@ impl Texts {
         self.end();
     }
 
+    /// Number of rows that have ended.
     pub fn nrows(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -115,7 +119,7 @@ impl Texts {
         self.bytes.truncate(self.offsets.last().map_or(0, |end| *end as usize));
     }
 
-    /// The offsets and the bytes, as Arrow's large strings have them.
+    /// The offsets and the bytes, in the layout of Arrow's large strings.
     pub fn into_parts(self) -> (Vec<i64>, Vec<u8>) {
         (self.offsets, self.bytes)
     }

@@ -9,6 +9,15 @@ use std::sync::Arc;
 impl Tensor {
     /// `[sum of rows, ...]`: the rows of all parts, in order. The parts have one type. O(values).
     ///
+    /// ```
+    /// use tatter::tensor::Tensor;
+    /// # use arrow_array::Int64Array;
+    /// # use std::sync::Arc;
+    /// let (a, b) = (Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1]))), Tensor::Leaf(Arc::new(Int64Array::from(vec![4]))));
+    /// assert_eq!(Tensor::concat(&[&a, &b])?.first_difference(&Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4])))), None);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// No parts, or parts of different kinds.
     pub fn concat(parts: &[&Tensor]) -> Result<Tensor> {
@@ -51,7 +60,7 @@ impl Tensor {
                     .iter()
                     .map(|p| match p {
                         Tensor::Sparse(s) => Ok(s),
-                        _ => Err(Error::data("a sparse tensor beside another kind")),
+                        _ => Err(Error::data("a sparse tensor and another kind of tensor")),
                     })
                     .collect::<Result<Vec<_>>>()?;
                 let indices: ScalarBuffer<i64> = all.iter().flat_map(|s| s.indices().iter()).copied().collect();

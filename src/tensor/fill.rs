@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::schema::{Element, Literal, Size, Type};
 
 impl Tensor {
-    /// One row of this type that holds the literal: a scalar stands for every value of known sizes (and for
-    /// none where a size is unknown), a list for items along the axis.
+    /// One row of this type that holds the literal: a scalar fills known sizes (and is no
+    /// item where a size is unknown), a list holds the items along the axis.
     ///
     /// # Errors
     /// The literal does not fit the type.
@@ -18,7 +18,17 @@ impl Tensor {
         build(ty, literal)
     }
 
-    /// The same rows, null ones replaced by the literal. `ty` is the type behind it.
+    /// The same rows, null ones replaced by the literal. `ty` is the type of the result.
+    ///
+    /// ```
+    /// use tatter::schema::{Literal, notation};
+    /// use tatter::tensor::Tensor;
+    /// let ty = notation::parse_type("int64[2]")?;
+    /// let rows = Tensor::nulls(&notation::parse_type("optional int64[2]")?, 1)?;
+    /// let filled = rows.fill_null_rows(&ty, &Literal::Int(7))?;
+    /// assert_eq!(filled.first_difference(&Tensor::of_literal(&ty, &Literal::Int(7))?), None);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The literal does not fit the type.

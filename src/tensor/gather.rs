@@ -8,8 +8,20 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
 impl Tensor {
-    /// `[rows.len(), ...]`: row `rows[i]` of this tensor at place i. O(values taken); a run of
+    /// `[rows.len(), ...]`: row i of the result is row `rows[i]` of this tensor. O(values taken); a run of
     /// consecutive rows is a slice.
+    ///
+    /// ```
+    /// use tatter::tensor::{RowPartition, Tensor};
+    /// # use arrow_array::Int64Array;
+    /// # use std::sync::Arc;
+    /// let values = Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4])));
+    /// let rows = Tensor::list(RowPartition::from_row_lengths([2, 0, 1])?, values, None)?;
+    /// // [[3, 1], [], [4]] -> [[4], [3, 1], [4]]
+    /// let taken = rows.gather(&[2, 0, 2])?;
+    /// assert_eq!(taken.as_list()?.partition().row_lengths().collect::<Vec<_>>(), [1, 2, 1]);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A failure of memory only: the numbers must be below the number of rows.

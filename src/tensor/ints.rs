@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 /// int64 already.
 ///
 /// # Errors
-/// It is no vector of integers; a null; a number above int64.
+/// Not a vector of integers; a null; a number above int64.
 pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
     let list = tensor.as_list()?;
     if let Some(row) = tensor.first_null_row() {
@@ -24,7 +24,7 @@ pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
 /// `[n]` of any integer dtype.
 ///
 /// # Errors
-/// It is no column of integers; a null; a number above int64.
+/// Not a column of integers; a null; a number above int64.
 pub fn numbers(tensor: &Tensor) -> Result<ScalarBuffer<i64>> {
     if let Some(row) = tensor.first_null_row() {
         return Err(Error::data("holds a null").at_row(row));

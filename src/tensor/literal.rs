@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use std::sync::Arc;
 
-/// `[1]`: the scalar literal as a value of `dtype`, never cast: an integer may stand for a float, nothing else for another thing.
+/// `[1]`: the scalar literal as a value of `dtype`. An integer may be given for a float; no other conversion.
 ///
 /// # Errors
 /// It does not fit: the end of a sentence says why.
@@ -47,7 +47,7 @@ pub fn literal_array(literal: &Literal, dtype: &DType) -> Result<ArrayRef> {
     })
 }
 
-/// What TensorFlow pads with: 0, "" or false; `None` for dtypes that are no tensors'.
+/// What TensorFlow pads with: 0, "" or false; `None` for dtypes that tensors cannot have.
 pub fn zero(dtype: &DType) -> Option<Literal> {
     match dtype {
         DType::Bool => Some(Literal::Bool(false)),

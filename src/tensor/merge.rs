@@ -28,6 +28,19 @@ pub fn merged_dims(dims: &[Dim], outer: usize, inner: usize) -> Vec<Dim> {
 /// `[n, (a), (b), ...]` -> `[n, (a b), ...]`: axes `outer ..= inner` merged into one. Values are
 /// shared; O(rows of the outer axis), or nothing where both are uniform.
 ///
+/// ```
+/// use tatter::tensor::merge::merge_axes;
+/// use tatter::tensor::{RowPartition, Tensor};
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let rows = RowPartition::from_row_lengths([2, 0, 1])?;
+/// let rows = Tensor::list(rows, Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4]))), None)?;
+/// // One record: [[3, 1], [], [4]] -> [3, 1, 4]
+/// let record = Tensor::list(RowPartition::uniform(3, 1)?, rows, None)?;
+/// assert_eq!(merge_axes(&record, 0, 1)?.as_list()?.partition().row_length(0), 3);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
+///
 /// # Errors
 /// There are fewer axes.
 pub fn merge_axes(tensor: &Tensor, outer: usize, inner: usize) -> Result<Tensor> {
@@ -39,7 +52,7 @@ pub fn merge_axes(tensor: &Tensor, outer: usize, inner: usize) -> Result<Tensor>
     })
 }
 
-/// The type of a field behind [`promote`]: the axes of the structure around it and its own axis 0
+/// The type of a field after [`promote`]: the axes of the structure around it and its own axis 0
 /// become one.
 pub fn promoted_type(structure: &Type, field: &Type) -> Type {
     let axes = structure.rank();
@@ -85,7 +98,7 @@ pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) ->
     }
 }
 
-/// The dims behind [`partition`]: axis 0 cut in two.
+/// The dims after [`partition`]: axis 0 split in two.
 pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
     let outer = match (rows, dims.first().map(|d| d.size)) {
         (Size::Known(row), Some(Size::Known(n))) if row > 0 => Size::Known(n / row),
@@ -97,6 +110,18 @@ pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
 
 /// `[n, (a), ...]` -> `[n, (g), (h), ...]`: the items along axis 0 grouped into rows. `groups` are the
 /// rows of all records, one after the other, `records` says which are whose. Values are shared. O(rows).
+///
+/// ```
+/// use tatter::tensor::merge::partition;
+/// use tatter::tensor::{RowPartition, Tensor};
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let record = Tensor::list(RowPartition::uniform(3, 1)?, Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4]))), None)?;
+/// // [3, 1, 4] -> [[3, 1], [], [4]]
+/// let rows = partition(&record, &RowPartition::uniform(3, 1)?, &RowPartition::from_row_lengths([2, 0, 1])?)?;
+/// assert_eq!(rows.levels(2)?.0[1].row_length(0), 2);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// The groups of a record do not hold exactly its items: names the row.

@@ -15,7 +15,7 @@
 //! they are not; all fields of a structure hang below the same partition, so that partitions are
 //! shared by construction and never need to be compared. Flat values are Arrow arrays.
 //!
-//! Why not one type per kind of tensor (dense, ragged, structured): nulls may stand at any level, a
+//! Why not one type per kind of tensor (dense, ragged, structured): any level may have nulls, a
 //! structure may be nested in rows of structures, and every verb would have to match on all pairs of
 //! kinds. In a tree each level has its own validity, and a verb is a small walk.
 //!
@@ -24,13 +24,24 @@
 //! - a validity has one bit for each row; a null row of a non-uniform list is empty;
 //! - all fields of a structure have its number of rows;
 //! - a leaf's array has the type of [`DType::arrow`].
+//!
+//! ```
+//! use tatter::tensor::{RowPartition, Tensor};
+//! use arrow_array::Int64Array;
+//! # use std::sync::Arc;
+//! // Two rows of tokens: [7, 8] and [9].
+//! let tokens = Tensor::Leaf(Arc::new(Int64Array::from(vec![7, 8, 9])));
+//! let rows = Tensor::list(RowPartition::from_row_lengths([2, 1])?, tokens, None)?;
+//! assert_eq!(rows.nrows(), 2);
+//! assert_eq!(rows.slice(1, 1).as_list()?.values().nrows(), 1);
+//! # Ok::<(), tatter::error::Error>(())
+//! ```
 
 pub mod arrow;
 pub mod batch;
-pub mod build;
 pub mod builder;
 pub mod concat;
-pub mod cut;
+pub mod empty;
 pub mod encoding;
 pub mod equal;
 pub mod fill;
@@ -46,6 +57,7 @@ pub mod runs;
 pub mod sparse;
 pub mod sparsify;
 pub mod take;
+pub mod trim;
 pub mod widen;
 
 pub use partition::RowPartition;
@@ -78,7 +90,7 @@ pub struct List {
     values: Arc<Tensor>,
 }
 
-/// Structures, held field-major. The names stand in the schema, in the same order.
+/// Structures, stored by field. The names are in the schema, in the same order.
 #[derive(Clone, Debug)]
 pub struct Struct {
     nrows: usize,
@@ -99,6 +111,7 @@ impl List {
         Ok(List { partition, validity: drop_if_full(validity), values: Arc::new(values) })
     }
 
+    /// Which items belong to which row.
     pub fn partition(&self) -> &RowPartition {
         &self.partition
     }
@@ -113,7 +126,7 @@ impl List {
         &self.values
     }
 
-    /// The level below, taken out where nobody else holds it.
+    /// The level below; moved out where it is not shared, else cloned (cheap).
     pub fn into_values(self) -> Tensor {
         Arc::try_unwrap(self.values).unwrap_or_else(|shared| shared.as_ref().clone())
     }
@@ -145,10 +158,12 @@ impl Struct {
         self.validity.as_ref()
     }
 
+    /// The fields, in the schema's order.
     pub fn fields(&self) -> &[Tensor] {
         &self.fields
     }
 
+    /// The fields, moved out.
     pub fn into_fields(self) -> Vec<Tensor> {
         self.fields
     }
@@ -248,7 +263,7 @@ impl Tensor {
     /// The list level, or an error that says what is there instead.
     ///
     /// # Errors
-    /// It is no list.
+    /// Not a list.
     pub fn as_list(&self) -> Result<&List> {
         match self {
             Tensor::List(list) => Ok(list),
@@ -259,22 +274,22 @@ impl Tensor {
     /// The flat values, or an error.
     ///
     /// # Errors
-    /// It is no leaf.
+    /// Not a leaf.
     pub fn as_leaf(&self) -> Result<&ArrayRef> {
         match self {
             Tensor::Leaf(array) => Ok(array),
-            _ => Err(Error::data("these are no single values")),
+            _ => Err(Error::data("expected single values")),
         }
     }
 
     /// The structures, or an error.
     ///
     /// # Errors
-    /// It is no structure.
+    /// Not a structure.
     pub fn as_struct(&self) -> Result<&Struct> {
         match self {
             Tensor::Struct(s) => Ok(s),
-            _ => Err(Error::data("these are no structures")),
+            _ => Err(Error::data("expected structures")),
         }
     }
 
@@ -307,7 +322,7 @@ impl Tensor {
     /// The same rows under a uniform partition: what a known size asks for. O(rows).
     ///
     /// # Errors
-    /// It is no list, or a row has another length: names it.
+    /// Not a list, or a row has another length; the row is named.
     pub fn with_row_length(self, length: usize) -> Result<Tensor> {
         let list = self.as_list()?;
         if list.partition.uniform_row_length() == Some(length) {
@@ -325,7 +340,7 @@ impl Tensor {
     /// however they are cut and encoded, so that sizes of outputs may depend on it.
     pub fn nbytes(&self) -> usize {
         match self {
-            Tensor::Leaf(array) => build::leaf_nbytes(array),
+            Tensor::Leaf(array) => empty::leaf_nbytes(array),
             Tensor::List(list) => list.values.nbytes() + 8 * self.nrows(),
             Tensor::Struct(s) => s.fields.iter().map(Tensor::nbytes).sum(),
             Tensor::Sparse(s) => s.nbytes(),
@@ -335,7 +350,7 @@ impl Tensor {
     /// Checks this tensor against a type: levels, sizes, dtypes, fields.
     ///
     /// # Errors
-    /// What differs, as an error of ours: data never gets so far.
+    /// What differs: a bug, as data is checked before.
     pub fn check(&self, ty: &Type) -> Result<()> {
         self.check_level(ty, ty.list_dims().len(), true)
     }

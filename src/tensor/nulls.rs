@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 
-/// What takes the place of nulls.
+/// Replacements of nulls.
 #[derive(Clone, Debug)]
 pub enum Filling {
     /// A value of one row for each single value that is null, and for all values of a row of known sizes.

@@ -9,11 +9,21 @@ use arrow_schema::DataType;
 use std::cmp::Ordering;
 
 /// The numbers of the rows in the order of their keys, the first key first; equal rows stay in their
-/// order. NaN stands behind all numbers, null behind everything, in either direction. Strings are
+/// order. NaN sorts after all numbers, null after everything, in either direction. Strings are
 /// compared by bytes. O(n log n).
 ///
+/// ```
+/// use tatter::tensor::Tensor;
+/// use tatter::tensor::order::sorted_rows;
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let key = Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 2])));
+/// assert_eq!(sorted_rows(&[(key, false)])?, [1, 2, 0]);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
+///
 /// # Errors
-/// A key that is no leaf of a tensor dtype.
+/// A key that is not a leaf of a tensor dtype.
 pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
     let comparisons = keys.iter().map(|(key, descending)| comparison(key.as_leaf()?, *descending)).collect::<Result<Vec<_>>>()?;

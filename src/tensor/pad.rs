@@ -25,11 +25,13 @@ pub enum Target {
     Exact(usize),
 }
 
-/// On which side of each axis the filling stands, and on which side a row that is too long is cut.
+/// The side of each axis that is padded, and the side on which a row that is too long is truncated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
+    /// The end of a row.
     #[default]
     Right,
+    /// The start of a row.
     Left,
 }
 
@@ -52,6 +54,7 @@ pub struct Padding {
     pub targets: Vec<Target>,
     /// Sizes that are not given are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
+    /// The side that is padded.
     pub side: Side,
     /// What is filled in: its length divides the number of values in an item below the padded axes.
     pub filling: ArrayRef,
@@ -62,6 +65,7 @@ pub struct Padding {
 /// A tensor that has been padded, and what is needed to undo it.
 #[derive(Debug)]
 pub struct Padded {
+    /// The padded tensor.
     pub tensor: Tensor,
     /// For each axis: how many items of each row have been kept, `[.., size of the axis outside]`.
     pub lengths: Vec<Tensor>,
@@ -72,7 +76,7 @@ pub struct Padded {
 impl Padding {
     fn size(&self, axis: usize, longest: usize) -> Result<usize> {
         let rounded = match self.multiple_of {
-            // A lone axis 0 is a sequence; in front of others it counts rows, which are not rounded.
+            // A single axis is a sequence; with others below it, axis 0 counts rows, which are not rounded.
             Some(n) if axis > 0 || self.targets.len() == 1 => {
                 longest.checked_next_multiple_of(n).ok_or_else(|| Error::data(format!("a size of {longest} cannot be rounded up")))?
             }
@@ -88,8 +92,27 @@ impl Padding {
     /// Makes the first `targets.len()` axes of `tensor` uniform within each record, `records` being
     /// the partition of its rows into records. `[n, (a), (b), d]` -> `[n, A, B, d]`. O(values out).
     ///
+    /// ```
+    /// use tatter::tensor::pad::{Padding, Side, Target};
+    /// use tatter::tensor::{RowPartition, Tensor};
+    /// # use arrow_array::Int64Array;
+    /// # use std::sync::Arc;
+    /// let rows = Tensor::list(RowPartition::from_row_lengths([2, 1])?, Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4]))), None)?;
+    /// let padding = Padding {
+    ///     targets: vec![Target::Longest],
+    ///     multiple_of: None,
+    ///     side: Side::Right,
+    ///     filling: Arc::new(Int64Array::from(vec![0])),
+    ///     max_nbytes: 1 << 20,
+    /// };
+    /// // A batch of two rows: [3, 1], [4] -> [3, 1], [4, 0]
+    /// let padded = padding.apply(&rows, &RowPartition::uniform(2, 1)?, false, false)?;
+    /// assert_eq!(padded.tensor.as_list()?.values().first_difference(&Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4, 0])))), None);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// Fewer axes; axes below that are not uniform; more values than memory should be taken for.
+    /// Fewer axes; axes below that are not uniform; more values than the limit.
     pub fn apply(&self, tensor: &Tensor, records: &RowPartition, with_lengths: bool, with_mask: bool) -> Result<Padded> {
         let depth = self.targets.len();
         let (partitions, below) = tensor.levels(depth)?;
@@ -131,8 +154,8 @@ impl Padding {
     /// The uniform partitions that come out; checked against the memory allowed.
     fn axes(&self, sizes: &[usize], records: &RowPartition, inner: usize, leaf: &ArrayRef) -> Result<Vec<RowPartition>> {
         let depth = self.targets.len();
-        let each = super::build::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
-        let limit = self.max_nbytes.saturating_add(super::build::leaf_nbytes(leaf) as u64);
+        let each = super::empty::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
+        let limit = self.max_nbytes.saturating_add(super::empty::leaf_nbytes(leaf) as u64);
         let mut total = 0u64;
         for (record, own) in sizes.chunks_exact(depth).enumerate() {
             let mut rows = records.row_length(record) as u64;
@@ -295,7 +318,7 @@ pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(us
 /// or of the targets. O(values out).
 ///
 /// # Errors
-/// Entries that are out of order or repeated; more values than memory should be taken for.
+/// Entries that are out of order or repeated; more values than the limit.
 pub fn dense_of_sparse(sparse: &Sparse, padding: &Padding, records: &RowPartition) -> Result<Tensor> {
     let ndims = sparse.ndims();
     let mut sizes = Vec::with_capacity(records.nrows() * ndims);

@@ -1,8 +1,7 @@
 //! How a sequence of values is cut into consecutive rows.
 //!
-//! One object behind all encodings of the field: row_splits, row_lengths, row_starts, row_limits,
-//! value_rowids with nrows, uniform_row_length with nrows. Each is a constructor that checks, and a
-//! view.
+//! One type for all encodings: row_splits, row_lengths, row_starts, row_limits, value_rowids with
+//! nrows, uniform_row_length with nrows. Each can be decoded, checked, and encoded again.
 //!
 //! ```text
 //! values      [a b c d e f]
@@ -21,6 +20,16 @@ use std::ops::Range;
 /// A partition of `nvals` values into `nrows` rows; cheap to clone. Its row splits start at 0,
 /// never decrease and end at `nvals`.
 #[derive(Clone, Debug)]
+///
+/// ```
+/// use tatter::tensor::RowPartition;
+/// let rows = RowPartition::from_row_splits(vec![0, 2, 2, 3, 6])?;
+/// assert_eq!((rows.nrows(), rows.nvals()), (4, 6));
+/// assert_eq!(rows.row_lengths().collect::<Vec<_>>(), [2, 0, 1, 3]);
+/// assert_eq!(rows.value_rowids(), [0, 0, 2, 3, 3, 3]);
+/// assert_eq!(rows.range(3), 3..6);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
 pub struct RowPartition(Repr);
 
 #[derive(Clone, Debug)]
@@ -67,6 +76,16 @@ impl RowPartition {
     }
 
     /// From the numbers of any encoding. O(numbers + rows).
+    ///
+    /// ```
+    /// use tatter::schema::PartitionEncoding;
+    /// use tatter::tensor::{RowPartition, encoding::Extent};
+    /// let rows = RowPartition::decode(PartitionEncoding::ValueRowids, &[0, 0, 2], Extent::of_values(3).with_nrows(Some(4)))?;
+    /// assert_eq!(rows.row_splits().to_vec(), [0, 2, 2, 3, 3]);
+    /// let error = RowPartition::decode(PartitionEncoding::RowSplits, &[0, 2, 1], Extent::of_values(1)).unwrap_err();
+    /// assert_eq!(error.message(), "row_splits decrease from 2 to 1 at position 2");
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`PartitionEncoding::decode`].
@@ -233,7 +252,14 @@ impl RowPartition {
         }
     }
 
-    /// The partition of rows `rows` alone, and the values they cover.
+    /// The partition of rows `rows`, and the values they cover.
+    ///
+    /// ```
+    /// use tatter::tensor::RowPartition;
+    /// let (part, values) = RowPartition::from_row_lengths([2, 0, 1, 3])?.slice(1..4);
+    /// assert_eq!((part, values), (RowPartition::from_row_lengths([0, 1, 3])?, 2..6));
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
     pub fn slice(&self, rows: Range<usize>) -> (RowPartition, Range<usize>) {
         let values = self.start(rows.start)..self.start(rows.end);
         let repr = match &self.0 {
@@ -287,6 +313,14 @@ impl RowPartition {
 
     /// The partition of the values of `inner` into the rows of `self`: two axes merged into one.
     /// `self.nvals()` must be `inner.nrows()`. O(nrows), or nothing if both are uniform.
+    ///
+    /// ```
+    /// use tatter::tensor::RowPartition;
+    /// let outer = RowPartition::from_row_lengths([3, 0, 1])?;
+    /// let inner = RowPartition::from_row_lengths([2, 0, 1, 3])?;
+    /// assert_eq!(outer.merge(&inner), RowPartition::from_row_lengths([3, 0, 3])?);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
     pub fn merge(&self, inner: &RowPartition) -> RowPartition {
         debug_assert_eq!(self.nvals(), inner.nrows());
         match (&self.0, &inner.0) {

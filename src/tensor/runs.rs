@@ -1,16 +1,16 @@
-//! Flat values put together from runs of others and of a filling: what padding is made of.
+//! Flat values made of runs of other values and of a filler: the primitive of padding.
 
-use super::build::leaf_nbytes;
+use super::empty::leaf_nbytes;
 use super::take::{Native, native};
 use crate::error::{Error, Result};
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_data::transform::MutableArrayData;
 
-/// Where values come from, in order: copied from a place, or filled. Neighbours are joined.
+/// Where values come from, in order: copied, or filled. Adjacent runs are joined.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// Start and length; the start [`FILL`] stands for the filling.
+    /// Start and length; a start of [`FILL`] means the filler.
     runs: Vec<(usize, usize)>,
     nvals: usize,
 }

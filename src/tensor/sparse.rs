@@ -131,7 +131,7 @@ impl Sparse {
     }
 
     pub(super) fn nbytes(&self) -> usize {
-        8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + super::build::leaf_nbytes(&self.values)
+        8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + super::empty::leaf_nbytes(&self.values)
     }
 }
 

@@ -9,6 +9,20 @@ use crate::error::{Error, Result};
 /// `[n, (a), (b)]` -> one sparse tensor of rank `targets.len()` in each row. Every value is an entry,
 /// zeros too; the dense shape is the bounding shape, or what the targets say. Values are shared; O(values x rank).
 ///
+/// ```
+/// use tatter::tensor::pad::Target;
+/// use tatter::tensor::sparsify::{ragged_of_sparse, sparse_of_ragged};
+/// use tatter::tensor::{RowPartition, Tensor};
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let rows = Tensor::list(RowPartition::from_row_lengths([2, 1])?, Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 4]))), None)?;
+/// let sparse = sparse_of_ragged(&rows, &[Target::Longest])?;
+/// assert_eq!(sparse.indices().to_vec(), [0, 1, 0]);
+/// assert_eq!(sparse.dense_shape().to_vec(), [2, 1]);
+/// assert_eq!(ragged_of_sparse(&sparse, 100)?.first_difference(&rows), None);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
+///
 /// # Errors
 /// Fewer axes; below them no single values.
 pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
@@ -64,7 +78,7 @@ fn index_any(innermost: &RowPartition, mut prefixes: Prefixes, nindices: usize) 
 /// The positions of the rows of the innermost axis along the axes outside, row after row.
 struct Prefixes<'a> {
     outer: &'a [&'a RowPartition],
-    /// The row of each outer axis that the next row stands in; the first axis counts records.
+    /// The row of each outer axis that holds the next row; the first axis counts records.
     rows: Vec<usize>,
     prefix: Vec<i64>,
     next: usize,
@@ -91,13 +105,13 @@ impl<'a> Prefixes<'a> {
     }
 }
 
-/// Sparse vectors and matrices whose entries stand at the left of each row: `[n, (b)]` of rank 1,
+/// Sparse vectors and matrices whose entries are at the left of each row: `[n, (b)]` of rank 1,
 /// `[n, a, (b)]` of rank 2. Values are shared. O(entries + rows), where the rows of matrices are
 /// those of the dense shapes, at most `max_rows`.
 ///
 /// # Errors
-/// Another rank; an entry that is not right-ragged: its column is not the number of entries in front
-/// of it in its row; more rows than memory should be taken for.
+/// Another rank; an entry that is not right-ragged: its column is not the number of entries before it
+/// in its row; more than `max_rows` rows.
 pub fn ragged_of_sparse(sparse: &Sparse, max_rows: usize) -> Result<Tensor> {
     let values = Tensor::Leaf(sparse.values().clone());
     if sparse.ndims() == 1 {
@@ -141,7 +155,7 @@ fn check_column(index: &[i64], column: usize) -> Result<()> {
 }
 
 fn out_of_order(index: &[i64]) -> Error {
-    let error = Error::data(format!("the index {index:?} is not right-ragged: the entries of a row stand at 0, 1, 2 ... in this order"));
+    let error = Error::data(format!("the index {index:?} is not right-ragged: the entries of a row must be at 0, 1, 2 ... in this order"));
     error.help("make it dense instead: to-dense; sparse.reorder in `map` sorts entries")
 }
 

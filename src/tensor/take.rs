@@ -1,4 +1,4 @@
-//! Rows taken from tensors and put one after the other: what slices, joins and gathered lists are made of.
+//! Rows copied from tensors, one after the other: the primitive of slices, joins and gathered lists.
 //!
 //! Native values are copied in blocks of fixed size that are cut afterwards: a copy of a length that
 //! is known only at run time is a call, and rows of a few values would be mostly calls.
@@ -65,7 +65,7 @@ const fn block<N>() -> usize {
     }
 }
 
-/// Room for so many values that [`push_row`] and [`push_times`] add.
+/// Capacity for `len` values added by [`push_row`] and [`push_times`].
 pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
     Vec::with_capacity(len + 2 * block::<N>())
 }
@@ -101,7 +101,7 @@ pub fn push_reversed<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end:
     }
 }
 
-/// Adds a value so many times.
+/// Adds a value `times` times.
 #[inline]
 pub fn push_times<N: Copy>(out: &mut Vec<N>, value: N, times: usize) {
     const BLOCK: usize = 8;
@@ -117,8 +117,11 @@ pub fn push_times<N: Copy>(out: &mut Vec<N>, value: N, times: usize) {
 /// Rows `start .. end` of part `part`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
+    /// Which of the parts.
     pub part: usize,
+    /// The first row.
     pub start: usize,
+    /// The row after the last.
     pub end: usize,
 }
 
@@ -135,7 +138,7 @@ impl Native for Runs<'_> {
 /// The rows of all runs, in order. The parts have one type. O(values taken); lists are taken by their ends.
 ///
 /// # Errors
-/// Parts of different kinds: a fault of ours.
+/// Parts of different kinds, which is a bug.
 pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     if let ([part], [run]) = (parts, runs) {
         return Ok(part.slice(run.start, run.end - run.start));

@@ -15,6 +15,18 @@ impl Tensor {
     /// them, floats other floats (the nearest), strings bytes, bytes strings if they are UTF-8, fields that are missing nulls, values of dtype
     /// null anything; sizes become known if they are that long. Zero-copy where only dims differ.
     ///
+    /// ```
+    /// use arrow_array::Array;
+    /// use tatter::schema::notation;
+    /// use tatter::tensor::Tensor;
+    /// # use arrow_array::Int64Array;
+    /// # use std::sync::Arc;
+    /// let (from, to) = (notation::parse_type("int64")?, notation::parse_type("float64")?);
+    /// let floats = Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1]))).widen(&from, &to)?;
+    /// assert_eq!(floats.as_leaf()?.data_type(), &arrow_schema::DataType::Float64);
+    /// # Ok::<(), tatter::error::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The first row that does not fit; types that have nothing in common.
     pub fn widen(&self, from: &Type, to: &Type) -> Result<Tensor> {

@@ -9,9 +9,9 @@ use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::literal::parse_literal_for;
 use crate::schema::{DType, Dim, Field, Literal, Schema, Type};
-use crate::tensor::cut::{lengths_without, shorten};
 use crate::tensor::literal::literal_array;
 use crate::tensor::pad::Side;
+use crate::tensor::trim::{lengths_without, shorten};
 use crate::tensor::{Tensor, ints};
 use std::sync::Arc;
 

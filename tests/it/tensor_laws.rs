@@ -8,11 +8,11 @@ use std::sync::Arc;
 use tatter::chunk::{Chunk, Origin};
 use tatter::schema::PartitionEncoding;
 use tatter::tensor::batch::{batch, unbatch};
-use tatter::tensor::cut::shorten;
 use tatter::tensor::encoding::Extent;
 use tatter::tensor::merge::{merge_axes, partition, promote};
 use tatter::tensor::pad::{Padding, Side, Target, dense_of_sparse};
 use tatter::tensor::sparsify::{ragged_of_sparse, sparse_of_ragged};
+use tatter::tensor::trim::shorten;
 use tatter::tensor::{RowPartition, Tensor};
 
 /// `[n, (a), (b) ...]` of so many axes: lengths are taken from `sizes` in turn, so that few numbers make many

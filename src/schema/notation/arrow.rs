@@ -1,6 +1,6 @@
 //! The names of Arrow types inside `arrow<...>`: every type, printed and parsed exactly.
 //!
-//! Source of the names: `pyarrow`. A nested field is written `name: type`, `not null` behind it where it
+//! Source of the names: `pyarrow`. A nested field is written `name: type`, `not null` after it where it
 //! cannot be null, and `metadata {"key": "value"}` where it has any.
 
 use super::parse::name;
@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit, Un
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Types that are a word alone.
+/// Types that are a single word.
 const PLAIN: [(&str, DataType); 24] = [
     ("null", DataType::Null),
     ("bool", DataType::Boolean),
@@ -129,7 +129,7 @@ fn in_zone(c: char) -> bool {
     c.is_ascii_alphanumeric() || "/_+-:".contains(c)
 }
 
-/// One Arrow type; stops behind it.
+/// One Arrow type; stops after it.
 pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
     let (start, word) = (cursor.pos(), cursor.peek_word());
     if let Some((_, plain)) = PLAIN.iter().find(|(name, _)| *name == word) {
@@ -154,7 +154,7 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         _ => ('<', '>'),
     };
     if !cursor.open(bracket.0)? {
-        return Err(cursor.unexpected(&format!("`{}` behind `{word}`", bracket.0)));
+        return Err(cursor.unexpected(&format!("`{}` after `{word}`", bracket.0)));
     }
     let found = match word {
         "timestamp" => {
@@ -220,18 +220,18 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
 fn field(cursor: &mut Cursor) -> Result<FieldRef> {
     let name = name(cursor, "the name of a field, as in list<item: int32>")?;
     if !cursor.eat(':') {
-        return Err(cursor.unexpected("`:` behind the name of a field, as in list<item: int32>"));
+        return Err(cursor.unexpected("`:` after the name of a field, as in list<item: int32>"));
     }
     let ty = arrow_type(cursor)?;
     let not_null = cursor.eat_word("not");
     if not_null && !cursor.eat_word("null") {
-        return Err(cursor.unexpected("`null` behind `not`"));
+        return Err(cursor.unexpected("`null` after `not`"));
     }
     let mut field = Field::new(name, ty, !not_null);
     if cursor.eat_word("metadata") {
         let mut metadata = HashMap::new();
         if !cursor.open('{')? {
-            return Err(cursor.unexpected("`{` behind `metadata`"));
+            return Err(cursor.unexpected("`{` after `metadata`"));
         }
         while !cursor.close('}') {
             let key = text(cursor)?;
@@ -303,7 +303,7 @@ fn decimal(cursor: &mut Cursor, word: &str) -> Result<DataType> {
         _ => (76, DataType::Decimal256(precision, scale)),
     };
     if precision == 0 || precision > most || i16::from(scale) > i16::from(precision) {
-        return Err(cursor.fail(start, cursor.end(), format!("a {word} has 1 to {most} digits, at most all of them behind the point")));
+        return Err(cursor.fail(start, cursor.end(), format!("a {word} has 1 to {most} digits, at most all of them after the point")));
     }
     Ok(ty)
 }

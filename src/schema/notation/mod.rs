@@ -28,7 +28,7 @@ pub use super::literal::{parse_literal, parse_literal_for};
 /// More fields in one structure than this are a sign of keys that are values.
 pub const MAX_FIELDS: usize = 10_000;
 
-/// Whether a name can stand without backquotes: it holds no sign of the notation.
+/// Whether a name needs no backquotes: it contains no character of the notation.
 fn is_bare(c: char) -> bool {
     !(c.is_whitespace() || c.is_control() || ":;,=.*`{}()[]<>\"'#?".contains(c))
 }

@@ -9,7 +9,7 @@ use crate::schema::literal::literal;
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
 
-/// Words that stand for dtypes elsewhere.
+/// Names of dtypes in other systems.
 const OTHER_NAMES: [(&str, &str); 12] = [
     ("int", "int64"),
     ("long", "int64"),
@@ -28,7 +28,7 @@ const OTHER_NAMES: [(&str, &str); 12] = [
 /// Parses the fields of a record, separated by new lines or `;`.
 ///
 /// # Errors
-/// A usage error with line and column, the place underlined and, where a word is near, what was meant.
+/// A usage error with line and column, underlined in its line, and the nearest known word.
 pub fn parse(text: &str) -> Result<Schema> {
     let mut cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let (mut fields, mut names) = (Vec::new(), HashSet::new());
@@ -40,13 +40,13 @@ pub fn parse(text: &str) -> Result<Schema> {
         fields.push(field(&mut cursor, &mut names, false)?);
         if !matches!(cursor.peek(), None | Some(';' | '\n')) {
             let comma = cursor.peek() == Some(',');
-            let error = cursor.unexpected("`;` or a new line behind the field");
+            let error = cursor.unexpected("`;` or a new line after the field");
             return Err(if comma { error.help("fields of a record are separated by `;`, fields of a structure by `,`") } else { error });
         }
     }
 }
 
-/// Parses a type alone: `int64[?, (?)]`.
+/// Parses a type: `int64[?, (?)]`.
 ///
 /// # Errors
 /// As [`parse`].
@@ -54,7 +54,7 @@ pub fn parse_type(text: &str) -> Result<Type> {
     let mut cursor = Cursor::new(text);
     let ty = ty(&mut cursor, false)?;
     if !cursor.at_end() {
-        return Err(cursor.unexpected("nothing behind the type"));
+        return Err(cursor.unexpected("nothing after the type"));
     }
     Ok(ty)
 }
@@ -65,11 +65,11 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     let name = name(cursor, "a field name")?;
     let end = cursor.end();
     if cursor.peek() == Some('.') {
-        let error = cursor.unexpected("`:` behind the field name");
+        let error = cursor.unexpected("`:` after the field name");
         return Err(error.help(format!("a field of a structure is written {name}: {{field: type}}; a name with a dot in it in backquotes")));
     }
     if !cursor.eat(':') {
-        return Err(cursor.unexpected("`:` behind the field name").help("a field is written `name: type`, as in tokens: int64[?]"));
+        return Err(cursor.unexpected("`:` after the field name").help("a field is written `name: type`, as in tokens: int64[?]"));
     }
     if names.len() >= MAX_FIELDS {
         return Err(cursor
@@ -77,14 +77,14 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
             .help("where keys are values, read the whole structure as `json`"));
     }
     if !names.insert(name.clone()) {
-        return Err(cursor.fail(start, end, format!("the field `{name}` stands here twice")));
+        return Err(cursor.fail(start, end, format!("the field `{name}` appears twice")));
     }
     let mut field = Field::new(name, ty(cursor, inside)?);
     clauses(cursor, &mut field)?;
     Ok(field)
 }
 
-/// What stands behind the type of a field.
+/// What follows the type of a field.
 fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
     if cursor.eat('=') {
         let start = cursor.pos();
@@ -101,7 +101,7 @@ fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
     let start = cursor.pos();
     if cursor.eat_word("split") {
         if !cursor.eat_word("by") {
-            return Err(cursor.unexpected("`by` behind `split`"));
+            return Err(cursor.unexpected("`by` after `split`"));
         }
         source.split_by = listed(cursor, split)?;
         if field.ty.is_sparse() || source.split_by.len() >= field.ty.rank() {
@@ -221,7 +221,7 @@ fn ty(cursor: &mut Cursor, inside: bool) -> Result<Type> {
     }
     let with_nulls = cursor.eat_word("with");
     if with_nulls && !cursor.eat_word("nulls") {
-        return Err(cursor.unexpected("`nulls` behind `with`"));
+        return Err(cursor.unexpected("`nulls` after `with`"));
     }
     Ok(Type { element, dims, optional, with_nulls })
 }
@@ -238,7 +238,7 @@ fn ragged_first_axis(fields: &[Field]) -> Option<FieldPath> {
     })
 }
 
-/// In a structure that has axes, `(?)` in first place says what `?` says there.
+/// In a structure that has axes, a leading `(?)` means the same as `?`.
 fn first_axes_uniform(fields: &mut [Field]) {
     for field in fields {
         if let Some(first) = field.ty.dims.first_mut().filter(|d| d.size == Size::Ragged) {
@@ -266,7 +266,7 @@ fn element(cursor: &mut Cursor) -> Result<Element> {
         return Ok(Element::Struct(fields));
     }
     if word_first {
-        return Err(cursor.unexpected("`{` behind `struct`"));
+        return Err(cursor.unexpected("`{` after `struct`"));
     }
     let (start, word) = (cursor.pos(), cursor.peek_word());
     match word {
@@ -277,13 +277,13 @@ fn element(cursor: &mut Cursor) -> Result<Element> {
             cursor.expect_close('>', "`>`")?;
             Ok(Element::Sparse(dtype))
         }
-        "optional" => Err(cursor.fail(start, start + word.len(), "`optional` stands here twice")),
+        "optional" => Err(cursor.fail(start, start + word.len(), "`optional` appears twice")),
         _ => dtype(cursor).map(Element::Value),
     }
 }
 
 fn angle(cursor: &mut Cursor, word: &str) -> Result<()> {
-    if cursor.open('<')? { Ok(()) } else { Err(cursor.unexpected(&format!("`<` behind `{word}`"))) }
+    if cursor.open('<')? { Ok(()) } else { Err(cursor.unexpected(&format!("`<` after `{word}`"))) }
 }
 
 fn dtype(cursor: &mut Cursor) -> Result<DType> {

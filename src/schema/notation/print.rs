@@ -18,7 +18,7 @@ pub fn lines(schema: &Schema) -> String {
 }
 
 impl fmt::Display for Schema {
-    /// On one line, fields separated by `; `: what can be pasted behind `--schema`.
+    /// On one line, fields separated by `; `: what can be pasted after `--schema`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         separated(f, &self.fields, "; ")
     }

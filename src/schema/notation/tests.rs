@@ -87,20 +87,20 @@ fn what_is_wrong_is_shown_at_its_place() {
         ),
         (
             "x: int64, y: int64",
-            "line 1, column 9: expected `;` or a new line behind the field, found `,`\n  x: int64, y: int64\n          ^\n  \
+            "line 1, column 9: expected `;` or a new line after the field, found `,`\n  x: int64, y: int64\n          ^\n  \
              fields of a record are separated by `;`, fields of a structure by `,`",
         ),
         (
             "docs.tokens: int64[?]",
-            "line 1, column 5: expected `:` behind the field name, found `.`\n  docs.tokens: int64[?]\n      ^\n  \
+            "line 1, column 5: expected `:` after the field name, found `.`\n  docs.tokens: int64[?]\n      ^\n  \
              a field of a structure is written docs: {field: type}; a name with a dot in it in backquotes",
         ),
         (
             "tokens",
-            "line 1, column 7: expected `:` behind the field name, found the end\n  tokens\n        ^\n  \
+            "line 1, column 7: expected `:` after the field name, found the end\n  tokens\n        ^\n  \
              a field is written `name: type`, as in tokens: int64[?]",
         ),
-        ("a: int8; a: int8", "line 1, column 10: the field `a` stands here twice\n  a: int8; a: int8\n           ^"),
+        ("a: int8; a: int8", "line 1, column 10: the field `a` appears twice\n  a: int8; a: int8\n           ^"),
         (
             "s: sparse<float32>",
             "line 1, column 4: a sparse tensor needs the sizes of its dense shape\n  s: sparse<float32>\n     ^^^^^^^^^^^^^^^\n  as in sparse<float32>[?, 1000]",
@@ -130,11 +130,11 @@ fn what_is_wrong_is_shown_at_its_place() {
         ("x: int64[?] split by row_lengths(l)", "1 partitions do not fit a field of type int64[?]"),
         ("x: int64[?] at i", "1 index features do not fit a field of type int64[?]"),
         ("x: string = 3", "this default does not fit: 3 is an integer, the field is string"),
-        ("x: string with", "expected `nulls` behind `with`, found the end"),
+        ("x: string with", "expected `nulls` after `with`, found the end"),
         ("`x: string", "this backquote is not closed"),
-        ("x: struct int64", "expected `{` behind `struct`, found `int64`"),
+        ("x: struct int64", "expected `{` after `struct`, found `int64`"),
         (": int64", "expected a field name, found `:`"),
-        ("x: int64 y: int64", "expected `;` or a new line behind the field, found `y`"),
+        ("x: int64 y: int64", "expected `;` or a new line after the field, found `y`"),
         ("x:\nint64", "expected a type, found the end of the line"),
     ];
     for (text, message) in messages {

@@ -17,9 +17,15 @@ const VARIABLE: &str = "arrow.variable_shape_tensor";
 #[derive(Clone, Debug, PartialEq)]
 pub enum TensorType {
     /// Storage: `fixed_size_list<T, product of the sizes>`.
-    Fixed { sizes: Vec<u64> },
+    Fixed {
+        /// The sizes of all axes.
+        sizes: Vec<u64>,
+    },
     /// Storage: `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`; sizes that all rows share are known.
-    Variable { sizes: Vec<Option<u64>> },
+    Variable {
+        /// The sizes of the axes that are known.
+        sizes: Vec<Option<u64>>,
+    },
 }
 
 /// The tensor extension type of a field, if it has one and its storage is what the type asks for.

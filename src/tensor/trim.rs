@@ -12,7 +12,22 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 /// `[n, (a), ...]` -> `[n, (b), ...]`: of each row of `tensor`'s axis 0 only `lengths` items, the
-/// first ones, or the last ones where the padding stands on the left. O(values kept).
+/// first ones, or the last ones where the padding is on the left. O(values kept).
+///
+/// ```
+/// use tatter::tensor::pad::Side;
+/// use tatter::tensor::trim::{lengths_without, shorten};
+/// use tatter::tensor::{RowPartition, Tensor};
+/// # use arrow_array::Int64Array;
+/// # use std::sync::Arc;
+/// let rows = Tensor::list(RowPartition::uniform(3, 2)?, Tensor::Leaf(Arc::new(Int64Array::from(vec![3, 1, 0, 4, 0, 0]))), None)?;
+/// let zero: arrow_array::ArrayRef = Arc::new(Int64Array::from(vec![0]));
+/// let lengths = lengths_without(&rows, &zero, Side::Right)?;
+/// assert_eq!(lengths, [2, 1]);
+/// // [[3, 1, 0], [4, 0, 0]] -> [[3, 1], [4]]
+/// assert_eq!(shorten(&rows, &lengths, Side::Right)?.as_list()?.values().nrows(), 3);
+/// # Ok::<(), tatter::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// It has no axis.
@@ -31,7 +46,7 @@ pub fn shorten(tensor: &Tensor, lengths: &[usize], side: Side) -> Result<Tensor>
 /// `padding`. NaN is never padding. O(values looked at).
 ///
 /// # Errors
-/// There are no single values below, or padding of another type.
+/// The values are not scalars, or the padding has another type.
 pub fn lengths_without(tensor: &Tensor, padding: &ArrayRef, side: Side) -> Result<Vec<usize>> {
     let list = tensor.as_list()?;
     let mut blocks = RowPartition::uniform(1, list.partition().nvals())?;

@@ -63,11 +63,11 @@ fn leaf(dtype: &DType, nrows: usize, null: bool) -> Result<ArrayRef> {
     if null || !(dtype.is_tensor() || *dtype == DType::Json) {
         return Ok(nulls);
     }
-    // The values behind nulls are zeros and empty texts.
+    // The values under nulls are zeros and empty strings.
     Ok(make_array(nulls.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?))
 }
 
-/// Bytes of the values of a leaf alone: the sum over its values, wherever they have been cut from.
+/// Bytes of the values of a leaf: only its own, not those of the buffers it is a slice of.
 pub fn leaf_nbytes(array: &ArrayRef) -> usize {
     let n = array.len();
     match array.data_type() {
