@@ -20,6 +20,7 @@ mod encoding;
 pub mod leaves;
 pub mod literal;
 pub mod notation;
+pub mod time;
 pub mod unify;
 
 pub use encoding::PartitionEncoding;

@@ -4,6 +4,7 @@
 //! string and bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
 //! no type holds is a clash.
 
+use super::time::finer;
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
@@ -165,6 +166,7 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     match (a, b) {
         (Null, other) | (other, Null) => Some(other.clone()),
         (String, Bytes) | (Bytes, String) => Some(Bytes),
+        (Arrow(x), Arrow(y)) => finer(x, y).map(|ty| Arrow(Box::new(ty))),
         _ if a.is_integer() && b.is_integer() => {
             let ((low, high), (least, most)) = (a.integer_range(), b.integer_range());
             let (low, high) = (low.min(least), high.max(most));

@@ -57,6 +57,7 @@ pub mod runs;
 pub mod sparse;
 pub mod sparsify;
 pub mod take;
+pub mod time;
 pub mod trim;
 pub mod widen;
 

@@ -1,12 +1,15 @@
 //! The order of scalars.
 
 use super::Tensor;
+use super::time::ticks;
 use crate::error::{Error, Result};
+use crate::schema::time::TimeType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The numbers of the rows in the order of their keys, the first key first; equal rows stay in their
 /// order. NaN sorts after all numbers, null after everything, in either direction. Strings are
@@ -23,10 +26,16 @@ use std::cmp::Ordering;
 /// ```
 ///
 /// # Errors
-/// A key that is not a leaf of a tensor dtype.
+/// A key that is not a leaf of a tensor dtype or of times.
 pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
-    let comparisons = keys.iter().map(|(key, descending)| comparison(key.as_leaf()?, *descending)).collect::<Result<Vec<_>>>()?;
+    // Times compare as their counts.
+    let count = |array: &ArrayRef| match TimeType::of(array.data_type()) {
+        Some(_) => Ok(Arc::new(ticks(array)?) as ArrayRef),
+        None => Ok(array.clone()),
+    };
+    let arrays = keys.iter().map(|(key, descending)| Ok((count(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
+    let comparisons = arrays.iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
     let mut rows: Vec<usize> = (0..nrows).collect();
     rows.sort_by(|a, b| comparisons.iter().map(|compare| compare(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal));
     Ok(rows)
@@ -117,7 +126,6 @@ fn directed<'a, K: Ord>(array: &ArrayRef, descending: bool, key: impl Fn(usize) 
 mod tests {
     use super::*;
     use arrow_array::{Float64Array, Int64Array, LargeStringArray};
-    use std::sync::Arc;
 
     #[test]
     fn nan_and_null_stand_at_the_end_in_either_direction() {

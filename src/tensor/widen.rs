@@ -1,5 +1,6 @@
 //! Tensors of one type as tensors of another that holds the same values: what unification and `--schema` ask for.
 
+use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use crate::path::quoted;
@@ -163,10 +164,17 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     }
     let allowed = match (from, to) {
         (DType::Null, _) | (DType::String, DType::Bytes) | (DType::Bytes, DType::String) | (DType::Json, DType::String) => true,
+        (DType::Arrow(_), DType::Arrow(_)) => match (from.time(), to.time()) {
+            (Some(a), Some(b)) => a.kind == b.kind && a.zone.is_some() == b.zone.is_some() && time::converts(&a, &b),
+            _ => false,
+        },
         (a, b) => a.is_number() && b.is_number(),
     };
     if !allowed {
         return Err(Error::data(format!("values of dtype {from} do not read as {to}")));
+    }
+    if let (DType::Arrow(_), DType::Arrow(ty)) = (from, to) {
+        return time::convert(array, ty, Rounding::Refuse);
     }
     let safe = CastOptions { safe: true, ..Default::default() };
     let cast = |array: &ArrayRef, to: &DType| cast_with_options(array, &to.arrow(), &safe).map_err(|e| Error::data(e.to_string()));

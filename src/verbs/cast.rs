@@ -8,8 +8,8 @@ use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::options::Options;
 use crate::path;
-use crate::schema::{DType, Element, Schema, Type};
-use crate::tensor::{Sparse, Tensor};
+use crate::schema::{DType, Element, Schema, Type, notation};
+use crate::tensor::{Sparse, Tensor, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use std::sync::Arc;
 
@@ -29,12 +29,30 @@ fn parse(text: &str) -> Result<Pairs, Error> {
         let (name, dtype) = split_assignment(part, "FIELD=DTYPE, as x=float32")?;
         Ok((Patterns::parse(name)?, parse_dtype(dtype.trim())?))
     };
-    Ok(Pairs(path::split(text, ',')?.iter().map(pair).collect::<Result<_>>()?))
+    Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
+}
+
+/// The pairs: a comma inside brackets, as in timestamp[us, UTC], separates none.
+fn pieces(text: &str) -> Result<Vec<String>> {
+    let mut pieces: Vec<String> = Vec::new();
+    for part in path::split(text, ',')? {
+        match pieces.last_mut().filter(|last| last.matches('[').count() > last.matches(']').count()) {
+            Some(open) => *open = format!("{open},{part}"),
+            None => pieces.push(part.to_owned()),
+        }
+    }
+    Ok(pieces)
 }
 
 fn parse_dtype(text: &str) -> Result<DType> {
     if let Some(dtype) = DType::from_name(text).filter(DType::is_tensor) {
         return Ok(dtype);
+    }
+    let inner = text.strip_prefix("arrow<").and_then(|t| t.strip_suffix('>')).unwrap_or(text);
+    if let Ok(ty) = notation::parse_type(&format!("arrow<{inner}>"))
+        && let Some(dtype) = ty.dtype().filter(|d| ty.rank() == 0 && d.time().is_some())
+    {
+        return Ok(dtype.clone());
     }
     let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
@@ -52,8 +70,9 @@ impl Verb for Cast {
 Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting \
 floats to integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to \
 true. string and bytes cast to each other (bytes that are not valid UTF-8 are an error); json casts to string, as its \
-text. Strings and numbers do not cast to each other: use strings.to_number and strings.as_string in `map`. Nulls are \
-refused.";
+text. Strings and numbers do not cast to each other: use strings.to_number and strings.as_string in `map`. Times \
+(timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down; int64 is \
+their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -109,11 +128,19 @@ fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
     let known = match from {
         DType::Null => true,
         DType::Json => *to == DType::String,
+        from if from.time().is_some() || to.time().is_some() => match (from.time(), to.time()) {
+            (Some(a), Some(b)) => time::converts(&a, &b),
+            (Some(_), None) => *to == DType::Int64,
+            _ => matches!(from, DType::Int64 | DType::String),
+        },
         from => from.is_tensor() && expr::can_cast(from, to),
     };
     if !known {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
+            d if d.time().is_some() || to.time().is_some() => {
+                error.help("times cast to other units, and to and from int64, their count; strings are parsed as times")
+            }
             d if text(d) => error.help(format!("parse numbers from strings with map 'x = strings.to_number(x, {to})'")),
             d if d.is_tensor() && text(to) => error.help("format numbers as strings with map 'x = strings.as_string(x)'"),
             DType::Json => error.help("give its type with --schema"),
@@ -139,16 +166,20 @@ fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
     }
 }
 
+fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
+    if to.time().is_some() { expr::time_of(array, &to.arrow()) } else { expr::cast(array, to) }
+}
+
 /// Values inside a null structure may be null and stay null.
 fn cast_values(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if array.data_type() == &arrow_schema::DataType::Null {
         return Ok(new_null_array(&to.arrow(), array.len()));
     }
     let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) else {
-        return expr::cast(array, to);
+        return cast_plain(array, to);
     };
     let plain = make_array(array.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?);
-    let data = expr::cast(&plain, to)?.to_data().into_builder().nulls(Some(nulls));
+    let data = cast_plain(&plain, to)?.to_data().into_builder().nulls(Some(nulls));
     Ok(make_array(data.build().map_err(|e| Error::data(e.to_string()))?))
 }
 

@@ -50,7 +50,7 @@ order of their code points; false sorts before true.";
         let mut keys = Vec::new();
         for text in self.keys() {
             let key = bind_scalar(text, schema, options)?;
-            if key.ty().dtype().is_some_and(|d| !d.is_tensor() && *d != crate::schema::DType::Null) {
+            if key.ty().dtype().is_some_and(|d| !d.is_tensor() && d.time().is_none() && *d != crate::schema::DType::Null) {
                 return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
             }
             keys.push((key, Vec::new()));

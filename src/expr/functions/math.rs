@@ -4,7 +4,8 @@
 
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
-use crate::expr::call::{Arg, Call, Function, as_node, cast_node, strict_node};
+use super::time;
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
@@ -144,10 +145,12 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype: floats are truncated towards zero, integers wrap, nonzero is true.",
+        "Convert to another dtype: floats are truncated towards zero, integers wrap, nonzero is true; times are counts of their unit.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
-            let node = strict_node(c.operand(0)?)?;
+            let node = as_node(c.operand(0)?, None)?;
+            let is_time = node.ty.dtype().is_some_and(|d| d.time().is_some());
+            let node = if is_time { not_null(node) } else { strict(node)? };
             let dtype = c.dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
             if node.ty.dtype().is_none() {
                 return Err(ExprError::at(node.span.clone(), "cast works on tensors; this is a structure"));
@@ -352,6 +355,9 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
         && let Some(found) = super::structured::equal(call, op == Compare::NotEqual)?
     {
         return Ok(found);
+    }
+    if let Some(of_times) = time::comparison(call, op)? {
+        return Ok(of_times);
     }
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;

@@ -38,6 +38,7 @@ mod sparse;
 mod special;
 mod strings;
 mod structured;
+mod time;
 
 use super::call::Function;
 use std::collections::HashMap;
@@ -81,6 +82,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
     Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
     Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
+    Family { title: "Times", functions: time::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
     Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
     Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },

@@ -8,6 +8,8 @@
 use super::number::{Number, numbers};
 use crate::error::{Error, Result};
 use crate::schema::DType;
+use crate::schema::time::TimeType;
+use crate::tensor::time::ticks;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 pub fn can_cast(from: &DType, to: &DType) -> bool {
     let value = |d: &DType| d.is_number() || *d == DType::Bool;
     let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
-    from == to || (value(from) && value(to)) || (text(from) && text(to))
+    from == to || (value(from) && value(to)) || (text(from) && text(to)) || (from.time().is_some() && *to == DType::Int64)
 }
 
 /// The values in another dtype.
@@ -28,6 +30,9 @@ pub fn can_cast(from: &DType, to: &DType) -> bool {
 pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *array.data_type() == to.arrow() {
         return Ok(array.clone());
+    }
+    if TimeType::of(array.data_type()).is_some() && *to == DType::Int64 {
+        return Ok(Arc::new(ticks(array)?));
     }
     let from = dtype_of(array)?;
     let unknown = || Error::data(format!("{from} can't be converted to {to}"));

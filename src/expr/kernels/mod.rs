@@ -21,4 +21,5 @@ pub mod segment;
 pub mod slice;
 pub mod special;
 pub mod text;
+pub mod time;
 pub mod unicode;

@@ -1,0 +1,138 @@
+//! Times: made of text and numbers, taken apart, compared.
+//!
+//! Source of the meaning: the temporal functions of `pyarrow.compute`.
+
+use super::apply::{pointwise, unary};
+use crate::expr::call::{Arg, Call, Function};
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::kernels::compare::compare;
+use crate::expr::kernels::datum::Datum;
+use crate::expr::kernels::time::{Part, has_date, part, time_of, zone};
+use crate::expr::operand::{OperandKind, constant};
+use crate::expr::syntax::Compare;
+use crate::schema::time::{TimeKind, TimeType};
+use crate::schema::{DType, Literal, Type};
+use crate::tensor::Tensor;
+use crate::tensor::time::{converts, ticks_in};
+use arrow_array::{ArrayRef, LargeStringArray};
+use arrow_schema::{DataType, TimeUnit};
+use std::sync::Arc;
+
+/// A row for a part.
+macro_rules! part {
+    ($name:literal, $summary:literal, $result:literal, $part:expr) => {
+        function!([$name], "x", $summary, [(concat!($name, "(timestamp(\"2024-05-01T12:30:45.006007008\", unit=\"ns\"))"), $result)], |c| {
+            part_of(c, $part)
+        })
+    };
+}
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["timestamp"],
+        "x, unit=\"us\", tz=None",
+        "Timestamps of text (ISO 8601), counts of the unit since 1970, dates or other timestamps, which are rounded down.",
+        [("year(timestamp([\"2024-05-01\", \"1969-12-31T23:59:59\"]))", "[2024, 1969]"), ("day(timestamp(86400, unit=\"s\"))", "2")],
+        timestamp
+    ),
+    part!("year", "The year of times.", "2024", Part::Year),
+    part!("quarter", "The quarter of times, from 1 to 4.", "2", Part::Quarter),
+    part!("month", "The month of times, from 1 to 12.", "5", Part::Month),
+    part!("day", "The day of the month, from 1.", "1", Part::Day),
+    part!("day_of_week", "The day of the week; Monday is 0.", "2", Part::DayOfWeek),
+    part!("day_of_year", "The day of the year, from 1.", "122", Part::DayOfYear),
+    part!("iso_week", "The week of the year, as ISO 8601 counts them.", "18", Part::IsoWeek),
+    part!("hour", "The hour of times, from 0 to 23.", "12", Part::Hour),
+    part!("minute", "The minute of times.", "30", Part::Minute),
+    part!("second", "The second of times.", "45", Part::Second),
+    part!("millisecond", "The milliseconds after the second.", "6", Part::Millisecond),
+    part!("microsecond", "The microseconds after the millisecond.", "7", Part::Microsecond),
+    part!("nanosecond", "The nanoseconds after the microsecond.", "8", Part::Nanosecond),
+];
+
+fn time_type(arg: &Arg) -> Option<TimeType> {
+    arg.ty.dtype().filter(|_| !arg.ty.is_sparse()).and_then(DType::time)
+}
+
+fn part_of(call: &mut Call, wanted: Part) -> ExprResult<OperandKind> {
+    let x = call.sized(0)?;
+    let Some(time) = time_type(&x) else {
+        let error = ExprError::at(x.span.clone(), format!("{} works on times; this is {}", call.name, x.ty));
+        return Err(error.help("timestamp(x) makes times of text and numbers"));
+    };
+    if time.kind == TimeKind::Duration || (wanted.is_of_dates() && !has_date(time.kind)) {
+        return Err(ExprError::at(x.span.clone(), format!("{} of {} is not defined", call.name, x.ty)));
+    }
+    zone(&time).map_err(|e| ExprError::at(x.span.clone(), e.message()))?;
+    unary(call, x, DType::Int64, move |array| part(array, wanted))
+}
+
+fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
+    let unit = match call.string(1)?.as_deref().unwrap_or("us") {
+        "s" => TimeUnit::Second,
+        "ms" => TimeUnit::Millisecond,
+        "us" => TimeUnit::Microsecond,
+        "ns" => TimeUnit::Nanosecond,
+        other => return Err(call.error(format!("timestamp: unit is \"s\", \"ms\", \"us\" or \"ns\", not {other:?}"))),
+    };
+    let tz = if call.given(2).is_some_and(|tz| !tz.is_none()) { call.string(2)? } else { None };
+    let to = DataType::Timestamp(unit, tz.map(Arc::from));
+    let x = call.sized(0)?;
+    let target = TimeType::of(&to);
+    if let Some(target) = &target {
+        zone(target).map_err(|e| call.error(e.message()))?;
+    }
+    let known = match (x.ty.dtype().filter(|_| !x.ty.is_sparse()), time_type(&x), &target) {
+        (_, Some(from), Some(target)) => converts(&from, target),
+        (Some(dtype), ..) => dtype.is_integer() || *dtype == DType::String,
+        _ => false,
+    };
+    if !known {
+        return Err(ExprError::at(x.span.clone(), format!("{} cannot become {}", x.ty, DType::Arrow(Box::new(to)))));
+    }
+    let x = if x.ty.dtype().is_some_and(DType::is_integer) { call.tensor_of(0, &DType::Int64)? } else { x };
+    unary(call, x, DType::Arrow(Box::new(to.clone())), move |array| time_of(array, &to))
+}
+
+/// `a op b` where one of the two holds times: text is read as times of the other. `None` where neither does.
+///
+/// # Errors
+/// Times of different kinds; text that is not a time.
+pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind>> {
+    let dtype = |i: usize| Some(call.given(i)?.node()?.ty.dtype()?.clone());
+    let times = [dtype(0).and_then(|d| d.time().map(|t| (d, t))), dtype(1).and_then(|d| d.time().map(|t| (d, t)))];
+    let args = match times {
+        [None, None] => return Ok(None),
+        [Some((_, a)), Some((_, b))] => {
+            let alike =
+                a.kind == b.kind && a.zone.is_some() == b.zone.is_some() || has_date(a.kind) && has_date(b.kind) && converts(&a, &b);
+            if !alike {
+                let (a, b) = (call.sized(0)?, call.sized(1)?);
+                return Err(call.error(format!("{} and {} cannot be compared", a.ty, b.ty)).help("timestamp(x, tz=\"UTC\") converts"));
+            }
+            [call.sized(0)?, call.sized(1)?]
+        }
+        [Some((dtype, _)), None] => [call.sized(0)?, literal(call, 1, &dtype)?],
+        [None, Some((dtype, _))] => [literal(call, 0, &dtype)?, call.sized(1)?],
+    };
+    let nanos = args.iter().filter_map(time_type).map(|t| t.nanos).min().unwrap_or(1);
+    let found = pointwise(call, args, DType::Bool, move |[x, y]| {
+        let counts =
+            |datum: Datum| ticks_in(datum.array, nanos).map(|n| Arc::new(n) as ArrayRef).map_err(|e| (e.location().row.unwrap_or(0), e));
+        let (a, b) = (counts(x)?, counts(y)?);
+        compare(op, Datum { array: &a, scalar: x.scalar }, Datum { array: &b, scalar: y.scalar }).map_err(|e| (0, e))
+    })?;
+    Ok(Some(found))
+}
+
+/// A literal as a time of that dtype.
+fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
+    let item = call.operand(i)?.clone();
+    let Some(Literal::String(text)) = item.literal() else {
+        let error = ExprError::at(item.span.clone(), format!("{dtype} and {} cannot be compared", item.describe()));
+        return Err(error.help("compare with text, as \"2024-05-01T12:30:00\", or with timestamp(x)"));
+    };
+    let texts: ArrayRef = Arc::new(LargeStringArray::from(vec![text]));
+    let value = time_of(&texts, &dtype.arrow()).map_err(|e| ExprError::at(item.span.clone(), e.message()))?;
+    Ok(call.push(constant(Tensor::Leaf(value), Type::tensor(dtype.clone(), Vec::new()), item.span.clone())))
+}

@@ -1,0 +1,149 @@
+//! Parts of times, and times of text and numbers.
+//!
+//! Source of the meaning: the temporal functions of `pyarrow.compute`.
+
+use crate::error::{Error, Result};
+use crate::schema::time::{TimeKind, TimeType};
+use crate::tensor::time::{Rounding, convert, ticks, times};
+use arrow_array::cast::AsArray;
+use arrow_array::timezone::Tz;
+use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::DataType;
+use chrono::{DateTime, Datelike, NaiveDateTime, Offset, TimeZone, Timelike};
+use std::sync::Arc;
+
+/// A part of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Year,
+    Quarter,
+    Month,
+    Day,
+    /// Monday is 0.
+    DayOfWeek,
+    /// From 1.
+    DayOfYear,
+    IsoWeek,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+}
+
+impl Part {
+    /// Whether times of day and durations lack it.
+    pub fn is_of_dates(self) -> bool {
+        !matches!(self, Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond | Part::Nanosecond)
+    }
+
+    fn of(self, time: &NaiveDateTime) -> i64 {
+        match self {
+            Part::Year => time.year().into(),
+            Part::Quarter => (time.month0() / 3 + 1).into(),
+            Part::Month => time.month().into(),
+            Part::Day => time.day().into(),
+            Part::DayOfWeek => time.weekday().num_days_from_monday().into(),
+            Part::DayOfYear => time.ordinal().into(),
+            Part::IsoWeek => time.iso_week().week().into(),
+            Part::Hour => time.hour().into(),
+            Part::Minute => time.minute().into(),
+            Part::Second => time.second().into(),
+            Part::Millisecond => (time.nanosecond() / 1_000_000 % 1_000).into(),
+            Part::Microsecond => (time.nanosecond() / 1_000 % 1_000).into(),
+            Part::Nanosecond => (time.nanosecond() % 1_000).into(),
+        }
+    }
+}
+
+/// The zone that the parts of these times are counted in; `None` for UTC and for times without a zone.
+///
+/// # Errors
+/// A zone that is not known.
+pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
+    match &time.zone {
+        Some(zone) if !time.is_utc() => {
+            let unknown = |_| Error::usage(format!("the time zone {zone} is not known")).help("use an offset, as +02:00, or UTC");
+            zone.parse().map(Some).map_err(unknown)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A part of each time, int64, in its own zone.
+///
+/// # Errors
+/// A time outside the range of the calendar, with its row.
+pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
+    let time = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{part:?} of {}", array.data_type())))?;
+    let zone = zone(&time)?;
+    let mut out = Vec::with_capacity(array.len());
+    for (row, count) in ticks(array)?.values().iter().enumerate() {
+        let nanos = i128::from(*count) * i128::from(time.nanos);
+        let seconds = i64::try_from(nanos.div_euclid(1_000_000_000)).ok();
+        let found = seconds.and_then(|s| DateTime::from_timestamp(s, nanos.rem_euclid(1_000_000_000) as u32)).map(|t| t.naive_utc());
+        let local = found.and_then(|utc| match &zone {
+            Some(zone) => utc.checked_add_offset(zone.offset_from_utc_datetime(&utc).fix()),
+            None => Some(utc),
+        });
+        match local {
+            Some(local) => out.push(part.of(&local)),
+            None => return Err(Error::data(format!("the time {count} is outside the calendar")).at_row(row)),
+        }
+    }
+    Ok(Arc::new(Int64Array::from(out)))
+}
+
+/// Times of the type `to`: of ISO 8601 text, counts of its unit, or times, which are rounded down.
+///
+/// # Errors
+/// Text that is not a time; a time outside the range of `to`; with its row.
+pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::LargeUtf8 => {
+            let options = CastOptions { safe: true, ..CastOptions::default() };
+            let parsed = cast_with_options(array, to, &options).map_err(|e| Error::internal(e.to_string()))?;
+            let texts: &LargeStringArray = array.as_string();
+            match (0..texts.len()).find(|row| parsed.is_null(*row) && texts.is_valid(*row)) {
+                Some(row) => {
+                    let text: String = texts.value(row).chars().take(40).collect();
+                    let error =
+                        Error::data(format!("{text:?} is not a time that fits {}", crate::schema::DType::Arrow(Box::new(to.clone()))));
+                    Err(error.at_row(row).help("write times as 2024-05-01T12:30:00"))
+                }
+                None => Ok(parsed),
+            }
+        }
+        DataType::Int64 => times(array.as_primitive(), to),
+        _ => convert(array, to, Rounding::Down),
+    }
+}
+
+/// Whether parts of dates exist for times of that kind.
+pub fn has_date(kind: TimeKind) -> bool {
+    matches!(kind, TimeKind::Timestamp | TimeKind::Date)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Date32Array, TimestampMicrosecondArray};
+
+    #[test]
+    fn parts_are_counted_in_the_zone_and_before_1970() {
+        let array: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1, 1_714_566_645_000_007]));
+        let parts = |array: &ArrayRef, p: Part| part(array, p).unwrap().as_primitive::<Int64Type>().values().to_vec();
+        assert_eq!(parts(&array, Part::Year), [1969, 2024]);
+        assert_eq!(parts(&array, Part::Hour), [23, 12]);
+        assert_eq!(parts(&array, Part::Microsecond), [999, 7]);
+        assert_eq!(parts(&array, Part::DayOfWeek), [2, 2]);
+        let zoned: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1]).with_timezone("+02:00"));
+        assert_eq!(parts(&zoned, Part::Year), [1970]);
+        let days: ArrayRef = Arc::new(Date32Array::from(vec![19_844, -1]));
+        assert_eq!(parts(&days, Part::Month), [5, 12]);
+        assert_eq!(parts(&days, Part::IsoWeek), [18, 1]);
+    }
+}

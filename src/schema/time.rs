@@ -1,0 +1,76 @@
+//! The Arrow types of times, as counts of a unit.
+
+use super::DType;
+use arrow_schema::{DataType, TimeUnit};
+use std::sync::Arc;
+
+/// What a type of times counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeKind {
+    /// Units since 1970-01-01T00:00:00, in UTC or in an unnamed zone.
+    Timestamp,
+    /// Days since 1970-01-01, or milliseconds that are whole days.
+    Date,
+    /// Units since midnight.
+    TimeOfDay,
+    /// Units between two instants.
+    Duration,
+}
+
+/// An Arrow type of times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeType {
+    /// What it counts.
+    pub kind: TimeKind,
+    /// Nanoseconds in a unit.
+    pub nanos: i64,
+    /// The time zone of a timestamp that has one.
+    pub zone: Option<Arc<str>>,
+}
+
+impl TimeType {
+    /// The times of an Arrow type; `None` for other types.
+    pub fn of(ty: &DataType) -> Option<TimeType> {
+        const DAY: i64 = 86_400_000_000_000;
+        let (kind, nanos, zone) = match ty {
+            DataType::Timestamp(unit, zone) => (TimeKind::Timestamp, nanos_of(*unit), zone.clone()),
+            DataType::Date32 => (TimeKind::Date, DAY, None),
+            DataType::Date64 => (TimeKind::Date, 1_000_000, None),
+            DataType::Time32(unit) | DataType::Time64(unit) => (TimeKind::TimeOfDay, nanos_of(*unit), None),
+            DataType::Duration(unit) => (TimeKind::Duration, nanos_of(*unit), None),
+            _ => return None,
+        };
+        Some(TimeType { kind, nanos, zone })
+    }
+
+    /// Whether the zone is another name of UTC.
+    pub fn is_utc(&self) -> bool {
+        self.zone.as_deref().is_some_and(|zone| ["UTC", "Z", "Etc/UTC", "+00:00"].contains(&zone))
+    }
+}
+
+impl DType {
+    /// The times that the dtype holds; `None` for other dtypes.
+    pub fn time(&self) -> Option<TimeType> {
+        match self {
+            DType::Arrow(foreign) => TimeType::of(foreign),
+            _ => None,
+        }
+    }
+}
+
+/// Nanoseconds in a unit.
+pub fn nanos_of(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// The type that holds the times of both: the finer unit of one kind and zone. `None` for other pairs.
+pub fn finer(a: &DataType, b: &DataType) -> Option<DataType> {
+    let (x, y) = (TimeType::of(a)?, TimeType::of(b)?);
+    (x.kind == y.kind && x.zone == y.zone).then(|| if x.nanos <= y.nanos { a.clone() } else { b.clone() })
+}
