@@ -1,4 +1,4 @@
-//! The kernels behind the verbs of shape, in bytes of values per second.
+//! The kernels of the verbs that change shapes, in bytes of values per second.
 //!
 //! `cargo bench --bench kernels`. The aim is 1 GB/s of values per core or better.
 #![allow(clippy::panic)]

@@ -22,13 +22,15 @@
 //! A module uses only modules of its own level or a lower one; nothing uses itself in a circle, and one format or verb
 //! knows nothing of another (`tests/it/layers.rs` checks it):
 //! ```text
-//! 0 error panic path notice
+//! 0 error panic path notice printable
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 formats verbs
 //! 4 run
 //! 5 cli
 //! ```
+
+#![warn(missing_docs)]
 
 pub mod chunk;
 pub mod cli;
@@ -41,6 +43,7 @@ pub mod notice;
 pub mod options;
 pub mod panic;
 pub mod path;
+pub mod printable;
 pub mod run;
 pub mod schema;
 pub mod tensor;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use tatter::cli::{self, Request};
 use tatter::error::{Error, Kind, Result};
 use tatter::options::in_color;
+use tatter::printable::printable;
 use tatter::verbs::Verdict;
 use tatter::{io, panic};
 
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
             if error.kind() != Kind::Closed {
                 let label = if in_color(cli::typed_color(std::env::args_os().skip(1))) { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
                 // If standard error is closed, the message is lost.
-                let _ = writeln!(std::io::stderr().lock(), "{label} {error}");
+                let _ = writeln!(std::io::stderr().lock(), "{label} {}", printable(&error.to_string()));
             }
             error.exit_code()
         }

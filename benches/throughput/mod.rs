@@ -7,7 +7,7 @@ use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::Schema;
 
-/// The number behind `--`, or 4,096: columns of about 1 MiB.
+/// The number after `--`, or 4,096: columns of about 1 MiB.
 pub fn records() -> usize {
     std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(4_096)
 }

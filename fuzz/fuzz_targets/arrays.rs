@@ -1,5 +1,4 @@
-//! Any bytes as npz, npy and safetensors: the door through which arrays come in. What is let in prints as JSON
-//! lines.
+//! Any bytes as npz, npy and safetensors. What is read is written as JSON lines.
 
 #![no_main]
 

@@ -1,5 +1,4 @@
-//! Any bytes as an Arrow stream, an Arrow file and a Parquet file: the door through which columns come in. What
-//! is let in prints as JSON lines.
+//! Any bytes as an Arrow stream, an Arrow file and a Parquet file. What is read is written as JSON lines.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What the targets share: bytes read through a format's door as the program reads a file.
+//! What the targets share: bytes read in a format as the program reads a file.
 
 use std::sync::Arc;
 use tatter::chunk::Chunk;
@@ -9,7 +9,11 @@ use tatter::io::Input;
 use tatter::options::{OnError, Options};
 use tatter::schema::Schema;
 
-/// A request for everything; bad records fail the run, or are left out.
+/// The formats that read bytes.
+pub const FORMATS: [&str; 9] =
+    ["jsonl", "json", "tfrecord", "sequence-example", "parquet", "arrow", "arrow-file", "npz", "safetensors"];
+
+/// A request for everything; invalid records fail the run, or are skipped.
 pub fn request(skip: bool, mixed: bool) -> Request {
     let options =
         Options { on_error: if skip { OnError::Skip } else { OnError::Fail }, mixed, max_record_bytes: 1 << 20, ..Options::default() };
@@ -52,7 +56,7 @@ pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -
     Ok(chunks)
 }
 
-/// Reads the input, and prints what is let in as JSON lines.
+/// Reads the input, and writes the records as JSON lines.
 pub fn print(name: &str, bytes: &[u8]) {
     let request = request(false, false);
     let Ok(schema) = infer(name, bytes, &request) else { return };

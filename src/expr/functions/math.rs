@@ -5,7 +5,7 @@
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
 use super::time;
-use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;

@@ -104,7 +104,14 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::LargeUtf8 => {
             let options = CastOptions { safe: true, ..CastOptions::default() };
-            let parsed = cast_with_options(array, to, &options).map_err(|e| Error::internal(e.to_string()))?;
+            let time = TimeType::of(to).ok_or_else(|| Error::internal(format!("text as {to}")))?;
+            zone(&time)?;
+            // Names of UTC are not known to the parser.
+            let offset = match to {
+                DataType::Timestamp(unit, Some(_)) if time.is_utc() => DataType::Timestamp(*unit, Some("+00:00".into())),
+                other => other.clone(),
+            };
+            let parsed = cast_with_options(array, &offset, &options).map_err(|e| Error::internal(e.to_string()))?;
             let texts: &LargeStringArray = array.as_string();
             match (0..texts.len()).find(|row| parsed.is_null(*row) && texts.is_valid(*row)) {
                 Some(row) => {
@@ -113,7 +120,7 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                         Error::data(format!("{text:?} is not a time that fits {}", crate::schema::DType::Arrow(Box::new(to.clone()))));
                     Err(error.at_row(row).help("write times as 2024-05-01T12:30:00"))
                 }
-                None => Ok(parsed),
+                None => times(&ticks(&parsed)?, to),
             }
         }
         DataType::Int64 => times(array.as_primitive(), to),

@@ -44,6 +44,30 @@ pub fn check(footer: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// The length of a page header, and its `uncompressed_page_size` and `compressed_page_size`; `None` if the bytes do not
+/// hold a whole header.
+pub fn page_sizes(bytes: &[u8]) -> Option<(u64, u64, u64)> {
+    const UNCOMPRESSED: i16 = 2;
+    const COMPRESSED: i16 = 3;
+    let mut walk = Walk { bytes, at: 0, children: Vec::new() };
+    let (mut field, mut uncompressed, mut compressed) = (0i16, None, None);
+    loop {
+        let header = walk.byte()?;
+        if header == 0 {
+            return Some((walk.at as u64, uncompressed?, compressed?));
+        }
+        field = match header >> 4 {
+            0 => i16::try_from(walk.zigzag()?).ok()?,
+            delta => field.checked_add(i16::from(delta))?,
+        };
+        match (field, header & 0x0f) {
+            (UNCOMPRESSED, 5) => uncompressed = Some(u64::try_from(walk.zigzag()?).ok()?),
+            (COMPRESSED, 5) => compressed = Some(u64::try_from(walk.zigzag()?).ok()?),
+            (_, kind) => walk.value(kind, 0, Context::Other, true)?,
+        }
+    }
+}
+
 /// What the structure at hand is, as far as it matters.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {

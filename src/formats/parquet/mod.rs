@@ -12,6 +12,7 @@ mod footer;
 mod pages;
 mod read;
 mod schema;
+mod sizes;
 mod write;
 
 use crate::error::Result;

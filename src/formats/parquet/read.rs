@@ -3,6 +3,7 @@
 use super::failure::{from_io, lifted};
 use super::footer::{self, MAGIC};
 use super::schema::widened;
+use super::sizes::Limits;
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
@@ -10,6 +11,7 @@ use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
+use crate::path::quoted;
 use crate::schema::{Field, Schema};
 use crate::tensor::arrow::field::check_names;
 use crate::tensor::arrow::from_arrow_field;
@@ -174,9 +176,11 @@ impl Reader for ParquetReader {
             mask: mask.clone(),
             opened: opened.clone(),
         };
+        let limits = Limits::new(&request.options);
         let decode = Arc::new(Decode { opened, columns, mask });
         Ok(Box::new(ranges.map(move |rows| {
             let decode = decode.clone();
+            decode.check_sizes(&rows, &limits)?;
             Ok(Box::new(move || decode.rows(rows)) as Task<Decoded>)
         })))
     }
@@ -258,6 +262,23 @@ struct Decode {
 }
 
 impl Decode {
+    /// Checks the pages of the row groups that begin with these rows.
+    fn check_sizes(&self, rows: &RowRange, limits: &Limits) -> Result<()> {
+        let mut first = rows.first;
+        for group in rows.groups.clone().filter(|_| rows.skip == 0) {
+            let nrows = self.opened.rows.get(group).copied().unwrap_or(0);
+            let columns = self.opened.metadata.metadata().row_group(group).columns().iter().enumerate();
+            for (_, column) in columns.filter(|(leaf, _)| self.mask.leaf_included(*leaf)) {
+                limits.check(&self.opened.source, column, nrows).map_err(|e| {
+                    let named = column.column_path().parts().first().map_or("", String::as_str);
+                    e.in_field(quoted(named)).in_input(self.opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
+                })?;
+            }
+            first += nrows;
+        }
+        Ok(())
+    }
+
     fn rows(&self, rows: RowRange) -> Result<Decoded> {
         let (first, nbytes) = (rows.first, rows.nbytes);
         let nrows = usize::try_from(rows.nrows).map_err(|_| Error::data("a row group of too many rows"))?;

@@ -8,7 +8,7 @@
 //! dim     = number | "?" | label | "(?)" | "(" label ")"
 //! split   = ("row_lengths" | "row_splits" | "row_starts" | "row_limits" | "value_rowids") "(" name ")"
 //!         | "uniform_row_length(" number ")"
-//! name    = letters, digits and signs that mean nothing here | "`" anything, "`" doubled "`"
+//! name    = letters, digits and signs that mean nothing here | "`" anything, "`" doubled "`" | JSON string
 //! ```
 //!
 //! Inside brackets a new line is a space. Axis 0 of a field has a single slice in each record (or, for

@@ -5,7 +5,7 @@ use super::{MAX_FIELDS, is_bare};
 use crate::error::{Result, nearest};
 use crate::path::FieldPath;
 use crate::schema::cursor::{Cursor, MAX_DEPTH};
-use crate::schema::literal::literal;
+use crate::schema::literal::{literal, text};
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
 
@@ -169,10 +169,13 @@ fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     Ok(split)
 }
 
-/// A name, in backquotes or bare.
+/// A name: bare, in backquotes, or in double quotes with JSON's escapes.
 pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
     let start = cursor.pos();
     let rest = cursor.rest();
+    if rest.starts_with('"') {
+        return text(cursor);
+    }
     if let Some(quoted) = rest.strip_prefix('`') {
         let (mut end, mut name) = (0, String::new());
         loop {

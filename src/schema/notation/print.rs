@@ -1,6 +1,7 @@
 //! From schema to text: [`super::parse`] reads the same schema from it.
 
 use super::is_bare;
+use crate::schema::literal::quote;
 use crate::schema::{Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::fmt::{self, Write};
 
@@ -117,9 +118,12 @@ fn separated<T: fmt::Display>(f: &mut fmt::Formatter, items: impl IntoIterator<I
     Ok(())
 }
 
-/// A name as the notation writes it: in backquotes unless it is a plain word. Labels and features of
+/// A name as the notation writes it: in backquotes unless it is a plain word, in double quotes if it has control characters. Labels and features of
 /// digits alone would read as sizes.
 pub(super) fn name_text(name: &str) -> String {
+    if name.contains(char::is_control) {
+        return quote(name);
+    }
     let bare = !name.is_empty() && name.chars().all(is_bare) && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if bare { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }

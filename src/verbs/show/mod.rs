@@ -9,6 +9,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path;
+use crate::printable::printable;
 use crate::schema::Schema;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
@@ -77,7 +78,7 @@ impl Report for Shown {
                 let value = tensor::text(column, &field.ty, row).map_err(|e| e.in_field(path::quoted(&field.name)))?;
                 text.push_str(&format!("{}: {value}\n", path::quoted(&field.name)));
             }
-            out.write_all(text.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
+            out.write_all(printable(&text).as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
             self.any = true;
             self.left -= 1;
         }

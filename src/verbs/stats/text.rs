@@ -5,6 +5,7 @@ use super::padding::{PaddingCosts, commands};
 use super::summary::Summary;
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
 use crate::path::quoted;
+use crate::printable::printable;
 use std::fmt::Write;
 
 /// Width of the longest bar, in characters.
@@ -26,7 +27,7 @@ pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[Padding
     if histograms {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
     }
-    text
+    printable(&text).into_owned()
 }
 
 /// The cells of a row; the last one holds the histogram and the notes.
