@@ -10,16 +10,20 @@ use std::sync::Arc;
 /// Some consecutive records of the stream: one column for each field of the stage's schema, in its order.
 #[derive(Clone, Debug)]
 pub struct Chunk {
+    /// Number of records.
     pub nrows: usize,
     /// Each has `nrows` rows.
     pub columns: Vec<Tensor>,
+    /// Where the records came from.
     pub origin: Origin,
 }
 
 /// Which records of the input the rows of a chunk are, for messages.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
+    /// The name of the input; `None` if the records come from several, or from none.
     pub input: Option<Arc<str>>,
+    /// Which records of the input they are.
     pub rows: Rows,
 }
 
@@ -285,6 +289,7 @@ pub struct Fault {
 /// What a block decodes to: the good records, and the bad ones that were left out.
 #[derive(Debug)]
 pub struct Decoded {
+    /// The records.
     pub chunk: Chunk,
     /// In order. With `--on-error fail` decoding stops at the first.
     pub faults: Vec<Fault>,

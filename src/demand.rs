@@ -5,6 +5,7 @@ use crate::path::glob_matches;
 /// What is needed of the stream at some point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
+    /// Which fields.
     pub fields: Wanted,
     /// How many records at most; `None`: all.
     pub records: Option<u64>,
@@ -13,6 +14,7 @@ pub struct Demand {
 /// Which fields of the record are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
+    /// All fields.
     All,
     /// Those whose name matches one of these patterns.
     Matching(Vec<String>),

@@ -10,8 +10,7 @@ use tatter::options::{OnError, Options};
 use tatter::schema::Schema;
 
 /// The formats that read bytes.
-pub const FORMATS: [&str; 9] =
-    ["jsonl", "json", "tfrecord", "sequence-example", "parquet", "arrow", "arrow-file", "npz", "safetensors"];
+pub const FORMATS: [&str; 9] = ["jsonl", "json", "tfrecord", "sequence-example", "parquet", "arrow", "arrow-file", "npz", "safetensors"];
 
 /// A request for everything; invalid records fail the run, or are skipped.
 pub fn request(skip: bool, mixed: bool) -> Request {

@@ -75,6 +75,7 @@ pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 /// What a run wants of an input.
 #[derive(Clone)]
 pub struct Request {
+    /// The fields to read.
     pub wanted: Wanted,
     /// How many records at most; `None`: all.
     pub records: Option<u64>,
@@ -82,6 +83,7 @@ pub struct Request {
     pub sample_bytes: Option<u64>,
     /// What `--schema` says; may be partial at every level.
     pub declared: Arc<Schema>,
+    /// The options of the run.
     pub options: Arc<Options>,
 }
 
@@ -128,6 +130,7 @@ pub trait Observed: Send {
     /// # Errors
     /// Clashes: all of them, with the places they were seen at, and one `--schema` that reads them all.
     fn schema(&self, request: &Request) -> Result<Schema>;
+    /// The observations as their own type, for [`Observed::merge`].
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -156,6 +159,7 @@ pub trait Encode: Send + Sync {
 /// How an output is cut into groups of rows: by the rows alone, never by the chunks they come in.
 #[derive(Clone, Copy, Debug)]
 pub struct Grouping {
+    /// Records in a group.
     pub rows: usize,
     /// A group also ends before it holds more than so many bytes ([`Chunk::nbytes`]), but holds one row at least.
     pub nbytes: usize,

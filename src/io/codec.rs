@@ -10,8 +10,11 @@ use std::io::{self, BufReader, Read, Write};
 /// A compression of a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
+    /// `.gz`.
     Gzip,
+    /// `.zst`.
     Zstd,
+    /// `.zlib`.
     Zlib,
 }
 

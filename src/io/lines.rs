@@ -15,11 +15,13 @@ const SHORT_READ_BYTES: usize = 64 << 10;
 /// Whole lines, each with its end; only the last of the input may lack it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
+    /// The bytes of the lines.
     pub bytes: Vec<u8>,
     /// Number of the first line, from 1.
     pub first_line: u64,
     /// Where the first line begins in the decompressed input.
     pub byte: u64,
+    /// Number of lines.
     pub nlines: usize,
 }
 
@@ -28,6 +30,7 @@ pub struct Lines {
 pub struct LongLine {
     /// From 1.
     pub line: u64,
+    /// The byte of the input that the line starts at.
     pub byte: u64,
     /// With its end.
     pub length: u64,
@@ -38,6 +41,7 @@ pub struct LongLine {
 pub enum LineBlock {
     /// Lines within a block may still be longer than `--max-record-bytes`: memory is bounded, the rule is the decoder's.
     Lines(Lines),
+    /// A line longer than the limit, which has been skipped.
     TooLong(LongLine),
 }
 

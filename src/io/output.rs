@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How records are spread over output files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
+    /// One file, or standard output.
     Single,
     /// Record i goes to file i mod N.
     Shards(usize),

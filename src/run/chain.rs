@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub struct Chain {
     /// Before each verb, and after the last.
     pub schemas: Vec<Arc<Schema>>,
+    /// The operators, in order.
     pub operators: Vec<Operator>,
 }
 

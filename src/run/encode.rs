@@ -13,11 +13,14 @@ use std::sync::Arc;
 
 /// What is done to chunks last, on any thread.
 pub enum Last {
+    /// Chunks become bytes of the output format.
     Encode(Encoder),
+    /// Chunks become digests for a report.
     Digest(Arc<dyn Digest>),
 }
 
 impl Last {
+    /// Encodes or digests the chunks of a piece of work.
     pub fn apply(&self, mut work: Work) -> Work {
         let digest = match self {
             Last::Encode(encoder) => return encoder.encode(work),
@@ -37,6 +40,7 @@ impl Last {
 
 /// Encodes chunks and groups. A stateless node, fused with the maps before it.
 pub struct Encoder {
+    /// The encoder of the output format.
     pub encode: Arc<dyn Encode>,
     /// For outputs of one record each, which are written by the thread that encodes them.
     pub per_record: Option<PerRecord>,
@@ -44,13 +48,18 @@ pub struct Encoder {
 
 /// What it takes to write a whole output.
 pub struct PerRecord {
+    /// The output format.
     pub format: &'static dyn Format,
+    /// The schema of the records.
     pub schema: Arc<Schema>,
+    /// The options of the run.
     pub options: Arc<Options>,
+    /// The output files.
     pub outputs: Arc<Outputs>,
 }
 
 impl Encoder {
+    /// Encodes the chunks of a piece of work.
     pub fn encode(&self, mut work: Work) -> Work {
         let (target, chunks) = match work.take_load() {
             Load::Chunk(chunk) => (0, vec![chunk]),

@@ -20,11 +20,15 @@ use std::sync::Arc;
 
 /// What stays the same if the inputs have to be read again under a wider schema.
 pub struct Execution<'a> {
+    /// The output files.
     pub outputs: &'a Arc<Outputs>,
+    /// The options of the run.
     pub options: &'a Arc<Options>,
+    /// The fields and records that the chain needs.
     pub demand: &'a Demand,
     /// `None` where the last verb reports.
     pub format: Option<&'static dyn Format>,
+    /// The progress bar.
     pub progress: &'a Progress,
 }
 

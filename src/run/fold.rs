@@ -16,6 +16,7 @@ pub struct FoldNode {
 }
 
 impl FoldNode {
+    /// A node for a fold whose results have this schema.
     pub fn new(fold: Box<dyn Fold>, schema: Arc<Schema>) -> FoldNode {
         FoldNode { fold, schema, failed: false }
     }

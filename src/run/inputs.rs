@@ -25,8 +25,11 @@ pub struct Inputs {
 
 /// An input with the reader of its format.
 pub struct Opened {
+    /// The input.
     pub input: Arc<Input>,
+    /// Its format.
     pub format: &'static dyn Format,
+    /// The reader of the format.
     pub reader: Box<dyn Reader>,
 }
 

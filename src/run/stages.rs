@@ -23,10 +23,12 @@ enum Stage {
 }
 
 impl Stages {
+    /// No stages yet, for records of this schema.
     pub fn new(input: Arc<Schema>) -> Stages {
         Stages { input, stages: vec![Stage::Maps(Vec::new(), None)] }
     }
 
+    /// Adds a map, whose results have this schema.
     pub fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
         if let Some(Stage::Maps(maps, None)) = self.stages.last_mut() {
             maps.push((map, schema));
@@ -35,6 +37,7 @@ impl Stages {
         }
     }
 
+    /// Adds a fold, whose results have this schema.
     pub fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
         self.stages.push(Stage::Serial(Box::new(fold), Some(schema)));
     }
@@ -54,6 +57,7 @@ impl Stages {
         self.stages.insert(at, node);
     }
 
+    /// Adds the encoding or digestion of the results.
     pub fn last(&mut self, last: Last) {
         match self.stages.last_mut() {
             Some(Stage::Maps(_, slot)) => *slot = Some(last),
@@ -61,6 +65,7 @@ impl Stages {
         }
     }
 
+    /// The nodes that the engine runs.
     pub fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
         let mut nodes = Vec::new();
         let mut schema = self.input;

@@ -23,8 +23,11 @@ use std::time::Instant;
 
 /// What was typed, taken apart.
 pub struct Invocation {
+    /// The verbs, in order.
     pub verbs: Vec<Box<dyn Parsed>>,
+    /// The input files.
     pub files: Vec<OsString>,
+    /// The options.
     pub options: Options,
 }
 

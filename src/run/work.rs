@@ -9,50 +9,65 @@ use std::any::Any;
 /// A piece of work on its way through the nodes.
 #[derive(Default)]
 pub struct Work {
+    /// What is worked on.
     pub load: Load,
     /// Bad records that were left out, in order.
     pub faults: Vec<Fault>,
     /// The first error; nothing follows.
     pub error: Option<Error>,
+    /// Records read for it.
     pub records_in: u64,
+    /// Bytes read for it.
     pub nbytes_in: u64,
 }
 
 /// What a piece of work carries.
 #[derive(Default)]
 pub enum Load {
+    /// Nothing.
     #[default]
     Nothing,
+    /// A block to decode.
     Block(Task<Decoded>),
     /// A chunk of a fold, still to be made.
     Deferred(Deferred),
+    /// A decoded chunk.
     Chunk(Chunk),
     /// Records for one output, or, where outputs are one record each, from the given number on.
     Group {
+        /// The number of the output file.
         target: u64,
+        /// The chunks of the group.
         chunks: Vec<Chunk>,
     },
     /// What a report needs of a chunk.
     Digest {
+        /// The digest.
         digest: Box<dyn Any + Send>,
+        /// Records in it.
         nrows: u64,
     },
     /// Encoded records, each part for the output of that number.
     Encoded {
+        /// Encoded chunks, each with the number of its output file.
         parts: Vec<(u64, Encoded)>,
+        /// Records in it.
         nrows: u64,
     },
 }
 
 impl Work {
+    /// Work on a chunk.
     pub fn chunk(chunk: Chunk) -> Work {
         Work { load: Load::Chunk(chunk), ..Work::default() }
     }
 
+    /// Work on a chunk of a fold.
     pub fn deferred(chunk: Deferred) -> Work {
         Work { load: Load::Deferred(chunk), ..Work::default() }
     }
 
+    /// Work that has failed.
     pub fn failed(error: Error) -> Work {
         Work { error: Some(error), ..Work::default() }
     }

@@ -99,7 +99,9 @@ pub static FAMILIES: &[Family] = &[
 
 /// Functions that belong together.
 pub struct Family {
+    /// The heading in the manual.
     pub title: &'static str,
+    /// The functions, in the order of the manual.
     pub functions: &'static [Function],
 }
 

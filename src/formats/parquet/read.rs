@@ -271,7 +271,9 @@ impl Decode {
             for (_, column) in columns.filter(|(leaf, _)| self.mask.leaf_included(*leaf)) {
                 limits.check(&self.opened.source, column, nrows).map_err(|e| {
                     let named = column.column_path().parts().first().map_or("", String::as_str);
-                    e.in_field(quoted(named)).in_input(self.opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
+                    e.in_field(quoted(named))
+                        .in_input(self.opened.name.clone())
+                        .locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
                 })?;
             }
             first += nrows;
