@@ -24,7 +24,7 @@ const LONGEST_HEADER: usize = 1 << 20;
 
 impl Limits {
     pub fn new(options: &Options) -> Limits {
-        Limits { record_bytes: options.max_record_bytes, memory: options.max_memory.unwrap_or(u64::MAX) }
+        Limits { record_bytes: options.max_record_bytes, memory: options.max_memory }
     }
 
     /// Checks the pages of a column in a row group of `nrows` rows. One short read for each page.
