@@ -5,7 +5,7 @@ use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::FORMATS;
-use crate::verbs::{self, Entry, Example, VERBS};
+use crate::verbs::{self, Entry, Example, Group, VERBS};
 use clap::{Args, Command};
 use std::fmt::Write;
 
@@ -73,12 +73,20 @@ pub fn short_usage() -> String {
 
 /// `-h`: one screen.
 pub fn short(commands: &[Standalone]) -> String {
-    format!(
-        "{TITLE}\n{USAGE}\nVerbs:\n{}`tatter VERB -h` explains one; --help: global options, formats, types, exit codes. Also: {}.\n",
-        verb_list(),
-        commands.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
-    )
+    let others = commands.iter().map(|c| c.name).collect::<Vec<_>>().join(" ");
+    format!("{TITLE}\n{USAGE}\n\n{}  {:<21}{others}\n\n{SHORT}", verb_names(), "Other commands:")
 }
+
+/// The options and the example that `-h` shows.
+const SHORT: &str = "\
+Options, before the first verb or after the last:
+  -o OUT, --from FORMAT, --to FORMAT, --schema TEXT, --on-error skip, --threads N, --dry-run, -q, -v
+
+Example: pad the tokens of every 32 records to a common length
+  tatter select tokens then batch 32 then to-dense --default 0 train.jsonl -o padded.npz
+
+`tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes.
+";
 
 /// `--help`: everything.
 pub fn long(commands: &[Standalone]) -> String {
@@ -135,10 +143,33 @@ fn bracketed(text: &str) -> String {
 }
 
 fn verb_list() -> String {
-    VERBS.iter().fold(String::new(), |mut text, verb| {
-        let _ = writeln!(text, "  {:<14}{}", verb.name, verb.summary);
-        text
-    })
+    let mut text = String::new();
+    for group in Group::ALL {
+        let _ = writeln!(text, "  {}:", group.title());
+        for verb in VERBS.iter().filter(|verb| verb.group == group) {
+            let _ = writeln!(text, "    {:<14}{}", verb.name, verb.summary);
+        }
+    }
+    text
+}
+
+/// The names of the verbs alone, a line or two for each group.
+fn verb_names() -> String {
+    const WIDTH: usize = 78;
+    let mut text = String::new();
+    for group in Group::ALL {
+        let mut line = format!("  {:<21}", format!("{}:", group.title()));
+        for verb in VERBS.iter().filter(|verb| verb.group == group) {
+            if line.len() + 1 + verb.name.len() > WIDTH {
+                let _ = writeln!(text, "{}", line.trim_end());
+                line = " ".repeat(23);
+            }
+            line.push_str(verb.name);
+            line.push(' ');
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
 }
 
 fn global_options() -> String {

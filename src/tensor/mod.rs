@@ -46,6 +46,7 @@ pub mod encoding;
 pub mod equal;
 pub mod fill;
 pub mod gather;
+pub mod hash;
 pub mod ints;
 pub mod literal;
 pub mod merge;

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod assert;
 mod batch;
 mod bucket;
 mod cast;
@@ -13,6 +14,7 @@ mod convert;
 mod count;
 mod decompose;
 mod drop;
+mod enumerate;
 mod explode;
 mod fill_null;
 mod filter;
@@ -35,57 +37,65 @@ mod shared;
 mod show;
 mod shuffle;
 mod skip;
+mod skip_while;
 mod sort;
 mod stats;
 mod tail;
+mod take_while;
 mod to_dense;
 mod to_sparse;
 mod unbatch;
+mod unique;
 mod validate;
 pub mod verb;
 
-pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Map, Operator, Parsed, Report, Verb, Verdict};
+pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Report, Verb, Verdict};
 
 use verb::entry;
 
 /// All verbs, in the order of the help. A new verb is one file, its `mod` line and its row here.
 pub static VERBS: &[Entry] = &[
-    entry::<convert::Convert>(),
-    entry::<count::Count>(),
-    entry::<schema::Schema>(),
-    entry::<show::Show>(),
-    entry::<stats::Stats>(),
-    entry::<validate::Validate>(),
-    entry::<head::Head>(),
-    entry::<tail::Tail>(),
-    entry::<skip::Skip>(),
-    entry::<shard::Shard>(),
-    entry::<sample::Sample>(),
-    entry::<shuffle::Shuffle>(),
-    entry::<sort::Sort>(),
-    entry::<select::Select>(),
-    entry::<drop::Drop>(),
-    entry::<rename::Rename>(),
-    entry::<cast::Cast>(),
-    entry::<fill_null::FillNull>(),
-    entry::<map::Map>(),
-    entry::<filter::Filter>(),
-    entry::<batch::Batch>(),
-    entry::<unbatch::Unbatch>(),
-    entry::<explode::Explode>(),
-    entry::<implode::Implode>(),
-    entry::<padded_batch::PaddedBatch>(),
-    entry::<bucket::Bucket>(),
-    entry::<pack::Pack>(),
-    entry::<to_dense::ToDense>(),
-    entry::<to_sparse::ToSparse>(),
-    entry::<from_dense::FromDense>(),
-    entry::<from_sparse::FromSparse>(),
-    entry::<merge_dims::MergeDims>(),
-    entry::<partition::Partition>(),
-    entry::<promote::Promote>(),
-    entry::<decompose::Decompose>(),
-    entry::<compose::Compose>(),
+    entry::<convert::Convert>(Group::Inspect),
+    entry::<count::Count>(Group::Inspect),
+    entry::<schema::Schema>(Group::Inspect),
+    entry::<show::Show>(Group::Inspect),
+    entry::<stats::Stats>(Group::Inspect),
+    entry::<validate::Validate>(Group::Inspect),
+    entry::<head::Head>(Group::Records),
+    entry::<tail::Tail>(Group::Records),
+    entry::<skip::Skip>(Group::Records),
+    entry::<take_while::TakeWhile>(Group::Records),
+    entry::<skip_while::SkipWhile>(Group::Records),
+    entry::<shard::Shard>(Group::Records),
+    entry::<sample::Sample>(Group::Records),
+    entry::<shuffle::Shuffle>(Group::Records),
+    entry::<sort::Sort>(Group::Records),
+    entry::<filter::Filter>(Group::Records),
+    entry::<unique::Unique>(Group::Records),
+    entry::<assert::Assert>(Group::Records),
+    entry::<select::Select>(Group::Fields),
+    entry::<drop::Drop>(Group::Fields),
+    entry::<rename::Rename>(Group::Fields),
+    entry::<cast::Cast>(Group::Fields),
+    entry::<fill_null::FillNull>(Group::Fields),
+    entry::<map::Map>(Group::Fields),
+    entry::<enumerate::Enumerate>(Group::Fields),
+    entry::<batch::Batch>(Group::Batches),
+    entry::<unbatch::Unbatch>(Group::Batches),
+    entry::<explode::Explode>(Group::Batches),
+    entry::<implode::Implode>(Group::Batches),
+    entry::<padded_batch::PaddedBatch>(Group::Batches),
+    entry::<bucket::Bucket>(Group::Batches),
+    entry::<pack::Pack>(Group::Batches),
+    entry::<to_dense::ToDense>(Group::Tensors),
+    entry::<to_sparse::ToSparse>(Group::Tensors),
+    entry::<from_dense::FromDense>(Group::Tensors),
+    entry::<from_sparse::FromSparse>(Group::Tensors),
+    entry::<merge_dims::MergeDims>(Group::Tensors),
+    entry::<partition::Partition>(Group::Tensors),
+    entry::<promote::Promote>(Group::Tensors),
+    entry::<decompose::Decompose>(Group::Tensors),
+    entry::<compose::Compose>(Group::Tensors),
 ];
 
 /// The verb of that name.

@@ -199,8 +199,41 @@ pub enum Verdict {
     Bad,
 }
 
+/// Verbs that are listed together in the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Convert and look into files.
+    Inspect,
+    /// Choose and order records.
+    Records,
+    /// Choose, compute and retype fields.
+    Fields,
+    /// Group records, and take groups apart.
+    Batches,
+    /// Change the form of tensors.
+    Tensors,
+}
+
+impl Group {
+    /// All groups, in the order of the help.
+    pub const ALL: [Group; 5] = [Group::Inspect, Group::Records, Group::Fields, Group::Batches, Group::Tensors];
+
+    /// A heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Inspect => "Convert and inspect",
+            Group::Records => "Records",
+            Group::Fields => "Fields",
+            Group::Batches => "Batches",
+            Group::Tensors => "Tensors",
+        }
+    }
+}
+
 /// A type-erased verb: a row of the registry.
 pub struct Entry {
+    /// Which verbs it is listed with.
+    pub group: Group,
     /// See [`Verb::NAME`].
     pub name: &'static str,
     /// See [`Verb::SUMMARY`].
@@ -260,8 +293,9 @@ impl<V: Verb> Parsed for Typed<V> {
 }
 
 /// The registry row of a verb.
-pub const fn entry<V: Verb>() -> Entry {
+pub const fn entry<V: Verb>(group: Group) -> Entry {
     Entry {
+        group,
         name: V::NAME,
         summary: V::SUMMARY,
         about: V::ABOUT,

@@ -14,5 +14,6 @@ pub mod packing;
 pub mod pad_plan;
 pub mod padding;
 pub mod pool;
+pub mod prefix;
 pub mod random;
 pub mod unchanged;

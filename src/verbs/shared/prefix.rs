@@ -1,0 +1,52 @@
+//! The longest prefix of the stream for which a condition is true: what `take-while` and `skip-while` share.
+
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::expr::{ScalarExpr, bind_scalar, names_used};
+use crate::options::Options;
+use crate::schema::Schema;
+
+/// A condition that is evaluated up to the first record for which it is false.
+pub struct Prefix {
+    condition: ScalarExpr,
+}
+
+impl Prefix {
+    /// Binds the condition.
+    ///
+    /// # Errors
+    /// It is not a bool in each record.
+    pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Prefix> {
+        Ok(Prefix { condition: bind_scalar(text, schema, options)?.into_condition(text)? })
+    }
+
+    /// The number of rows before the first for which the condition is false. Whether a later row cannot be evaluated
+    /// does not matter: it would depend on where chunks are cut.
+    ///
+    /// # Errors
+    /// The condition cannot be evaluated for a row of the prefix, or for the row that ends it.
+    pub fn nrows(&self, chunk: &Chunk) -> Result<usize> {
+        match self.condition.rows_where_true(chunk) {
+            Ok(rows) => Ok(rows.iter().zip(0..).take_while(|(row, i)| **row == *i).count()),
+            Err(error) if chunk.nrows <= 1 => Err(error),
+            Err(_) => {
+                let middle = chunk.nrows / 2;
+                let first = self.nrows(&chunk.slice(0, middle)).map_err(|e| chunk.slice(0, middle).origin.resolve(e, middle))?;
+                if first < middle {
+                    return Ok(first);
+                }
+                let rest = chunk.slice(middle, chunk.nrows - middle);
+                Ok(middle + self.nrows(&rest).map_err(|e| rest.origin.resolve(e, rest.nrows))?)
+            }
+        }
+    }
+}
+
+/// What such a verb needs: the fields of the condition, and an unknown number of records.
+pub fn prefix_demand(condition: &str, after: Demand) -> Demand {
+    match names_used(condition, false) {
+        Some(used) => Demand { records: None, ..after }.and_fields(used.read),
+        None => Demand::everything(),
+    }
+}
