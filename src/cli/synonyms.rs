@@ -145,7 +145,10 @@ mod tests {
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
                         vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
                     }
-                    "where" | "grep" | "match" => vec!["x > 1", "Cargo.toml"],
+                    "where" | "grep" | "match" | "ensure" | "require" | "takewhile" | "take_while" | "dropwhile" | "drop-while"
+                    | "skip_while" => {
+                        vec!["x > 1", "Cargo.toml"]
+                    }
                     "apply" | "mutate" | "assign" | "with" | "compute" | "eval" => vec!["y = x", "Cargo.toml"],
                     "cut" | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group"
