@@ -38,10 +38,13 @@ impl Scope {
             }),
         };
         let Some(row) = row else { return Ok(()) };
-        let help = match &self.filling {
-            Some(filling) => format!("fill it first: fill-null '{filling}'"),
-            None => format!("fill it first: fill-null '{path}={}'", filling(tensor)),
+        let own = format!("{path}={}", filling(tensor));
+        let pairs = match &self.filling {
+            Some(all) if all.split(',').any(|pair| pair.starts_with(&format!("{path}="))) => all.to_string(),
+            Some(others) => format!("{own},{others}"),
+            None => own,
         };
+        let help = format!("fill it first: fill-null '{pairs}'");
         Err(Error::data("contains a null, which a tensor cannot hold").at_row(row).help(help))
     }
 }
@@ -236,5 +239,23 @@ pub fn remove<T>(vec: &mut Vec<T>, indices: &[usize]) {
     indices.dedup();
     for index in indices.into_iter().rev() {
         vec.remove(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+
+    #[test]
+    fn advice_names_the_field_and_the_others() {
+        let advice = |filling: Option<&str>| {
+            let scope = Scope { records: RowPartition::uniform(1, 1).unwrap(), parents: None, filling: filling.map(Arc::from) };
+            let tensor = Tensor::Leaf(Arc::new(Int64Array::from(vec![None])));
+            scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
+        };
+        assert_eq!(advice(None), "fill it first: fill-null 'n=0'");
+        assert_eq!(advice(Some("x=[],n=0")), "fill it first: fill-null 'x=[],n=0'");
+        assert_eq!(advice(Some("x=[],x=0")), "fill it first: fill-null 'n=0,x=[],x=0'");
     }
 }

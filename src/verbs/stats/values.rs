@@ -225,3 +225,24 @@ impl ValueSummary {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn there_are_never_more_distinct_values_than_values() {
+        let mut is_estimated = false;
+        for n in (2000..6000).step_by(100) {
+            let mut summary = ValueSummary::default();
+            let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| i * 7919)));
+            summary.add(&array).unwrap();
+            let (distinct, is_exact) = summary.distinct().unwrap();
+            is_estimated |= !is_exact;
+            assert!(distinct <= summary.count, "{distinct} of {n}");
+        }
+        assert!(is_estimated);
+    }
+}
