@@ -107,6 +107,7 @@ fn unusual_integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut N
                 Number { integer: false, .. } => rules.wider(cursor, expected, Fix::Dtype(DType::Float64)),
                 number => match number.as_integer() {
                     Some(value) if value > i128::from(i64::MAX) => rules.wider(cursor, expected, Fix::Dtype(DType::UInt64)),
+                    _ if rules.first_wins => rules.clash(cursor, expected),
                     _ => rules.wider(cursor, expected, Fix::Json),
                 },
             });

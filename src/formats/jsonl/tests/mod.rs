@@ -410,6 +410,19 @@ fn bad_records_are_left_out_without_a_trace() {
 }
 
 #[test]
+fn fields_that_cannot_be_read_are_null() {
+    let null = |o: &mut Options| o.on_error = crate::options::OnError::Null;
+    for (text, declared, expected) in [
+        ("{\"a\":1,\"b\":2}\n{\"a\":\"x\",\"b\":3}", "", "a: optional int64; b: int64\n{\"a\":1,\"b\":2}\n{\"a\":null,\"b\":3}\n"),
+        ("{\"a\":1}\n{\"a\":18446744073709551616}", "", "a: optional int64\n{\"a\":1}\n{\"a\":null}\n"),
+        ("{\"a\":[\"2024-01-31\",\"x\"]}\n{\"a\":[]}", "a: optional arrow<date32>[?]", "{\"a\":null}\n{\"a\":[]}\n"),
+    ] {
+        let found = through(text, declared, null);
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+#[test]
 fn how_the_input_is_cut_changes_nothing() {
     let text = "\u{feff}{\"a\":1}\n\n{\"a\":2,\"b\":[{\"c\":\"x\"}]}\n{\"a\":\n{\"b\":null}\r\n  \n{\"a\":3.5,\"b\":[]}\n";
     let skip = |o: &mut Options| o.on_error = crate::options::OnError::Skip;
