@@ -17,11 +17,12 @@ out=$(cd "$out" && pwd)
 venv=$top/target/release-venv
 if ! [ -x "$venv/bin/maturin" ]; then
     python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
 fi
 PATH=$venv/bin:$PATH
 cd "$top"
 if [ "${ZIG:-yes}" = yes ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
     maturin build --locked --profile "$profile" --zig --compatibility manylinux_2_17 --target "$target" --out "$out"
 else
     maturin build --locked --profile "$profile" --out "$out"

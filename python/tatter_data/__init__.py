@@ -27,9 +27,9 @@ from ._child import tell
 from ._errors import TatterError, TatterNotice
 from ._find import find_tatter
 from ._options import Chain, Paths, chain_words, option_words, path_words
+from ._ragged import Ragged, Sparse
 from ._records import Records
 from ._stream import Data
-from ._tensors import Ragged, Sparse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -11,7 +11,8 @@ import pyarrow as pa
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from ._tensors import Column, Ragged, SparseColumn, columns
+from ._ragged import Ragged
+from ._tensors import Column, SparseColumn, columns
 
 if TYPE_CHECKING:
     from ._records import Records

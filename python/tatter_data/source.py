@@ -272,7 +272,7 @@ class TatterReader(DataSourceReader):
                 parts.append(_Part(file, None))
         return parts
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Part)
         names, feed = input_words(partition.file, partition.range)
         options = partition_options(self._options, partition_id())
