@@ -19,4 +19,4 @@ fi
 export TATTER_BIN="$tatter" PYTHONPATH="$here/../../python" PYTHONDONTWRITEBYTECODE=1
 export RAY_USAGE_STATS_ENABLED=0 RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0
 cd "$here"
-exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$here" "$@"
+exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"

@@ -28,4 +28,4 @@ export TATTER_BIN="$tatter" PYTHONPATH="$here/../../python" PYTHONDONTWRITEBYTEC
 export SPARK_LOCAL_IP=127.0.0.1
 cd "$here"
 [ -n "${CLUSTER:-}" ] || set -- -m 'not cluster' "$@"
-exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$here" "$@"
+exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
