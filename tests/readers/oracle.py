@@ -99,7 +99,7 @@ def values_differ(want, got, dtype, at="", scale=0.0, absolute=0.0):
         a, b = float_of(want), float_of(got)
         if a is None or b is None:
             return None if want == got else f"{at or 'it'} is {got!r} instead of {want!r}"
-        bound = TOLERANCE[dtype] * max(abs(a), 1e-3 * scale) + absolute * TOLERANCE[dtype] / 2e-6
+        bound = TOLERANCE[dtype] * max(abs(a), 1e-3 * scale) + absolute * TOLERANCE[dtype] / 2e-6 + (1e-44 if dtype == "float32" else 0)
         if a == b or (math.isnan(a) and math.isnan(b)) or (math.isfinite(a) and abs(a - b) <= bound):
             return None
         return f"{at or 'it'} is {got!r} instead of {want!r}"

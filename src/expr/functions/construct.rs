@@ -3,8 +3,9 @@
 //! Source of the meaning: `tf.ragged.constant`, `tf.constant`, `tf.ragged.range`, `tf.fill`, `tf.one_hot`.
 
 use super::apply::{unary, with_dtype};
+use super::axes::transposed;
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, Integer, positive_axis, strict_node};
+use crate::expr::call::{Call, Function, Integer, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{Convert, i64s, native};
@@ -12,6 +13,7 @@ use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, m
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
+use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Tensor};
@@ -319,8 +321,10 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(call.error(format!("the depth {n} is negative")));
     }
     let axis = call.optional_int(4)?.unwrap_or(-1);
-    if axis != -1 && positive_axis(axis, x.rank() + 1) != Some(x.rank()) {
-        return Err(call.error("one_hot adds the new axis last"));
+    let rank = x.rank();
+    let axis = call.axis(4, axis, rank + 1)?;
+    if axis < rank && last_ragged(&x.ty.dims).is_some() {
+        return Err(call.error("one_hot of a ragged tensor adds the new axis last"));
     }
     let item = |i: usize, default: i128, call: &Call| {
         call.given(i).cloned().unwrap_or(Operand { kind: OperandKind::Literal(Literal::Int(default)), span: call.span.clone() })
@@ -347,13 +351,16 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         .collect::<ExprResult<Vec<_>>>()?;
     let both = crate::tensor::concat::concat_leaves(&values.iter().collect::<Vec<_>>())?;
     let mut ty = with_dtype(&x.ty, dtype);
-    ty.dims.push(depth.dim());
     let last = depth.dim();
+    ty.dims.insert(axis, last.clone());
+    let dims = ty.dims.clone();
+    // The new axis is made last and then put in its place.
+    let perm: Vec<usize> = (0..axis).chain([rank]).chain(axis..rank).collect();
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
         let owners = merged(&tensor, 0, x.rank())?;
         let depth = depth.of(args)?;
-        tensor.map_below(x.rank(), &mut |t| {
+        let out = tensor.map_below(rank, &mut |t| {
             let indices = i64s(t.as_leaf()?)?;
             let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(indices.len()));
             for record in 0..owners.nrows() {
@@ -369,6 +376,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
                 }
             }
             Tensor::list(partition_of(&last, lengths)?, Tensor::Leaf(take(&both, &places)?), None)
-        })
+        })?;
+        if axis == rank { Ok(out) } else { transposed(&out, &perm, &dims) }
     })
 }

@@ -587,7 +587,7 @@ fn shape(call: &mut Call) -> ExprResult<OperandKind> {
     let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
     call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
         let tensor = x.of(args)?;
-        let sizes = bounding(&tensor, rank)?;
+        let sizes = bounding_known(&tensor, &x.ty.dims)?;
         let out = int64_leaf((0..args.nrows).flat_map(|r| (0..rank).map(|a| sizes[a][r]).collect::<Vec<_>>()));
         let out = crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?;
         Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(out), None)

@@ -238,19 +238,29 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(mask.span.clone(), format!("the mask has {n} items on axis {axis}, the tensor {m}")));
         }
     }
+    // tf.boolean_mask of a dense tensor gives one row of all that is left; tf.ragged.boolean_mask keeps the rows.
+    let flat = call.name == "boolean_mask" && levels > 1 && last_ragged(&x.ty.dims).is_none() && last_ragged(&mask.ty.dims).is_none();
     let mut ty = x.ty.clone();
     ty.dims[levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
+    if flat {
+        ty.dims.splice(..levels, [Dim::UNIFORM]);
+    }
     call.one(ty, move |args| {
         let (tensor, mask) = (x.of(args)?, mask.of(args)?);
         check_same(&tensor, &mask, levels, "tensor and mask")?;
         let (_, bits) = mask.levels(levels)?;
         let bits = bools(bits.as_leaf()?)?;
-        tensor.map_below(levels - 1, &mut |t| {
+        let kept = tensor.map_below(levels - 1, &mut |t| {
             let list = t.as_list()?;
             let partition = list.partition();
             let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
             Tensor::list(splits, take_chosen(list.values(), bits)?, None)
-        })
+        })?;
+        if !flat {
+            return Ok(kept);
+        }
+        let (_, below) = kept.levels(levels)?;
+        Tensor::list(merged(&kept, 0, levels)?, below.clone(), None)
     })
 }
 

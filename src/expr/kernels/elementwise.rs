@@ -311,7 +311,7 @@ macro_rules! float_loop {
             Float::Softsign => v.map(|x| x / (1.0 + x.abs())).collect(),
             Float::Elu => v.map(|x| if x < 0.0 { x.exp_m1() } else { x }).collect(),
             Float::Erf => v.map($erf).collect(),
-            Float::Erfc => v.map($erfc).collect(),
+            Float::Erfc => v.map(|x| flushed!($t, $erfc(x))).collect(),
             Float::Lgamma => v.map($lgamma).collect(),
         }
     }};
