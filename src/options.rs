@@ -5,6 +5,7 @@ use crate::notice::Notices;
 use crate::path::glob_matches;
 use crate::schema::Type;
 use crate::tensor::Tensor;
+use crate::tensor::arrow::extension::TensorTypes;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -60,7 +61,7 @@ pub struct Options {
     pub compression: Option<Compression>,
     pub row_group_rows: Option<usize>,
     pub scalar: Scalars,
-    pub tensor_types: bool,
+    pub tensor_types: Option<TensorTypes>,
     pub no_verify: bool,
     pub omit_null: bool,
     /// Read fields of mixed type as `json`.
@@ -108,7 +109,7 @@ impl Default for Options {
             compression: None,
             row_group_rows: None,
             scalar: Scalars::default(),
-            tensor_types: false,
+            tensor_types: None,
             no_verify: false,
             omit_null: false,
             mixed: false,

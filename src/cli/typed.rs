@@ -1,6 +1,7 @@
 //! The global options as they are typed, and how they resolve: the one definition for the parser, the help, the man
 //! page and completions.
 
+use crate::tensor::arrow::extension::TensorTypes;
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
 use crate::options::{Compression, OnError, Options, Scalars, When};
@@ -97,9 +98,9 @@ pub struct Typed {
     /// TFRecord features to read as scalars; auto: all with at most one value
     #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
     scalar: Option<String>,
-    /// Mark dense fields with Arrow's tensor extension types
-    #[arg(long, help_heading = "Formats")]
-    tensor_types: bool,
+    /// Mark dense numeric fields with Arrow's tensor extension types: those of fixed shape, or with =variable all
+    #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Formats")]
+    tensor_types: Option<TensorTypes>,
     /// Skip the checksums of TFRecords
     #[arg(long, help_heading = "Formats")]
     no_verify: bool,
@@ -281,4 +282,12 @@ fn memory_limit() -> u64 {
         .min();
     let limit = total.into_iter().chain(group).min().unwrap_or(4 << 30);
     limit / 4 * 3
+}
+
+fn tensor_types(text: &str) -> std::result::Result<TensorTypes, String> {
+    match text {
+        "fixed" => Ok(TensorTypes::Fixed),
+        "variable" => Ok(TensorTypes::Variable),
+        _ => Err("expected fixed or variable".to_owned()),
+    }
 }

@@ -48,7 +48,7 @@ pub trait Format: Sync {
     fn has_compression(&self) -> bool {
         false
     }
-    /// Whether it is not written to standard output, because it is only put together at the end.
+    /// Whether it is not written to standard output, because it is only complete at the end.
     fn needs_file(&self) -> bool {
         false
     }
@@ -79,7 +79,7 @@ pub struct Request {
     pub wanted: Wanted,
     /// How many records at most; `None`: all.
     pub records: Option<u64>,
-    /// For inference: stop after about so many bytes; `None`: look at everything.
+    /// For inference: stop after about this many bytes; `None`: look at everything.
     pub sample_bytes: Option<u64>,
     /// What `--schema` says; may be partial at every level.
     pub declared: Arc<Schema>,
@@ -114,7 +114,7 @@ pub trait Reader: Send {
 
 /// How a reader knows its schema.
 pub enum Inference {
-    /// It stands in the file. Where `--schema` says something else, the reader has taken that.
+    /// The file gives it. Where `--schema` says something else, the reader has taken that.
     Known(Schema),
     /// The records have to be looked at.
     Scan(Tasks<Box<dyn Observed>>),
@@ -134,7 +134,7 @@ pub trait Observed: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-/// A chunk as it will stand in the output.
+/// A chunk as it will be in the output.
 pub type Encoded = Box<dyn Any + Send>;
 
 /// Turns chunks into output, on any thread.
@@ -156,12 +156,12 @@ pub trait Encode: Send + Sync {
     }
 }
 
-/// How an output is cut into groups of rows: by the rows alone, never by the chunks they come in.
+/// How an output is cut into groups of rows: by the rows only, never by the chunks they come in.
 #[derive(Clone, Copy, Debug)]
 pub struct Grouping {
     /// Records in a group.
     pub rows: usize,
-    /// A group also ends before it holds more than so many bytes ([`Chunk::nbytes`]), but holds one row at least.
+    /// A group also ends before it holds more than this many bytes ([`Chunk::nbytes`]), but holds one row at least.
     pub nbytes: usize,
 }
 

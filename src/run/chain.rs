@@ -30,6 +30,10 @@ impl Chain {
             chain.schemas.push(bound.schema);
             chain.operators.push(bound.operator);
         }
+        if let [before, .., after] = chain.schemas.as_mut_slice() {
+            let facts = before.facts.after_verbs(before.fields == after.fields);
+            Arc::make_mut(after).facts = facts;
+        }
         Ok(chain)
     }
 }

@@ -45,9 +45,9 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
             found = Some(unified(found, observed.schema(&request)?)?);
         }
     }
-    let schema = unify::overlay(inputs.declared(), &found.unwrap_or_default());
-    let fields = schema.fields.into_iter().filter(|f| demand.fields.includes(&f.name)).collect();
-    Ok(Inferred { schema: Schema::new(fields), is_settled })
+    let mut schema = unify::overlay(inputs.declared(), &found.unwrap_or_default());
+    schema.fields.retain(|f| demand.fields.includes(&f.name));
+    Ok(Inferred { schema, is_settled })
 }
 
 fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {

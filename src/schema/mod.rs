@@ -17,6 +17,7 @@
 pub mod arrays;
 mod cursor;
 mod encoding;
+pub mod facts;
 pub mod leaves;
 pub mod literal;
 pub mod notation;
@@ -28,6 +29,7 @@ pub use encoding::PartitionEncoding;
 use crate::error::{Error, Result, nearest};
 use crate::path::FieldPath;
 use arrow_schema::DataType;
+use facts::{Facts, Storage};
 use std::fmt;
 use std::sync::Arc;
 
@@ -322,8 +324,8 @@ pub enum Literal {
     List(Vec<Literal>),
 }
 
-/// A named field of a record or of a structure.
-#[derive(Clone, Debug, PartialEq)]
+/// A named field of a record or of a structure. Fields are equal whatever their storage is.
+#[derive(Clone, Debug)]
 pub struct Field {
     /// The name.
     pub name: String,
@@ -333,26 +335,42 @@ pub struct Field {
     pub default: Option<Literal>,
     /// Where a reader finds it.
     pub source: Source,
+    /// How columnar files store it.
+    pub storage: Storage,
+}
+
+impl PartialEq for Field {
+    fn eq(&self, other: &Field) -> bool {
+        (&self.name, &self.ty, &self.default, &self.source) == (&other.name, &other.ty, &other.default, &other.source)
+    }
 }
 
 impl Field {
     /// A field without default and source.
     pub fn new(name: impl Into<String>, ty: Type) -> Field {
-        Field { name: name.into(), ty, default: None, source: Source::default() }
+        Field { name: name.into(), ty, default: None, source: Source::default(), storage: Storage::default() }
     }
 }
 
-/// The fields of a record, in order.
-#[derive(Clone, Debug, PartialEq, Default)]
+/// The fields of a record, in order. Schemas are equal whatever else their files say.
+#[derive(Clone, Debug, Default)]
 pub struct Schema {
     /// The fields.
     pub fields: Vec<Field>,
+    /// What columnar files say of all records.
+    pub facts: Facts,
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.fields == other.fields
+    }
 }
 
 impl Schema {
-    /// A schema of these fields.
+    /// A schema of these fields, without metadata.
     pub fn new(fields: Vec<Field>) -> Schema {
-        Schema { fields }
+        Schema { fields, facts: Facts::default() }
     }
 
     /// The position of a field of the record.
@@ -387,11 +405,11 @@ impl Schema {
                     if let Element::Struct(inner) = &mut ty.element {
                         *inner = plain_fields(inner);
                     }
-                    Field::new(f.name.clone(), ty)
+                    Field { storage: f.storage.clone(), ..Field::new(f.name.clone(), ty) }
                 })
                 .collect()
         }
-        Schema::new(plain_fields(&self.fields))
+        Schema { fields: plain_fields(&self.fields), facts: self.facts.clone() }
     }
 }
 

@@ -4,10 +4,12 @@
 //! string and bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
 //! no type holds is a clash.
 
+use super::facts::Storage;
 use super::time::finer;
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
+use std::sync::Arc;
 
 /// A field that no one type holds.
 struct Clash {
@@ -32,7 +34,7 @@ pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
     let mut clashes = Vec::new();
     let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
     let Some((first, others)) = clashes.split_first() else {
-        return Ok(Schema::new(fields));
+        return Ok(Schema { fields, facts: a.facts.join(&b.facts) });
     };
     let [x, y] = &first.types;
     let mut error = Error::data(format!("is {x} in one input and {y} in another: no type holds both")).in_field(&first.path);
@@ -49,7 +51,7 @@ pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
 /// fields stays; fields that are only declared come last. A declared type holds as a whole: dims, nulls,
 /// default and source.
 pub fn overlay(declared: &Schema, inferred: &Schema) -> Schema {
-    Schema::new(overlay_fields(&declared.fields, &inferred.fields))
+    Schema { fields: overlay_fields(&declared.fields, &inferred.fields), facts: inferred.facts.clone() }
 }
 
 fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
@@ -58,6 +60,9 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
         Some(mut said) => {
             if let (Element::Struct(said), Element::Struct(found)) = (&mut said.ty.element, &field.ty.element) {
                 *said = overlay_fields(said, found);
+            }
+            if let Some(stored) = field.storage.arrow().filter(|_| said.ty.clone().with_optional(field.ty.optional) == field.ty) {
+                said.storage = Storage::Arrow(Arc::new(stored.clone().with_nullable(said.ty.optional)));
             }
             said
         }
@@ -78,6 +83,7 @@ fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &m
         let path = outer.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let mut unified = field.clone();
         unified.ty = unify_types(&field.ty, &other.ty, &path, clashes);
+        unified.storage = field.storage.join(&other.storage);
         unified.default = unified.default.or_else(|| other.default.clone());
         if unified.source.is_empty() {
             unified.source = other.source.clone();
@@ -199,6 +205,7 @@ mod tests {
             ("x: float16", "x: float32", "x: float32"),
             ("x: float16", "x: float64", "x: float64"),
             ("x: string", "x: bytes", "x: bytes"),
+            ("x: arrow<timestamp[ms]>", "x: arrow<timestamp[us]>", "x: arrow<timestamp[us]>"),
             ("x: null", "x: int64[?]", "x: optional int64[?]"),
             ("x: optional null", "x: {a: int8}", "x: optional {a: int8}"),
             ("x: null[?]", "x: {a: int8}[?]", "x: {a: int8}[?]"),

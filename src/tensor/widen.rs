@@ -4,7 +4,7 @@ use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::{DType, Element, Field, Size, Type};
+use crate::schema::{DType, Element, Field, Size, Type, time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
@@ -182,7 +182,7 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     let first = if from.is_float() && to.is_float() {
         // Floats round to the nearest, but not to infinity.
         overflow(array, &result)?
-    } else if from.is_number() {
+    } else if from.is_number() || matches!(from, DType::Arrow(_)) {
         first_change(array, &cast(&result, from)?)
     } else if *from == DType::Null {
         None

@@ -200,7 +200,7 @@ fn arrays_that_contradict_each_other_are_refused() {
         ("no records", zip(&ragged(&[0]), false), "x.npz: x: its row splits end 3 values before the end"),
         ("outside", zip(&sparse(&[0, 5], &[1, 5]), false), "x.npz: record 1: s: index [5] is outside the dense_shape [5]"),
         ("back", zip(&sparse(&[1, 0, 0, 0], &[2, 5]), false), "x.npz: s: the indices go back from record 1 to record 0"),
-        ("more", zip(&sparse(&[0, 0, 2, 0], &[2, 5]), false), "x.npz: s: indices go on behind the last record"),
+        ("more", zip(&sparse(&[0, 0, 2, 0], &[2, 5]), false), "x.npz: s: indices go on after the last record"),
         ("negative", zip(&sparse(&[], &[2, -5]), false), "x.npz: s/dense_shape: a dense shape with the size -5"),
         ("twice", zip(&[values(), values()], false), "x.npz: the zip archive has two members called x/values.npy"),
         (
@@ -212,7 +212,7 @@ fn arrays_that_contradict_each_other_are_refused() {
         (
             "name",
             renamed(b"x/values", b"y/values"),
-            "x.npz: the zip archive calls a member x/values.npy in its directory, but not where it stands",
+            "x.npz: the zip archive calls a member x/values.npy in its directory, but not at its place",
         ),
         (
             "checkpoint",

@@ -11,6 +11,7 @@ const CONCURRENT: &[(&str, &str)] = &[
     ("run/engine.rs", "the stages of a run"),
     ("notice.rs", "notices come from any thread"),
     ("run/progress.rs", "draws while the engine works"),
+    ("formats/parquet/lanes.rs", "the tasks of a row group share its readers"),
     ("io/", "outputs are created on any thread, and pipes are remembered"),
 ];
 

@@ -7,6 +7,7 @@ mod columnar;
 mod coverage;
 mod examples;
 mod expressions;
+mod facts;
 mod inputs;
 mod laws;
 mod layers;

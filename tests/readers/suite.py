@@ -6,7 +6,7 @@ import time
 
 from harness import Harness
 
-SUITES = ["arrow", "jsonl", "numpy", "tfrecord"]
+SUITES = ["arrow", "facts", "jsonl", "numpy", "tfrecord"]
 
 
 def main():

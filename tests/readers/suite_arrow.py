@@ -358,7 +358,7 @@ def tensor_types(harness):
     def variable():
         lines = b'{"x": [1, 2, 3]}\n{"x": []}\n{"x": [4]}\n'
         path = harness.path("variable.arrow")
-        harness.run("convert", "-o", path, "--tensor-types", stdin=lines)
+        harness.run("convert", "-o", path, "--tensor-types=variable", stdin=lines)
         column = table_from_ipc(path, "file")["x"]
         metadata = table_from_ipc(path, "file").schema.field("x")
         name = getattr(column.type, "extension_name", None) or (metadata.metadata or {}).get(b"ARROW:extension:name", b"").decode()

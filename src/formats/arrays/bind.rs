@@ -79,7 +79,7 @@ impl Bound {
                     said.or_else(|| bind(field, embedded.stacking, contents, &names))
                 })
                 .collect();
-            // Whoever has changed the arrays may have left what we said of them.
+            // A program that changed the arrays may have left the embedded schema as it was.
             if let Some(fields) = fields.filter(|fields| covers(fields, contents)) {
                 return Ok(Bound { stacking: embedded.stacking, fields });
             }
@@ -96,7 +96,7 @@ impl Bound {
         }
         for number in 0..contents.arrays.len() {
             let found = &contents.arrays[number];
-            // A single value that nobody asks for does no harm.
+            // A single value that is not asked for is ignored.
             let passed = stacking == Stacking::Records && found.shape.is_empty() && !wanted.includes(&found.name);
             if !taken.contains(&number) && !passed {
                 let bound = guess(number, stacking, contents, &names)?;
@@ -378,7 +378,7 @@ fn compound(stem: &str, stacking: Stacking, contents: &Contents, names: &HashMap
     }
     let tail = values.shape.get(1..)?.iter().map(|size| Dim::known(*size));
     let mut open = levels;
-    // Rows of single bytes are texts, as files of ours hold them.
+    // Rows of single bytes are texts, as tatter writes them.
     if values.element.kind == Kind::Number(DType::UInt8) && values.shape.len() == 1 {
         dtype = DType::Bytes;
         open -= 1;

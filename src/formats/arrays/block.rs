@@ -195,7 +195,7 @@ impl LeafReader {
         read.map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
 
-    /// Whether everything is read, behind the last record.
+    /// Checks that everything is read after the last record.
     ///
     /// # Errors
     /// Something is left: row splits end before the values do.
@@ -219,10 +219,10 @@ impl LeafReader {
             }
             Kind::Sparse(sparse) => {
                 if sparse.indices.left() > 0 || !sparse.values.is_over() {
-                    return Err(Error::data("indices go on behind the last record"));
+                    return Err(Error::data("indices go on after the last record"));
                 }
                 if sparse.shapes.as_ref().is_some_and(|shapes| shapes.left() > 0) {
-                    return Err(Error::data("dense_shapes go on behind the last record"));
+                    return Err(Error::data("dense_shapes go on after the last record"));
                 }
                 sparse.indices.finish()?;
                 sparse.values.finish()?;
@@ -271,9 +271,7 @@ impl SparseReader {
                 }
                 if let Some(next) = self.indices.peek()?.filter(|next| *next < self.record) {
                     let error = Error::data(format!("the indices go back from record {} to record {next}", self.record));
-                    return Err(
-                        error.help("put the entries in the order of the records: order = numpy.argsort(indices[:, 0], kind=\"stable\")")
-                    );
+                    return Err(error.help("sort the entries by record: order = numpy.argsort(indices[:, 0], kind=\"stable\")"));
                 }
             }
             splits.push(entries);
@@ -302,7 +300,7 @@ impl Blocks {
         Blocks { leaves, left: nrecords, wanted, chunk_rows: chunk_rows.map_or(1 << 20, |n| n.max(1) as u64), finished: false }
     }
 
-    /// Behind the last record nothing may be left.
+    /// Nothing may be left after the last record.
     fn finish(&mut self) -> Result<()> {
         if self.left > 0 || std::mem::replace(&mut self.finished, true) {
             return Ok(());

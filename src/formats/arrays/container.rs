@@ -31,7 +31,7 @@ pub trait Container: Copy + Send + Sync + 'static {
     /// Checks the fields, before anything is said of a single one.
     ///
     /// # Errors
-    /// The format has no place for so many.
+    /// The format cannot hold this many.
     fn check_fields(&self, schema: &Schema) -> Result<()> {
         let _ = schema;
         Ok(())
@@ -40,7 +40,7 @@ pub trait Container: Copy + Send + Sync + 'static {
     /// Checks what a file is to hold.
     ///
     /// # Errors
-    /// The format has no place for it.
+    /// The format cannot hold it.
     fn check(&self, layout: &StoredSchema) -> Result<()>;
 
     /// Writes all arrays, which `spool` holds in the same order.

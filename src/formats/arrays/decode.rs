@@ -13,13 +13,13 @@ use arrow_array::{ArrayRef, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use std::sync::Arc;
 
-/// A leaf without its axes: their partitions, outermost first, and what lies below.
+/// A leaf without its axes: their partitions, outermost first, and what is below.
 struct Flat {
     axes: Vec<RowPartition>,
     below: Tensor,
 }
 
-/// How the blocks of one field are put together.
+/// How the blocks of one field are joined.
 pub struct FieldDecoder {
     field: Field,
     leaves: Vec<(BoundLeaf, Element)>,
@@ -43,7 +43,7 @@ impl FieldDecoder {
     /// The field in `nrecords` records.
     ///
     /// # Errors
-    /// Text that is no UTF-8, sizes that are not those of the type, fields of a structure that disagree: the record is named.
+    /// Text that is not valid UTF-8, sizes that are not those of the type, fields of a structure that disagree: the record is named.
     pub fn decode(&self, blocks: Vec<LeafBlock>, nrecords: usize) -> Result<Tensor> {
         let mut flats = Vec::with_capacity(blocks.len());
         for (block, (leaf, element)) in blocks.into_iter().zip(&self.leaves) {
@@ -73,7 +73,7 @@ impl FieldDecoder {
                     }
                 };
                 let first = splits.first().map_or(if *text { below.nrows() } else { nvals }, |s| s.len() - 1);
-                // Axis 0 of the only record is the first of its arrays; a text alone is one row.
+                // Axis 0 of the only record is the first of its arrays; a single text is one row.
                 if self.stacking == Stacking::One && !leaf.dims.is_empty() {
                     axes.push(RowPartition::uniform(first, 1)?);
                 }
@@ -154,7 +154,7 @@ fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> R
     let row = |ends: &[i64]| ends.windows(2).position(|w| std::str::from_utf8(&bytes[w[0] as usize..w[1] as usize]).is_err());
     match LargeStringArray::try_new(OffsetBuffer::new(ends.clone().into()), bytes.clone(), None) {
         Ok(array) => Ok(Arc::new(array)),
-        Err(_) => Err(Error::data("a text is no UTF-8").at_row(row(&ends).unwrap_or(0)).help("read it as bytes: --schema")),
+        Err(_) => Err(Error::data("a text is not valid UTF-8").at_row(row(&ends).unwrap_or(0)).help("read it as bytes: --schema")),
     }
 }
 

@@ -22,9 +22,9 @@ pub enum Kind {
     Number(DType),
     /// The upper half of a float32.
     BFloat16,
-    /// Text of so many characters of 4 bytes; zeros at the end are padding.
+    /// Text of this many characters of 4 bytes; zeros at the end are padding.
     Unicode(usize),
-    /// So many bytes; zeros at the end are padding.
+    /// This many bytes; zeros at the end are padding.
     ByteString(usize),
 }
 
@@ -57,7 +57,7 @@ impl Element {
     /// `count` values out of their bytes. Numbers in the order of this machine are not copied.
     ///
     /// # Errors
-    /// Fewer bytes; text that is no Unicode: names the value.
+    /// Fewer bytes; text that is not valid Unicode: names the value.
     pub fn decode(&self, bytes: MutableBuffer, count: usize) -> Result<ArrayRef> {
         if Some(bytes.len()) != count.checked_mul(self.nbytes()) {
             return Err(Error::internal(format!("{} bytes for {count} values", bytes.len())));

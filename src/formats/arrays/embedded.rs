@@ -1,8 +1,8 @@
-//! What a file of ours says of itself, so that it reads back as what it was: text and bytes are told apart
+//! The schema that tatter embeds in a file, so that it reads back as what it was: text and bytes are told apart
 //! from numbers of one byte, `?` from known sizes, structures from fields with a dot in their names.
 //!
 //! The first line says what the first axis is, the others are the schema. Files of others lack it, and what
-//! their arrays are is seen from names and shapes alone.
+//! their arrays are is inferred from names and shapes.
 
 use crate::schema::arrays::Stacking;
 use crate::schema::{Schema, notation};
@@ -23,7 +23,7 @@ impl EmbeddedSchema {
         format!("{line}\n{}", notation::lines(&self.schema))
     }
 
-    /// `None`: it is of somebody else.
+    /// `None`: another program wrote it.
     pub fn parse(text: &str) -> Option<EmbeddedSchema> {
         let (first, rest) = text.split_once('\n')?;
         let (stacking, _) = LINES.iter().find(|(_, line)| *line == first)?;

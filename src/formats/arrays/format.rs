@@ -55,7 +55,7 @@ impl<C: Container> Format for Arrays<C> {
         Some(constant(input, C::open))
     }
 
-    /// They are only put together at the end.
+    /// They are only complete at the end.
     fn needs_file(&self) -> bool {
         true
     }

@@ -31,7 +31,7 @@ impl Header {
     pub fn nbytes(&self) -> Result<u64> {
         let each = self.element.nbytes() as u64;
         let total = self.shape.iter().try_fold(each, |all, size| all.checked_mul(*size)).filter(|n| i64::try_from(*n).is_ok());
-        // Zero hides an overflow behind it.
+        // A zero would hide an overflow.
         let sizes = self.shape.iter().filter(|n| **n > 0).try_fold(each.max(1), |all, size| all.checked_mul(*size));
         total
             .filter(|_| sizes.is_some_and(|n| i64::try_from(n).is_ok()))
@@ -71,12 +71,12 @@ impl Header {
     /// Reads a header; gives it with the number of its bytes.
     ///
     /// # Errors
-    /// It is none, or is cut off; a dtype that is no tensor's: the way out is named.
+    /// It is not a header, or is cut off; a dtype that no tensor has: the way out is named.
     pub fn read(from: &mut dyn Read) -> Result<(Header, u64)> {
         let mut fixed = [0; 8];
         exact(from, &mut fixed)?;
         if !fixed.starts_with(MAGIC) {
-            return Err(Error::data("this is no array of NumPy: it does not start as one"));
+            return Err(Error::data("not an array of NumPy: it does not start as one"));
         }
         let (length, before) = match fixed[6] {
             1 => {
@@ -92,21 +92,21 @@ impl Header {
             version => return Err(Error::data(format!("version {version}.{} of the NPY format is not known", fixed[7]))),
         };
         if length > MAX_HEADER_NBYTES {
-            return Err(Error::data(format!("a header of {length} bytes is no array's")));
+            return Err(Error::data(format!("a header of {length} bytes is too long for an array")));
         }
         let mut bytes = vec![0; length];
         exact(from, &mut bytes)?;
         // Versions before 3 are Latin-1.
         let text = match fixed[6] {
-            3 => String::from_utf8(bytes).map_err(|_| Error::data("the header is no UTF-8"))?,
+            3 => String::from_utf8(bytes).map_err(|_| Error::data("the header is not valid UTF-8"))?,
             _ => bytes.iter().map(|b| char::from(*b)).collect(),
         };
         Ok((Header::parse(&text)?, (before + length) as u64))
     }
 
     fn parse(text: &str) -> Result<Header> {
-        let Python::Dict(entries) = python::parse(text).ok_or_else(|| damaged("is no Python literal"))? else {
-            return Err(damaged("is no dict"));
+        let Python::Dict(entries) = python::parse(text).ok_or_else(|| damaged("is not a Python literal"))? else {
+            return Err(damaged("is not a dict"));
         };
         let entry = |name: &str| {
             entries
@@ -119,7 +119,7 @@ impl Header {
             return Err(damaged("has a fortran_order that is neither True nor False"));
         };
         let Python::Tuple(sizes) = entry("shape")? else {
-            return Err(damaged("has a shape that is no tuple"));
+            return Err(damaged("has a shape that is not a tuple"));
         };
         let size =
             |size: &Python| if let Python::Int(n) = size { u64::try_from(*n).ok().filter(|n| i64::try_from(*n).is_ok()) } else { None };
@@ -128,7 +128,7 @@ impl Header {
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
             Python::List(fields) => return Err(of_records(fields)),
-            _ => return Err(damaged("has a descr that is no dtype")),
+            _ => return Err(damaged("has a descr that is not a dtype")),
         };
         Ok(Header { element, fortran, shape })
     }
@@ -293,10 +293,10 @@ mod tests {
             (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which no tensor holds"),
             (header("'<i4'", "(-3,)"), "the header of the array has a shape of something else than sizes"),
             (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape of something else than sizes"),
-            (header("'<i4'", "3"), "the header of the array has a shape that is no tuple"),
+            (header("'<i4'", "3"), "the header of the array has a shape that is not a tuple"),
             ("{'descr': '<i4'}".to_owned(), "the header of the array lacks fortran_order"),
-            ("[".repeat(100_000), "the header of the array is no Python literal"),
-            ("__import__('os')".to_owned(), "the header of the array is no Python literal"),
+            ("[".repeat(100_000), "the header of the array is not a Python literal"),
+            ("__import__('os')".to_owned(), "the header of the array is not a Python literal"),
         ] {
             assert_eq!(Header::read(&mut written(2, &text).as_slice()).unwrap_err().message(), expected, "{}", &text[..text.len().min(60)]);
         }

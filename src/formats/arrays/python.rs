@@ -85,7 +85,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands between brackets, and whether a comma was there.
+    /// What is between brackets, and whether a comma was there.
     fn items(&mut self, end: char, depth: usize) -> Option<(Vec<Python>, bool)> {
         let (mut items, mut commas) = (Vec::new(), false);
         while !self.eat(end) {

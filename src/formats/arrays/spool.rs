@@ -1,4 +1,4 @@
-//! Arrays that grow side by side, until they can be put one after the other: in memory as long as they are
+//! Arrays that grow side by side, until they are written one after another: in memory as long as they are
 //! small, else in one temporary file beside the output.
 
 use crate::error::{Error, Result};
@@ -25,12 +25,12 @@ pub struct Spool {
     bodies: Vec<Body>,
 }
 
-/// The bytes of one array: first what lies in the file, then what is held.
+/// The bytes of one array: first what is in the file, then what is held.
 #[derive(Default)]
 struct Body {
     extents: Vec<(u64, u64)>,
     held: Vec<Buffer>,
-    /// Small pieces, behind `held`.
+    /// Small pieces, after `held`.
     tail: Vec<u8>,
     nbytes: u64,
 }

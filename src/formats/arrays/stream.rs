@@ -20,7 +20,7 @@ pub struct ArrayStream {
     bytes: Box<dyn Read + Send>,
     /// Bytes of values that have not been read.
     left: u64,
-    /// More must not be taken at once than so much, where the bytes are not there before they are inflated.
+    /// The most bytes to take at once, where they do not exist before they are inflated.
     limit: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Arrays in Fortran order, where axis 0 is the fastest, put in C order: tile by tile, through a temporary file.
+//! Arrays in Fortran order, where axis 0 is the fastest, brought into C order: tile by tile, through a temporary file.
 
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 const TILE_NBYTES: u64 = 64 << 20;
 
 /// The bytes of an array of `nbytes` in C order: `[rows, inner]` items of `width` bytes. `source`: the file and the
-/// place in it where the array starts, if it lies in a file as it is; else `bytes` give it.
+/// place in it where the array starts, if it is in a file as it is; else `bytes` give it.
 ///
 /// # Errors
 /// Reading fails; the temporary file cannot be written.
@@ -78,7 +78,7 @@ fn tiles(source: &Source, start: u64, shape: &[u64], width: usize, out: &mut Fil
     Ok(())
 }
 
-/// Where the item that is number `place` in C order stands in Fortran order.
+/// The position in Fortran order of the item at `place` in C order.
 fn fortran_place(mut place: u64, sizes: &[u64]) -> u64 {
     let mut stride: u64 = sizes.iter().product();
     let mut found = 0;

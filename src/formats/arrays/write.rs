@@ -1,4 +1,4 @@
-//! Pieces of arrays, put together and written as one file at the end.
+//! Pieces of arrays, joined and written as one file at the end.
 
 use super::container::Container;
 use super::embedded::EmbeddedSchema;

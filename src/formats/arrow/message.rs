@@ -10,6 +10,8 @@ use std::io::{self, Read};
 
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"ARROW1";
+/// The first bytes of a Feather file of version 1, which is another format.
+pub const FEATHER_1: &[u8] = b"FEA1";
 /// Marks a message of format version 0.15 and later.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The longest metadata: real ones are some kilobytes.
@@ -19,7 +21,7 @@ const STEP: u64 = 16 << 20;
 /// What a compressed buffer may say that it inflates to, at most: a gigabyte is a column of 128 million numbers.
 const MAX_INFLATED: i64 = 8 << 30;
 
-/// One message: its metadata, verified, and where its body lies.
+/// One message: its metadata, verified, and where its body is.
 #[derive(Clone)]
 pub struct Framed {
     metadata: Vec<u8>,
@@ -116,24 +118,35 @@ fn verified(metadata: &[u8]) -> Result<Message<'_>> {
 
 /// Whether these bytes start a stream: a message that holds a schema.
 pub fn starts_stream(head: &[u8]) -> bool {
-    let Some(length) = head.strip_prefix(&CONTINUATION).and_then(|rest| rest.first_chunk::<4>()) else { return false };
+    // Before version 0.15 there was no mark before the length.
+    let (rest, marked) = head.strip_prefix(&CONTINUATION).map_or((head, false), |rest| (rest, true));
+    let Some((length, rest)) = rest.split_first_chunk::<4>() else { return false };
     let Ok(length) = usize::try_from(i32::from_le_bytes(*length)) else { return false };
-    match head.get(8..8usize.saturating_add(length)) {
-        Some(metadata) => verified(metadata).is_ok_and(|m| m.header_type() == MessageHeader::Schema),
+    match rest.get(..length) {
+        Some(metadata) => length > 0 && verified(metadata).is_ok_and(|m| m.header_type() == MessageHeader::Schema),
         // A schema longer than the head: the mark and a plausible length are all there is.
-        None => length > head.len() && (length as u64) < MAX_METADATA,
+        None => marked && length > head.len() && (length as u64) < MAX_METADATA,
     }
 }
 
-/// The next message of a stream; `None` at its end.
+/// What follows in a stream.
+pub enum Next {
+    Message(Framed),
+    /// The marker that ends a stream: another one may follow.
+    EndMarker,
+    /// The end of the input.
+    End,
+}
+
+/// The next message of a stream, or its end.
 ///
 /// # Errors
 /// The stream is cut off inside a message, or damaged.
-pub fn read(stream: &mut dyn Read) -> Result<Option<Framed>> {
+pub fn read(stream: &mut dyn Read) -> Result<Next> {
     let mut word = [0u8; 4];
     let n = fill(stream, &mut word)?;
     if n == 0 {
-        return Ok(None);
+        return Ok(Next::End);
     }
     if n == 4 && word == CONTINUATION && fill(stream, &mut word)? < 4 || n < 4 {
         return Err(cut_off());
@@ -143,19 +156,19 @@ pub fn read(stream: &mut dyn Read) -> Result<Option<Framed>> {
         return Err(Error::data(format!("an Arrow message with metadata of {length} bytes")));
     };
     if length == 0 {
-        return Ok(None);
+        return Ok(Next::EndMarker);
     }
     let metadata = take(stream, length)?;
     let nbytes = verified(&metadata)?.bodyLength();
     let nbytes = u64::try_from(nbytes).map_err(|_| Error::data(format!("an Arrow message with a body of {nbytes} bytes")))?;
     let body = take(stream, nbytes)?;
-    Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Some)
+    Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Next::Message)
 }
 
 /// The message of a block of a file; its body stays there.
 ///
 /// # Errors
-/// The block lies outside the file, or its metadata are damaged.
+/// The block is outside the file, or its metadata is damaged.
 pub fn at(source: &Source, block: &arrow_ipc::Block) -> Result<Framed> {
     let place = || {
         Error::data(format!(

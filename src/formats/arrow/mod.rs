@@ -7,12 +7,12 @@ mod message;
 mod read;
 mod write;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use message::MAGIC;
+use message::{FEATHER_1, MAGIC};
 use std::sync::Arc;
 
 /// `arrow`: the stream, for pipes. `arrow-file`: with a footer, for random access; also known as Feather.
@@ -51,11 +51,17 @@ impl Format for Arrow {
     fn sniff(&self, head: &[u8]) -> bool {
         match self {
             Arrow::Stream => message::starts_stream(head),
-            Arrow::File => head.starts_with(MAGIC),
+            Arrow::File => head.starts_with(MAGIC) || head.starts_with(FEATHER_1),
         }
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        if input.head().starts_with(FEATHER_1) {
+            let error = Error::data("a Feather file of version 1, which is older than Arrow IPC").in_input(input.name().clone());
+            return Some(Err(
+                error.help("write it again in Python: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), \"x.feather\")")
+            ));
+        }
         // Either is told by its first bytes: `--from arrow` reads both.
         let reader: Box<dyn Reader> =
             if input.head().starts_with(MAGIC) { Box::new(read::FileReader::new(input)) } else { Box::new(read::StreamReader::new(input)) };

@@ -1,15 +1,18 @@
 //! Record batches as tasks.
 
-use super::message::{self, Body, Framed, MAGIC, lifted};
+use super::message::{self, Body, Framed, MAGIC, Next, lifted};
 use crate::chunk::{Decoded, Origin};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::columnar::contain::contain;
+use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
+use crate::notice::Notices;
+use crate::schema::facts::Facts;
 use crate::schema::{Field, Schema};
-use crate::tensor::arrow::field::check_names;
+use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_array::ArrayRef;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
@@ -31,6 +34,7 @@ struct Known {
     schema: SchemaRef,
     fields: Vec<Field>,
     arrow: Vec<FieldRef>,
+    renamed: Renamed,
 }
 
 impl Known {
@@ -39,14 +43,17 @@ impl Known {
             return Err(Error::data("big-endian Arrow is not read").help("convert it on the machine that wrote it"));
         }
         let schema = Arc::new(try_fb_to_schema(schema).map_err(unexpected)?);
-        check_names(schema.fields())?;
-        let fields = schema.fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        check_number(schema.fields())?;
+        let mut fields: Vec<Field> = schema.fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         let arrow = schema.fields().iter().cloned().collect();
-        Ok(Known { name, schema, fields, arrow })
+        let renamed = names::distinct(&mut fields);
+        Ok(Known { name, schema, fields, arrow, renamed })
     }
 
-    fn inference(&self, request: &Request) -> Inference {
-        Inference::Known(declared_over(&request.declared, Schema::new(self.fields.clone())))
+    fn inference(&self, request: &Request) -> Result<Inference> {
+        names::announce(&self.name, &self.renamed, &request.options)?;
+        let facts = Facts { metadata: self.schema.metadata().clone(), ..Facts::default() };
+        Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
     }
 
     /// The tasks of the batches that `messages` gives.
@@ -60,13 +67,13 @@ impl Known {
             dictionaries: Dictionaries::default(),
             left: request.records.unwrap_or(u64::MAX),
             first: 0,
-            cut: None,
+            open: None,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
     }
 }
 
-/// Messages behind the schema, in order.
+/// Messages after the schema, in order.
 type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
 
 /// Reads a stream.
@@ -85,7 +92,7 @@ impl StreamReader {
         let name = self.input.name().clone();
         let mut stream = self.input.open()?;
         let known = contain("the Arrow schema", || {
-            let first = message::read(&mut stream)?.ok_or_else(|| Error::data("the Arrow stream is empty"))?;
+            let Next::Message(first) = message::read(&mut stream)? else { return Err(Error::data("the Arrow stream is empty")) };
             let schema = first.message()?.header_as_schema().ok_or_else(|| Error::data("the Arrow stream does not start with a schema"))?;
             Known::new(name.clone(), schema)
         });
@@ -99,20 +106,76 @@ impl Reader for StreamReader {
             Some(opened) => opened,
             None => self.open()?,
         };
-        Ok(self.opened.insert(opened).0.inference(request))
+        self.opened.insert(opened).0.inference(request)
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        let (known, mut stream) = match self.opened.take() {
+        let (known, stream) = match self.opened.take() {
             Some(opened) => opened,
             None => self.open()?,
         };
-        let messages = std::iter::from_fn(move || message::read(&mut stream).transpose());
+        let strict = request.options.strict || !self.input.is_regular();
+        let mut streams = Streams { known: known.clone(), stream, notices: request.options.notices.clone(), strict, ended: false };
+        let messages = std::iter::from_fn(move || streams.next().transpose());
         known.tasks(Box::new(messages), schema, request)
     }
 }
 
-/// Reads a file: dictionaries first, then its record batches, each where its block lies.
+/// The messages of one stream after another: `cat a.arrows b.arrows`.
+struct Streams {
+    known: Known,
+    stream: Box<dyn Read + Send>,
+    notices: Notices,
+    strict: bool,
+    /// The end marker of the last stream has been read.
+    ended: bool,
+}
+
+impl Streams {
+    fn next(&mut self) -> Result<Option<Framed>> {
+        loop {
+            let framed = match message::read(&mut self.stream) {
+                Ok(Next::Message(framed)) => framed,
+                Ok(Next::EndMarker) => {
+                    self.ended = true;
+                    continue;
+                }
+                Ok(Next::End) if self.ended => return Ok(None),
+                Ok(Next::End) => return self.unmarked().map(|()| None),
+                Err(error) if self.ended && error.kind() == Kind::Data => return Err(not_a_stream()),
+                Err(error) => return Err(error),
+            };
+            let Some(schema) = framed.message()?.header_as_schema() else {
+                return if self.ended { Err(not_a_stream()) } else { Ok(Some(framed)) };
+            };
+            if !self.ended {
+                self.unmarked()?;
+            }
+            self.ended = false;
+            let next = contain("the Arrow schema", || Known::new(self.known.name.clone(), schema))?;
+            if next.schema.fields() != self.known.schema.fields() {
+                return Err(Error::data("another Arrow stream with other columns follows the first")
+                    .help("read them as two inputs: columns that one of them lacks are null, and types are unified"));
+            }
+            return Ok(Some(framed));
+        }
+    }
+
+    /// A stream ends without its marker: its writer may have been stopped.
+    fn unmarked(&self) -> Result<()> {
+        let text = "the Arrow stream has no end marker: it may be cut off";
+        match self.strict {
+            true => Err(Error::data(text).help("write it again to its end, or convert what is there from a file: a notice then")),
+            false => self.notices.add(format!("{}: {text}", self.known.name), false),
+        }
+    }
+}
+
+fn not_a_stream() -> Error {
+    Error::data("what follows the end of the Arrow stream is not another stream")
+}
+
+/// Reads a file: dictionaries first, then its record batches, each at its block.
 pub struct FileReader {
     input: Arc<Input>,
     opened: Option<Arc<Footer>>,
@@ -163,7 +226,7 @@ impl Footer {
 
 impl Reader for FileReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        Ok(self.opened()?.known.inference(request))
+        self.opened()?.known.inference(request)
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
@@ -178,7 +241,7 @@ impl Reader for FileReader {
     }
 }
 
-/// Cuts messages into tasks; dictionaries are decoded on the way, for the batches behind them.
+/// Cuts messages into tasks; dictionaries are decoded on the way, for the batches after them.
 struct Batches {
     known: Arc<Known>,
     columns: Arc<Columns>,
@@ -189,7 +252,7 @@ struct Batches {
     /// Records given so far.
     first: u64,
     /// A large batch, and its rows that are given already.
-    cut: Option<(Batch, u64)>,
+    open: Option<(Batch, u64)>,
 }
 
 /// A record batch to be decoded, or some of its rows.
@@ -209,7 +272,7 @@ impl Batches {
             if self.left == 0 {
                 return Ok(None);
             }
-            if let Some((batch, given)) = self.cut.take() {
+            if let Some((batch, given)) = self.open.take() {
                 let size = if batch.framed.nbytes() > BATCH_NBYTES && !batch.framed.is_compressed() { BATCH_NBYTES / 4 } else { u64::MAX };
                 let parts = batch.framed.nbytes().div_ceil(size).max(1);
                 let nrows = batch.nrows.div_ceil(parts).max(1).min(batch.nrows - given).min(self.left);
@@ -218,7 +281,7 @@ impl Batches {
                 self.first += nrows;
                 let part = batch.clone();
                 if given + nrows < batch.nrows {
-                    self.cut = Some((batch, given + nrows));
+                    self.open = Some((batch, given + nrows));
                 }
                 return Ok(Some(Box::new(move || part.decode(given, nrows, first, share))));
             }
@@ -235,6 +298,8 @@ impl Batches {
                         read_dictionary(&body, dictionary, &self.known.schema, known, &version).map_err(unexpected)
                     })?;
                 }
+                // Another stream: its dictionaries are its own.
+                MessageHeader::Schema => self.dictionaries = Dictionaries::default(),
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows()?.unwrap_or(0);
                     let mut batch = Batch {
@@ -249,7 +314,7 @@ impl Batches {
                         batch.framed.body = Body::Here(framed.load()?);
                     }
                     if nrows > 0 {
-                        self.cut = Some((batch, 0));
+                        self.open = Some((batch, 0));
                     }
                 }
                 _ => {}

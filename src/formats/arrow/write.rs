@@ -3,6 +3,7 @@
 use super::message::MAGIC;
 use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
+use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::options::{Compression, Options};
 use crate::path::quoted;
@@ -58,14 +59,17 @@ impl ArrowWriter {
             Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
             Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow compresses with lz4 or zstd only")),
         };
-        let form = Form { wide: false, tensor_types: options.tensor_types };
+        let form = Form { wide: false, tensor_types: options.tensor_types, dictionaries: false };
         let fields = schema.fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<Vec<_>>>()?;
         if let Some(field) = fields.iter().find(|f| has_dictionary(f.data_type())) {
             return Err(Error::usage("a dictionary inside a type that is carried unchanged is not written").in_field(quoted(field.name())));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
-        let encoder = Arc::new(BatchEncoder { schema: Arc::new(ArrowSchema::new(fields)), options: write });
+        let encoder = Arc::new(BatchEncoder {
+            schema: Arc::new(ArrowSchema::new_with_metadata(fields, facts::metadata(schema, options)?)),
+            options: write,
+        });
         Ok(ArrowWriter { is_file, encoder, rows: options.row_group_rows.unwrap_or(ROWS).max(1), out: None, at: 0, blocks: Vec::new() })
     }
 

@@ -14,7 +14,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
 /// The schema of a file with what `--schema` says laid over it. A column that another field is read `from`
-/// is no field of its own, unless it is named, too.
+/// is not a field of its own, unless it is named, too.
 pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
     let is_source = |name: &String| declared.fields.iter().any(|f| f.source.values.as_ref() == Some(name));
     found.fields.retain(|f| !is_source(&f.name) || declared.index_of(&f.name).is_some());
@@ -44,7 +44,7 @@ impl Columns {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
                 return Err(Error::usage("`split by` and `at` join features of TFRecords; columns hold whole values")
                     .in_field(quoted(&target.name))
-                    .help("give the type alone, and join the columns with the verbs partition or compose"));
+                    .help("give only the type, and join the columns with the verbs partition or compose"));
             }
             let name = target.source.values.as_ref().unwrap_or(&target.name);
             let source = match found.iter().position(|f| f.name == *name) {

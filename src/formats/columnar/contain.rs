@@ -2,7 +2,7 @@
 //!
 //! Both check most of what they read, but hostile bytes still reach an `unwrap` or a slice index in them
 //! now and then. A damaged file has to end in a message that names it, so that decoding runs in here: a
-//! panic becomes an error of the data. What it leaves behind is dropped with the task.
+//! panic becomes an error of the data. What it leaves is dropped with the task.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// Bytes of the record at the end, without its comment.
 const END_NBYTES: u64 = 22;
-/// A longer directory is no npz.
+/// A longer directory is refused.
 const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
 
 /// All members, in the order of the directory, and the comment of the archive.
@@ -153,7 +153,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
     local.skip(22).ok_or_else(beyond)?;
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
     if source.bytes(offset + 30, usize::from(name_length)).ok().as_deref() != Some(raw_name) {
-        return Err(damaged(&format!("calls a member {name} in its directory, but not where it stands")));
+        return Err(damaged(&format!("calls a member {name} in its directory, but not at its place")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
     if start.checked_add(packed).is_none_or(|last| last > end.start) {

@@ -1,7 +1,7 @@
 //! Arrays of NumPy in a zip archive: `numpy.savez`, `numpy.savez_compressed`.
 //!
 //! Written stored, as `numpy.savez` does, with sizes beyond 32 bits where they are needed; members that are
-//! deflated are read, too. The schema stands in the comment of the archive (`unzip -z` shows it), so that what was
+//! deflated are read, too. The schema is kept in the comment of the archive (`unzip -z` shows it), so that what was
 //! written reads back as what it was.
 
 mod directory;
@@ -25,7 +25,7 @@ use std::io::Write;
 #[derive(Clone, Copy)]
 pub struct Npz;
 
-/// What members are called behind the name of their array.
+/// What follows the name of an array in the name of its member.
 const SUFFIX: &str = ".npy";
 
 fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {

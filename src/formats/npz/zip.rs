@@ -1,7 +1,7 @@
 //! A zip archive of stored members, written from front to back.
 //! Source: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>, 4.3 and 4.5.3.
 //!
-//! Why not the crate `zip`: to write members from front to back it has to put sizes and checksums behind them,
+//! Why not the crate `zip`: to write members from front to back it has to write sizes and checksums after them,
 //! where some readers of npz do not look, and to compute the checksums of bytes that have been checked on the way
 //! already; to read it lends out one member at a time, while columns are read side by side. What is left is a header
 //! of 30 bytes and a directory, here and in [`super::directory`].
@@ -16,7 +16,7 @@ pub const END_64: u32 = 0x0606_4b50;
 pub const LOCATOR_64: u32 = 0x0706_4b50;
 /// The extra field that holds sizes and offsets beyond 32 bits.
 pub const EXTRA_64: u16 = 1;
-/// In the place of a number that stands in the extra field.
+/// Instead of a number that is in the extra field.
 pub const ELSEWHERE_32: u32 = u32::MAX;
 pub const ELSEWHERE_16: u16 = u16::MAX;
 /// Names are UTF-8.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Kind};
 use parquet::errors::ParquetError;
 
-/// An error of the parquet crate: of the data, unless a file is behind it.
+/// An error of the parquet crate: of the data, unless reading the file failed.
 pub fn lifted(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -24,4 +24,13 @@ pub fn from_io(error: &std::io::Error) -> Error {
         std::io::ErrorKind::UnexpectedEof => Error::data("the file ends too early"),
         _ => Error::new(Kind::Io, error.to_string()),
     }
+}
+
+/// A failure of decoding, without the names of the layers it came through.
+pub fn damaged(text: &str) -> Error {
+    let mut text = text;
+    for layer in ["Parquet argument error: ", "Parquet error: ", "External error: ", "Arrow: ", "External: "] {
+        text = text.strip_prefix(layer).unwrap_or(text);
+    }
+    Error::data(format!("a Parquet page is damaged: {text}"))
 }

@@ -1,33 +1,38 @@
 //! Row groups, or ranges of their rows, as tasks.
 
-use super::failure::{from_io, lifted};
+use super::failure::{damaged, from_io, lifted};
 use super::footer::{self, MAGIC};
+use super::lanes::Lanes;
 use super::schema::widened;
 use super::sizes::Limits;
+use super::{facts, int96};
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::columnar::contain::contain;
+use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::path::quoted;
-use crate::schema::{Field, Schema};
-use crate::tensor::arrow::field::check_names;
+use crate::schema::facts::{Facts, Storage};
+use crate::schema::{Element, Field, Schema};
+use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
-use arrow_array::ArrayRef;
-use arrow_schema::{FieldRef, Fields, Schema as ArrowSchema};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, FieldRef, Fields, Schema as ArrowSchema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes in memory of what one task decodes, about.
 const TASK_NBYTES: u64 = 8 << 20;
 /// A row group up to this size is one task: skipping rows inside it is not free.
 const WHOLE_NBYTES: u64 = 32 << 20;
-/// RowRange of a task without columns, and the most of any other.
+/// Rows of a task without columns, and the most of any other.
 const TASK_ROWS: u64 = 1 << 20;
 
 /// Reads one Parquet file.
@@ -41,10 +46,14 @@ struct Opened {
     name: Arc<str>,
     source: Source,
     metadata: ArrowReaderMetadata,
-    /// The columns as they are decoded, and what they read as.
+    /// The columns as they are decoded.
     arrow: Vec<FieldRef>,
+    decoded: Vec<Field>,
+    /// The same, without nulls where statistics prove that there are none.
     fields: Vec<Field>,
-    /// RowRange of each row group.
+    facts: Facts,
+    renamed: Renamed,
+    /// Rows of each row group.
     rows: Vec<u64>,
 }
 
@@ -79,18 +88,30 @@ impl Opened {
         let found = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())
             .or_else(|_| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
             .map_err(lifted)?;
-        let wide = ArrowSchema::new(found.schema().fields().iter().map(|f| Arc::new(widened(f))).collect::<Fields>());
+        let file_metadata = found.schema().metadata().clone();
+        let int96 = int96::units(&source, &metadata)?;
+        let written = facts::written_schema(&metadata);
+        let stored = facts::Columns::completed(&metadata, found.schema().fields(), written.as_ref(), &int96);
+        let with = |fields: Fields| {
+            ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
+        };
         // Where the wider form is refused, the file's own form is converted after decoding.
-        let metadata = ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(Arc::new(wide))).unwrap_or(found);
-        let mut arrow = metadata.schema().fields().clone();
-        check_names(&arrow)?;
-        // Other writers call every column nullable; ours says what its schema said.
-        let ours = metadata.metadata().file_metadata().created_by().is_some_and(|by| by.starts_with("tatter "));
-        if !ours {
-            arrow = arrow.iter().enumerate().map(|(i, f)| without_nulls(f, i, metadata.metadata())).collect();
+        let metadata = with(stored.iter().map(|f| Arc::new(widened(f))).collect())
+            .or_else(|_| with(stored.iter().cloned().collect()))
+            .unwrap_or(found);
+        check_number(metadata.schema().fields())?;
+        let none = HashMap::new();
+        let narrowed = facts::Columns::narrowed(metadata.metadata(), metadata.schema().fields(), &none);
+        let arrow = metadata.schema().fields().iter().cloned().collect();
+        let mut decoded: Vec<Field> = metadata.schema().fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        let mut fields: Vec<Field> = narrowed.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        for (field, stored) in fields.iter_mut().zip(&stored) {
+            restore(field, stored);
         }
-        let fields = arrow.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
-        Ok(Opened { name, source, arrow: arrow.iter().cloned().collect(), metadata, fields, rows })
+        let renamed = names::distinct(&mut fields);
+        names::distinct(&mut decoded);
+        let facts = Facts { metadata: file_metadata, ..Facts::default() };
+        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, rows })
     }
 
     /// Bytes in memory of all values of some columns of a row group, about, and their bytes in the file.
@@ -112,29 +133,12 @@ impl Opened {
     }
 }
 
-/// A failure of decoding, without the names of the layers it came through.
-fn damaged(text: &str) -> Error {
-    let mut text = text;
-    for layer in ["Parquet argument error: ", "Parquet error: ", "External error: ", "Arrow: ", "External: "] {
-        text = text.strip_prefix(layer).unwrap_or(text);
+/// Fields are written again as the file stores them, not as they are decoded.
+fn restore(field: &mut Field, stored: &FieldRef) {
+    field.storage = Storage::Arrow(stored.clone());
+    if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
+        inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));
     }
-    Error::data(format!("a Parquet page is damaged: {text}"))
-}
-
-/// A top-level column whose statistics count no nulls in any row group has none.
-fn without_nulls(field: &FieldRef, root: usize, metadata: &ParquetMetaData) -> FieldRef {
-    let schema = metadata.file_metadata().schema_descr();
-    let mut leaves = (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == root);
-    let (Some(leaf), None) = (leaves.next(), leaves.next()) else { return field.clone() };
-    let column = schema.column(leaf);
-    let counted = |group: &parquet::file::metadata::RowGroupMetaData| {
-        group.columns().get(leaf).and_then(|c| c.statistics()).and_then(|s| s.null_count_opt()) == Some(0)
-    };
-    let flat = column.max_rep_level() == 0 && column.max_def_level() == 1;
-    if field.is_nullable() && flat && metadata.num_row_groups() > 0 && metadata.row_groups().iter().all(counted) {
-        return Arc::new(field.as_ref().clone().with_nullable(false));
-    }
-    field.clone()
 }
 
 fn read_footer(source: &Source) -> Result<ParquetMetaData> {
@@ -153,20 +157,40 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
     let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
     footer::check(&bytes)?;
-    ParquetMetaDataReader::decode_metadata(&bytes)
-        .map_err(|e| Error::data(format!("the Parquet footer is damaged: {}", lifted(e).message())))
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes)
+        .map_err(|e| Error::data(format!("the Parquet footer is damaged: {}", lifted(e).message())))?;
+    without_zero_offsets(metadata).map_err(lifted)
+}
+
+/// Some writers set the offset of a dictionary page that does not exist to zero.
+fn without_zero_offsets(metadata: ParquetMetaData) -> parquet::errors::Result<ParquetMetaData> {
+    let is_zero = |column: &ColumnChunkMetaData| column.dictionary_page_offset() == Some(0);
+    if !metadata.row_groups().iter().any(|group| group.columns().iter().any(is_zero)) {
+        return Ok(metadata);
+    }
+    let mended = |column: &ColumnChunkMetaData| match is_zero(column) {
+        true => column.clone().into_builder().set_dictionary_page_offset(None).build(),
+        false => Ok(column.clone()),
+    };
+    let groups = metadata.row_groups().iter().map(|group| {
+        let columns = group.columns().iter().map(mended).collect::<parquet::errors::Result<_>>()?;
+        group.clone().into_builder().set_column_metadata(columns).build()
+    });
+    let groups = groups.collect::<parquet::errors::Result<_>>()?;
+    Ok(metadata.into_builder().set_row_groups(groups).build())
 }
 
 impl Reader for ParquetReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let opened = self.opened()?;
-        let found = Schema::new(opened.fields.clone());
+        names::announce(&opened.name, &opened.renamed, &request.options)?;
+        let found = Schema { fields: opened.fields.clone(), facts: opened.facts.clone() };
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let opened = self.opened()?;
-        let columns = Columns::plan(&opened.fields, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
+        let columns = Columns::plan(&opened.decoded, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
         let ranges = RowRanges {
             first: 0,
@@ -175,6 +199,8 @@ impl Reader for ParquetReader {
             left: request.records.unwrap_or(u64::MAX),
             mask: mask.clone(),
             opened: opened.clone(),
+            roots: columns.roots().to_vec(),
+            lanes: None,
         };
         let limits = Limits::new(&request.options);
         let decode = Arc::new(Decode { opened, columns, mask });
@@ -191,11 +217,13 @@ struct RowRange {
     /// From 0, within the file.
     first: u64,
     groups: std::ops::Range<usize>,
-    /// RowRange of the groups to skip, and then to read.
+    /// Rows of the groups to skip, and then to read.
     skip: u64,
     nrows: u64,
-    /// EmbeddedSchema so many bytes of the file.
+    /// About this many bytes of the file.
     nbytes: u64,
+    /// The readers of a large row group, and the number of the range.
+    shared: Option<(Arc<Lanes>, usize)>,
 }
 
 /// Cuts a file into tasks.
@@ -204,9 +232,13 @@ struct RowRanges {
     mask: ProjectionMask,
     first: u64,
     group: usize,
-    /// RowRange of the group at hand that are already cut off.
+    /// Rows of the group at hand that are already cut off.
     within: u64,
     left: u64,
+    /// The columns that are read.
+    roots: Vec<usize>,
+    /// The readers of the group at hand.
+    lanes: Option<Arc<Lanes>>,
 }
 
 impl Iterator for RowRanges {
@@ -235,23 +267,46 @@ impl Iterator for RowRanges {
                 break;
             }
             let tasks = all_memory.div_ceil(TASK_NBYTES).max(rows.div_ceil(TASK_ROWS)).max(1);
-            let taken = rows.div_ceil(tasks).clamp(1, rest.max(1)).min(rest).min(self.left);
-            let cut =
-                RowRange { first: self.first, groups: start..start + 1, skip: self.within, nrows: taken, nbytes: share(all_file, taken) };
+            let range_rows = rows.div_ceil(tasks).max(1);
+            let taken = range_rows.min(rest).min(self.left);
+            let shared = self.lanes(range_rows, taken < range_rows.min(rest));
+            let cut = RowRange {
+                first: self.first,
+                groups: start..start + 1,
+                skip: self.within,
+                nrows: taken,
+                nbytes: share(all_file, taken),
+                shared,
+            };
             self.within += taken;
             self.left -= taken;
             self.first += taken;
             if self.within >= rows {
                 (self.group, self.within) = (self.group + 1, 0);
+                self.lanes = None;
             }
             return Some(cut);
         }
         if self.group == start {
             return None;
         }
-        let cut = RowRange { first: self.first, groups: start..self.group, skip: 0, nrows, nbytes: file };
+        let cut = RowRange { first: self.first, groups: start..self.group, skip: 0, nrows, nbytes: file, shared: None };
         self.first += nrows;
         Some(cut)
+    }
+}
+
+impl RowRanges {
+    /// The readers that the ranges of the group at hand share; `only_part`: no more is read than a part of this range.
+    fn lanes(&mut self, range_rows: u64, only_part: bool) -> Option<(Arc<Lanes>, usize)> {
+        if self.roots.is_empty() || self.lanes.is_none() && (self.within > 0 || only_part) {
+            return None;
+        }
+        let rows = usize::try_from(range_rows).ok()?;
+        let range = usize::try_from(self.within / range_rows).ok()?;
+        let opened = &self.opened;
+        let new = || Arc::new(Lanes::new(opened.source.clone(), opened.metadata.clone(), self.group, &self.roots, rows));
+        Some((self.lanes.get_or_insert_with(new).clone(), range))
     }
 }
 
@@ -295,6 +350,14 @@ impl Decode {
     }
 
     fn decode(&self, rows: RowRange, nrows: usize, origin: Origin) -> Result<Chunk> {
+        if let Some((lanes, range)) = &rows.shared {
+            let arrays = lanes.take(*range)?;
+            if arrays.iter().any(|array| array.len() < nrows) {
+                return Err(Error::data(format!("fewer than {nrows} rows where the footer promises them")));
+            }
+            let arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(0, nrows)).collect();
+            return self.columns.chunk_of_arrays(&arrays, &self.opened.arrow, nrows, origin);
+        }
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
             .with_row_groups(rows.groups.collect())
             .with_projection(self.mask.clone())

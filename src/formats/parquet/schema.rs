@@ -5,7 +5,10 @@
 //! standard types, which every reader likes.
 
 use super::failure::lifted;
+use super::logical;
 use crate::error::{Error, Result};
+use crate::formats::columnar::facts;
+use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::{Form, to_arrow_field};
@@ -28,14 +31,16 @@ pub struct OutputSchema {
 impl OutputSchema {
     /// # Errors
     /// A usage error that names the field that Parquet cannot hold.
-    pub fn of(schema: &Schema, tensor_types: bool) -> Result<OutputSchema> {
+    pub fn of(schema: &Schema, options: &Options) -> Result<OutputSchema> {
+        let tensor_types = options.tensor_types;
+        let metadata = facts::metadata(schema, options)?;
         if schema.fields.is_empty() {
             return Err(Error::usage("records without fields; Parquet needs one column at least"));
         }
         let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
         for field in &schema.fields {
             check(field, &FieldPath::name(&field.name))?;
-            let memory = to_arrow_field(field, Form { wide: true, tensor_types })?;
+            let memory = to_arrow_field(field, Form { wide: true, tensor_types, dictionaries: false })?;
             let arrow = stored(&memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
             converter().convert(&alone).map_err(|e| {
@@ -45,11 +50,19 @@ impl OutputSchema {
             })?;
             memories.push(memory);
             wide.push(arrow);
-            standard.push(stored(&to_arrow_field(field, Form { wide: false, tensor_types })?));
+            let own = to_arrow_field(field, Form { wide: false, tensor_types, dictionaries: true })?;
+            let in_file = stored(&own);
+            if in_file.data_type() != own.data_type() {
+                options.notices.add(
+                    format!("{}: Parquet has no times in seconds: they are stored in milliseconds", quoted(&field.name)),
+                    options.strict,
+                )?;
+            }
+            standard.push(in_file);
         }
         let wide = Arc::new(ArrowSchema::new(wide));
-        let parquet = converter().schema_root("schema").convert(&wide).map_err(lifted)?;
-        Ok(OutputSchema { memory: memories, wide, standard: Arc::new(ArrowSchema::new(standard)), parquet })
+        let parquet = logical::annotated(converter().schema_root("schema").convert(&wide).map_err(lifted)?, wide.fields())?;
+        Ok(OutputSchema { memory: memories, wide, standard: Arc::new(ArrowSchema::new_with_metadata(standard, metadata)), parquet })
     }
 }
 

@@ -10,12 +10,15 @@ use crate::options::{self, Options};
 use crate::path::quoted;
 use crate::schema::Schema;
 use crate::tensor::arrow::to_arrow;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{Field, SchemaRef};
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
@@ -54,7 +57,7 @@ impl ParquetWriter {
     /// # Errors
     /// Usage errors: a field that Parquet cannot hold, wrong options.
     pub fn try_new(schema: &Arc<Schema>, options: &Options) -> Result<ParquetWriter> {
-        let output = OutputSchema::of(schema, options.tensor_types)?;
+        let output = OutputSchema::of(schema, options)?;
         let compression = match options.compression.unwrap_or(options::Compression::Zstd(options::Compression::ZSTD_LEVEL)) {
             options::Compression::None => Compression::UNCOMPRESSED,
             options::Compression::Snappy => Compression::SNAPPY,
@@ -62,11 +65,13 @@ impl ParquetWriter {
             options::Compression::Lz4 => Compression::LZ4_RAW,
             options::Compression::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(|e| Error::usage(e.to_string()))?),
         };
+        let pairs = output.standard.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let mut properties = WriterProperties::builder()
             .set_compression(compression)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_max_row_group_row_count(None)
             .set_coerce_types(true)
+            .set_key_value_metadata(Some(pairs))
             .set_created_by(concat!("tatter ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         add_encoded_arrow_schema_to_metadata(&output.standard, &mut properties);
@@ -117,6 +122,22 @@ impl Encode for GroupEncoder {
     }
 }
 
+/// Parquet stores dates as days.
+fn whole_days(array: &ArrayRef) -> Result<()> {
+    const DAY: i64 = 86_400_000;
+    match array.as_primitive_opt::<Date64Type>() {
+        Some(dates) => match (0..dates.len()).find(|i| dates.is_valid(*i) && dates.value(*i) % DAY != 0) {
+            Some(row) => {
+                Err(Error::data(format!("date64 of {} ms is not a whole day, and Parquet stores dates as days", dates.value(row)))
+                    .at_row(row)
+                    .help("write Arrow: --to arrow-file"))
+            }
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
+}
+
 /// The next [`WINDOW_ROWS`] rows, or what is left.
 fn next_window(chunks: &mut VecDeque<Chunk>) -> Result<Option<Chunk>> {
     let (mut parts, mut nrows) = (Vec::new(), 0);
@@ -140,6 +161,7 @@ impl GroupEncoder {
         for ((column, memory), field) in window.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
             let in_field = |e: Error| origin.resolve(e.in_field(quoted(field.name())), nrows);
             let mut array = to_arrow(&column, memory).map_err(in_field)?;
+            whole_days(&array).map_err(in_field)?;
             if array.data_type() != field.data_type() {
                 let strict = CastOptions { safe: false, ..Default::default() };
                 array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;

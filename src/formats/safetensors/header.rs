@@ -16,10 +16,10 @@ use std::fmt;
 
 /// A longer header is refused, as by others.
 pub const MAX_NBYTES: u64 = 100_000_000;
-/// The key that is no tensor.
+/// The key that is not a tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// A tensor, and its bytes counted from behind the header.
+/// A tensor, and its bytes counted from the end of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub name: String,
@@ -66,7 +66,7 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
 /// What a header says: the tensors in its order, and what `__metadata__` holds under `key`. `nbytes` follow it.
 ///
 /// # Errors
-/// It is no such header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
+/// It is not such a header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
 pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<String>)> {
     let no_header = || Error::data("the header is not the JSON object of a safetensors file");
     let end = text.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
@@ -146,7 +146,7 @@ fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
     for (start, end, name) in extents {
         let name = crate::path::quoted(name);
         if start != at {
-            let what = if start < at { "lies over another tensor" } else { "leaves a hole in front of it" };
+            let what = if start < at { "overlaps another tensor" } else { "leaves a hole before it" };
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
         }
         if end > nbytes {
@@ -160,10 +160,10 @@ fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// A header, and the eight bytes in front of it. Tensors start at a multiple of eight bytes.
+/// A header, and the eight bytes before it. Tensors start at a multiple of eight bytes.
 ///
 /// # Errors
-/// A header that nobody would read.
+/// A header that is too long to be read.
 pub fn bytes(entries: &[Entry], key: &str, about: &str) -> Result<Vec<u8>> {
     let mut object = Map::new();
     object.insert(METADATA.to_owned(), json!({ key: about }));
@@ -229,12 +229,12 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
                 5,
-                "it starts at byte 1 of 5 and leaves a hole in front of it: byte 0 comes next",
+                "it starts at byte 1 of 5 and leaves a hole before it: byte 0 comes next",
             ),
             (
                 r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#.to_owned(),
                 3,
-                "it starts at byte 1 of 3 and lies over another tensor: byte 2 comes next",
+                "it starts at byte 1 of 3 and overlaps another tensor: byte 2 comes next",
             ),
             (
                 r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#.to_owned(),

@@ -1,7 +1,7 @@
-//! safetensors: tensors of PyTorch, JAX and others behind one header. Source: [`header`].
+//! safetensors: tensors of PyTorch, JAX and others after one header. Source: [`header`].
 //!
 //! Tensors are written by the width of their numbers, the widest first, so that all of them are aligned. The
-//! schema stands in `__metadata__`, so that what was written reads back as what it was. bfloat16 reads as float32.
+//! schema is kept in `__metadata__`, so that what was written reads back as what it was. bfloat16 reads as float32.
 
 mod header;
 
@@ -21,7 +21,7 @@ use std::io::Write;
 #[derive(Clone, Copy)]
 pub struct Safetensors;
 
-/// The key of `__metadata__` under which the schema stands.
+/// The key of `__metadata__` of the schema.
 const KEY: &str = "tatter";
 
 impl Container for Safetensors {

@@ -5,6 +5,7 @@ use super::{MAX_FIELDS, is_bare};
 use crate::error::{Result, nearest};
 use crate::path::FieldPath;
 use crate::schema::cursor::{Cursor, MAX_DEPTH};
+use crate::schema::facts::Storage;
 use crate::schema::literal::{literal, text};
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
@@ -79,7 +80,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     if !names.insert(name.clone()) {
         return Err(cursor.fail(start, end, format!("the field `{name}` appears twice")));
     }
-    let mut field = Field::new(name, ty(cursor, inside)?);
+    let mut field = Field { storage: Storage::Declared, ..Field::new(name, ty(cursor, inside)?) };
     clauses(cursor, &mut field)?;
     Ok(field)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::schema::facts::Storage;
 use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use arrow_schema::{DataType, Field as ArrowField, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use proptest::prelude::*;
@@ -60,7 +61,7 @@ fn a_schema_is_what_it_says() {
     };
     let source =
         Source { values: Some("v".into()), split_by: vec![SplitBy::Feature(PartitionEncoding::RowLengths, "l".into())], at: vec![] };
-    assert_eq!(schema.fields, vec![Field { name: "r".into(), ty, default: None, source }]);
+    assert_eq!(schema.fields, vec![Field { name: "r".into(), ty, default: None, source, storage: Storage::Declared }]);
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Tensors to Arrow arrays of the type that [`super::to_arrow_field`] gives.
 
 use super::extension::TensorType;
-use super::field::{Place, Reading, reading};
+use super::field::{Reading, Role, reading};
 use crate::error::{Error, Result};
 use crate::tensor::{List, RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, ListArray, StructArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, LargeListViewArray, ListArray, ListViewArray,
+    OffsetSizeTrait, StructArray, UInt64Array,
+};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use std::sync::Arc;
@@ -14,9 +17,9 @@ use std::sync::Arc;
 /// tensor's type. Values are shared; offsets are copied where they get narrower.
 ///
 /// # Errors
-/// More values than 32-bit offsets reach; a tensor that is not of the field's type (an error of ours).
+/// More values than 32-bit offsets reach; a tensor that is not of the field's type (a bug).
 pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
-    match (reading(field, Place::Field), tensor) {
+    match (reading(field, Role::Field), tensor) {
         (Reading::Sparse { .. }, Tensor::Sparse(sparse)) => sparse_array(sparse, field),
         (Reading::Tensor(TensorType::Fixed { sizes }), _) => {
             let (list, values) = merged(tensor, sizes.len())?;
@@ -48,7 +51,11 @@ fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
 
 fn item_of(field: &Field) -> Result<&FieldRef> {
     match field.data_type() {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Ok(item),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => Ok(item),
         other => Err(Error::internal(format!("{other} is no list"))),
     }
 }
@@ -71,8 +78,23 @@ fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>
             let offsets = narrow(&partition.row_splits())?;
             Arc::new(ListArray::try_new(item.clone(), OffsetBuffer::new(offsets), values, validity).map_err(unexpected)?)
         }
+        DataType::LargeListView(item) => {
+            let (starts, sizes) = views(&partition.row_splits());
+            Arc::new(LargeListViewArray::try_new(item.clone(), starts, sizes, values, validity).map_err(unexpected)?)
+        }
+        DataType::ListView(item) => {
+            let (starts, sizes) = views(&narrow(&partition.row_splits())?);
+            Arc::new(ListViewArray::try_new(item.clone(), starts, sizes, values, validity).map_err(unexpected)?)
+        }
         other => return Err(Error::internal(format!("{other} is no list"))),
     })
+}
+
+/// Where rows start, and how long they are.
+fn views<O: OffsetSizeTrait>(splits: &ScalarBuffer<O>) -> (ScalarBuffer<O>, ScalarBuffer<O>) {
+    let starts = splits.slice(0, splits.len().saturating_sub(1));
+    let sizes = splits.windows(2).map(|w| w[1] - w[0]).collect();
+    (starts, sizes)
 }
 
 fn narrow(splits: &[i64]) -> Result<ScalarBuffer<i32>> {

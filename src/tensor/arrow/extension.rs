@@ -3,15 +3,25 @@
 //! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata
 //! permutes its dimensions is read as the plain storage type.
 
-use crate::schema::{DType, Dim, Element, Size, Type};
+use crate::schema::{Dim, Element, Size, Type};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const NAME: &str = "ARROW:extension:name";
+/// The metadata key of the name of an extension type.
+pub const NAME: &str = "ARROW:extension:name";
 const METADATA: &str = "ARROW:extension:metadata";
 const FIXED: &str = "arrow.fixed_shape_tensor";
 const VARIABLE: &str = "arrow.variable_shape_tensor";
+
+/// Which dense fields are written as tensor extension types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorTypes {
+    /// Those whose sizes are all known: `arrow.fixed_shape_tensor`.
+    Fixed,
+    /// All: `arrow.variable_shape_tensor`, too.
+    Variable,
+}
 
 /// A tensor extension type found on a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,11 +87,17 @@ pub fn dims(tensor: &TensorType) -> Vec<Dim> {
     }
 }
 
+/// Whether a type is written as a tensor extension type: dense numbers with axes. PyArrow opens no others.
+pub fn applies(ty: &Type, kinds: TensorTypes) -> bool {
+    let numbers = matches!(&ty.element, Element::Value(dtype) if dtype.is_number());
+    let shape = kinds == TensorTypes::Variable || ty.dims.iter().all(|dim| matches!(dim.size, Size::Known(_)));
+    numbers && shape && !ty.dims.is_empty() && !ty.is_ragged()
+}
+
 /// The field of a dense type as a tensor extension type over `item`; `None` for any other type: scalars,
-/// ragged, structured and sparse tensors.
-pub fn write(name: &str, ty: &Type, item: Arc<Field>) -> Option<Field> {
-    let Element::Value(dtype) = &ty.element else { return None };
-    if ty.dims.is_empty() || ty.is_ragged() || matches!(dtype, DType::Arrow(_) | DType::Null | DType::Json) {
+/// texts, ragged, structured and sparse tensors, and those that were not asked for.
+pub fn write(name: &str, ty: &Type, item: Arc<Field>, kinds: TensorTypes) -> Option<Field> {
+    if !applies(ty, kinds) {
         return None;
     }
     let sizes: Vec<Option<u64>> = ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect();

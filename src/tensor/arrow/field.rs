@@ -1,9 +1,10 @@
 //! Types to Arrow fields and back.
 
-use super::extension::{self, TensorType};
-use super::note;
+use super::extension::{self, TensorType, TensorTypes};
+use super::{note, stored};
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::schema::facts::Storage;
 use crate::schema::{DType, Dim, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
@@ -22,7 +23,9 @@ pub struct Form {
     /// 64-bit offsets, as tensors have them in memory, instead of the types that every reader likes.
     pub wide: bool,
     /// Tensor extension types for dense fields.
-    pub tensor_types: bool,
+    pub tensor_types: Option<TensorTypes>,
+    /// Dictionaries where a file had them, instead of their values.
+    pub dictionaries: bool,
 }
 
 /// The Arrow field that a field is written as.
@@ -30,21 +33,27 @@ pub struct Form {
 /// # Errors
 /// A known size beyond 31 bits.
 pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
+    if let Some(stored) = stored::field(field, form) {
+        return Ok(stored);
+    }
     let ty = &field.ty;
+    let nullable = matches!(field.storage, Storage::Inferred);
     let arrow = match form.tensor_types {
-        true => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls))),
-        false => None,
+        Some(kinds) => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls)), kinds),
+        None => None,
     };
     let arrow = match arrow {
         Some(arrow) => arrow,
-        None => ArrowField::new(&field.name, data_type(ty, form).map_err(|e| e.in_field(quoted(&field.name)))?, is_nullable(ty)),
+        None => {
+            let arrow = data_type(ty, form, nullable).map_err(|e| e.in_field(quoted(&field.name)))?;
+            ArrowField::new(&field.name, arrow, nullable || is_nullable(ty))
+        }
     };
-    let says_all = from_arrow_field(&arrow).is_ok_and(|read| same_own(&read.ty, ty));
-    if says_all {
-        return Ok(arrow);
+    let mut metadata = stored::metadata(field);
+    metadata.extend(arrow.metadata().iter().map(|(key, value)| (key.clone(), value.clone())));
+    if !from_arrow_field(&arrow).is_ok_and(|read| same_own(&read.ty, ty)) {
+        metadata.insert(note::KEY.to_owned(), note::write(ty));
     }
-    let mut metadata = arrow.metadata().clone();
-    metadata.insert(note::KEY.to_owned(), note::write(ty));
     Ok(arrow.with_metadata(metadata))
 }
 
@@ -65,8 +74,8 @@ fn is_nullable(ty: &Type) -> bool {
     ty.optional || is_null(ty) && ty.dims.is_empty()
 }
 
-/// The Arrow type of a type.
-fn data_type(ty: &Type, form: Form) -> Result<DataType> {
+/// The Arrow type of a type; `nullable`: items may be null whatever the type says.
+fn data_type(ty: &Type, form: Form, nullable: bool) -> Result<DataType> {
     if let Element::Sparse(dtype) = &ty.element {
         return sparse_type(dtype, ty, form);
     }
@@ -80,7 +89,7 @@ fn data_type(ty: &Type, form: Form) -> Result<DataType> {
         };
     };
     let item = ty.item();
-    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form)?, is_nullable(&item)));
+    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form, nullable)?, nullable || is_nullable(&item)));
     Ok(match dim.size {
         Size::Known(size) => DataType::FixedSizeList(item, fixed(size)?),
         _ => list(item, form),
@@ -132,14 +141,14 @@ fn sparse_form(fields: &Fields) -> Option<(&FieldRef, usize)> {
         .then_some((value, ranks))
 }
 
-/// Where an Arrow field stands: notes are read, and sparse tensors found, on fields alone.
+/// Whether an Arrow field is a named field or the item of a list: only named fields carry notes and sparse tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Role {
     Field,
     Item,
 }
 
-/// How a field is read, where its Arrow type alone does not decide.
+/// How a field is read, where its Arrow type does not decide.
 pub(super) enum Reading {
     Plain,
     Sparse { ndims: usize },
@@ -147,11 +156,11 @@ pub(super) enum Reading {
 }
 
 /// How a field is read.
-pub(super) fn reading(field: &ArrowField, place: Place) -> Reading {
+pub(super) fn reading(field: &ArrowField, role: Role) -> Reading {
     if let Some(tensor) = extension::of(field) {
         return Reading::Tensor(tensor);
     }
-    if place == Place::Field
+    if role == Role::Field
         && let DataType::Struct(fields) = field.data_type()
         && let Some((_, ndims)) = sparse_form(fields)
         && note::read(field.metadata()).is_some_and(|noted| noted.is_sparse() && noted.rank() == ndims)
@@ -162,20 +171,25 @@ pub(super) fn reading(field: &ArrowField, place: Place) -> Reading {
 }
 
 /// The field that an Arrow field is read as. Dictionaries and run-end encoded values are read as their
-/// values, maps and whatever is no tensor type as they are.
+/// values, maps and other types that tensors do not have as they are.
 ///
 /// # Errors
 /// Nesting that is too deep, a structure of too many fields or with two of one name, a negative size.
 pub fn from_arrow_field(field: &ArrowField) -> Result<Field> {
-    Ok(Field::new(field.name(), read_type(field, Place::Field, 0).map_err(|e| e.in_field(quoted(field.name())))?))
+    named(field, 0)
 }
 
-fn read_type(field: &ArrowField, place: Place, depth: usize) -> Result<Type> {
+fn named(field: &ArrowField, depth: usize) -> Result<Field> {
+    let ty = read_type(field, Role::Field, depth).map_err(|e| e.in_field(quoted(field.name())))?;
+    Ok(Field { storage: Storage::Arrow(Arc::new(field.clone())), ..Field::new(field.name(), ty) })
+}
+
+fn read_type(field: &ArrowField, role: Role, depth: usize) -> Result<Type> {
     if depth > MAX_DEPTH {
         return Err(Error::data(format!("nested more than {MAX_DEPTH} deep")));
     }
-    let noted = if place == Place::Field { note::read(field.metadata()) } else { None };
-    let plain = match reading(field, place) {
+    let noted = if role == Role::Field { note::read(field.metadata()) } else { None };
+    let plain = match reading(field, role) {
         Reading::Plain => plain_type(field, depth)?,
         Reading::Tensor(tensor) => {
             let item = match field.data_type() {
@@ -186,13 +200,13 @@ fn read_type(field: &ArrowField, place: Place, depth: usize) -> Result<Type> {
                 },
                 _ => return plain_type(field, depth),
             };
-            let value = read_type(item, Place::Item, depth + 1)?;
+            let value = read_type(item, Role::Item, depth + 1)?;
             Type { dims: extension::dims(&tensor), optional: field.is_nullable(), with_nulls: value.optional, element: value.element }
         }
         Reading::Sparse { .. } => {
             let (Some(noted), DataType::Struct(fields)) = (&noted, field.data_type()) else { return plain_type(field, depth) };
             let Some((value, _)) = sparse_form(fields) else { return plain_type(field, depth) };
-            let value = read_type(value, Place::Item, depth + 1)?;
+            let value = read_type(value, Role::Item, depth + 1)?;
             let Element::Value(dtype) = value.element else { return plain_type(field, depth) };
             let mut ty = Type::sparse(dtype, noted.dims.clone()).with_optional(field.is_nullable());
             ty.with_nulls = value.optional;
@@ -210,23 +224,31 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
     let value = |dtype| Ok(Type::tensor(dtype, Vec::new()).with_optional(optional));
     match field.data_type() {
         DataType::List(item) | DataType::LargeList(item) | DataType::ListView(item) | DataType::LargeListView(item) => {
-            Ok(rows_of(Dim::UNIFORM, read_type(item, Place::Item, depth + 1)?, optional))
+            Ok(rows_of(Dim::UNIFORM, read_type(item, Role::Item, depth + 1)?, optional))
         }
         DataType::FixedSizeList(item, size) => {
             let size = u64::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
-            Ok(rows_of(Dim::known(size), read_type(item, Place::Item, depth + 1)?, optional))
+            Ok(rows_of(Dim::known(size), read_type(item, Role::Item, depth + 1)?, optional))
         }
         DataType::Struct(fields) => {
             check_names(fields)?;
-            let fields = fields
-                .iter()
-                .map(|f| Ok(Field::new(f.name(), read_type(f, Place::Field, depth + 1).map_err(|e| e.in_field(quoted(f.name())))?)))
-                .collect::<Result<_>>()?;
+            let fields = fields.iter().map(|f| named(f, depth + 1)).collect::<Result<_>>()?;
             Ok(Type::structure(fields, Vec::new()).with_optional(optional))
         }
-        DataType::Dictionary(_, values) => value(value_dtype(values, field)),
-        DataType::RunEndEncoded(_, values) => value(value_dtype(values.data_type(), field)),
+        DataType::Dictionary(_, values) => plain_type(&field.clone().with_data_type(values.as_ref().clone()), depth + 1),
+        DataType::RunEndEncoded(_, values) => plain_type(&field.clone().with_data_type(values.data_type().clone()), depth + 1),
         other => value(value_dtype(other, field)),
+    }
+}
+
+/// Fields of one structure: not too many.
+///
+/// # Errors
+/// As said.
+pub fn check_number(fields: &Fields) -> Result<()> {
+    match fields.len() > MAX_FIELDS {
+        true => Err(Error::data(format!("{} fields in one structure; at most {MAX_FIELDS} are read", fields.len()))),
+        false => Ok(()),
     }
 }
 
@@ -234,10 +256,8 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
 ///
 /// # Errors
 /// As said.
-pub fn check_names(fields: &Fields) -> Result<()> {
-    if fields.len() > MAX_FIELDS {
-        return Err(Error::data(format!("{} fields in one structure; at most {MAX_FIELDS} are read", fields.len())));
-    }
+fn check_names(fields: &Fields) -> Result<()> {
+    check_number(fields)?;
     let mut seen = HashSet::new();
     match fields.iter().find(|f| !seen.insert(f.name())) {
         Some(twice) => Err(Error::data(format!("two fields are named {}", quoted(twice.name())))),

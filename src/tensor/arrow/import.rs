@@ -1,18 +1,18 @@
-//! Arrow arrays of whatever layout to tensors.
+//! Arrow arrays of any layout to tensors.
 //!
 //! Arrow leaves open what lies below a null; tensors do not: null list rows become empty, values below a
 //! null structure stay but are never nulls of a type without nulls. Values are shared wherever the rows are
 //! contiguous.
 
 use super::extension::{self, TensorType};
-use super::field::{Place, Reading, reading};
+use super::field::{Reading, Role, reading};
 use crate::error::{Error, Result};
 use crate::schema::Dim;
 use crate::schema::Size;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, UInt64Array, make_array};
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
+use arrow_array::{Array, ArrayRef, RunArray, UInt64Array, make_array};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 
@@ -26,15 +26,15 @@ const MAX_SPREAD: usize = 1 << 28;
 /// # Errors
 /// Nulls in a field that says it has none, sparse components that do not fit, tensor shapes that do not.
 pub fn from_arrow(array: &ArrayRef, field: &Field) -> Result<Tensor> {
-    import(array, field, Place::Field, None)
+    import(array, field, Role::Field, None)
 }
 
 /// `mask`: which rows are null because something around them is.
-fn import(array: &ArrayRef, field: &Field, place: Place, mask: Option<&NullBuffer>) -> Result<Tensor> {
+fn import(array: &ArrayRef, field: &Field, role: Role, mask: Option<&NullBuffer>) -> Result<Tensor> {
     if array.data_type() != field.data_type() {
         return Err(Error::internal(format!("an array of {} in a field of {}", array.data_type(), field.data_type())));
     }
-    match reading(field, place) {
+    match reading(field, role) {
         Reading::Plain => plain(array, field, mask),
         Reading::Sparse { ndims } => sparse(array, field, ndims, mask),
         Reading::Tensor(tensor @ TensorType::Fixed { .. }) => {
@@ -49,25 +49,25 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
     match field.data_type() {
         DataType::List(item) => {
             let list = array.as_list::<i32>();
-            rows(Layout::offsets(list.value_offsets()), list.values(), item, array, field, mask)
+            rows(ListRows::offsets(list.value_offsets()), list.values(), item, array, field, mask)
         }
         DataType::LargeList(item) => {
             let list = array.as_list::<i64>();
-            rows(Layout::offsets(list.value_offsets()), list.values(), item, array, field, mask)
+            rows(ListRows::offsets(list.value_offsets()), list.values(), item, array, field, mask)
         }
         DataType::ListView(item) => {
             let list = array.as_list_view::<i32>();
-            rows(Layout::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
+            rows(ListRows::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
         }
         DataType::LargeListView(item) => {
             let list = array.as_list_view::<i64>();
-            rows(Layout::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
+            rows(ListRows::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
         }
         DataType::FixedSizeList(item, size) => {
             let size = usize::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
             let partition = RowPartition::uniform(size, array.len())?;
             let nulls = NullBuffer::union(array.nulls(), mask).map(|nulls| nulls.expand(size));
-            let values = import(array.as_fixed_size_list().values(), item, Place::Item, nulls.as_ref())?;
+            let values = import(array.as_fixed_size_list().values(), item, Role::Item, nulls.as_ref())?;
             Tensor::list(partition, values, validity(array, field, mask)?)
         }
         DataType::Struct(fields) => {
@@ -77,11 +77,41 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
                 .columns()
                 .iter()
                 .zip(fields)
-                .map(|(column, f)| import(column, f, Place::Field, nulls.as_ref()).map_err(|e| e.in_field(f.name())))
+                .map(|(column, f)| import(column, f, Role::Field, nulls.as_ref()).map_err(|e| e.in_field(f.name())))
                 .collect::<Result<_>>()?;
             Tensor::structure(array.len(), columns, validity(array, field, mask)?)
         }
+        DataType::Dictionary(_, values) if values.is_nested() => {
+            plain(&spread_out(array)?, &field.clone().with_data_type(values.as_ref().clone()), mask)
+        }
+        DataType::RunEndEncoded(_, values) if values.data_type().is_nested() => {
+            plain(&spread_out(array)?, &field.clone().with_data_type(values.data_type().clone()), mask)
+        }
         _ => leaf(array, field, mask),
+    }
+}
+
+/// The values of a dictionary or of run ends, row by row.
+fn spread_out(array: &ArrayRef) -> Result<ArrayRef> {
+    fn runs<R: RunEndIndexType>(array: &ArrayRef) -> Result<ArrayRef> {
+        let runs = array.as_any().downcast_ref::<RunArray<R>>().ok_or_else(|| Error::internal("run ends of another width"))?;
+        let rows: Vec<u64> = (0..array.len() as u64).collect();
+        let positions = runs.get_physical_indices(&rows).map_err(unexpected)?;
+        let positions = UInt64Array::from_iter_values(positions.into_iter().map(|p| p as u64));
+        arrow_select::take::take(runs.values(), &positions, None).map_err(unexpected)
+    }
+    check_spread(array)?;
+    match array.data_type() {
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            arrow_select::take::take(dictionary.values(), dictionary.keys(), None).map_err(unexpected)
+        }
+        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
+            DataType::Int16 => runs::<Int16Type>(array),
+            DataType::Int32 => runs::<Int32Type>(array),
+            _ => runs::<Int64Type>(array),
+        },
+        _ => Ok(array.clone()),
     }
 }
 
@@ -99,29 +129,29 @@ fn validity(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Resul
 }
 
 /// Where the items of each row lie.
-enum Layout {
+enum ListRows {
     /// One row after the other: `[nrows + 1]`.
     Offsets(Vec<i64>),
     /// Start and length of each row.
     Views(Vec<(usize, usize)>),
 }
 
-impl Layout {
-    fn offsets<O: ArrowNativeType>(offsets: &[O]) -> Layout {
-        Layout::Offsets(offsets.iter().map(|o| o.as_usize() as i64).collect())
+impl ListRows {
+    fn offsets<O: ArrowNativeType>(offsets: &[O]) -> ListRows {
+        ListRows::Offsets(offsets.iter().map(|o| o.as_usize() as i64).collect())
     }
 
-    fn views<O: ArrowNativeType>(offsets: &[O], sizes: &[O]) -> Layout {
-        Layout::Views(offsets.iter().zip(sizes).map(|(o, s)| (o.as_usize(), s.as_usize())).collect())
+    fn views<O: ArrowNativeType>(offsets: &[O], sizes: &[O]) -> ListRows {
+        ListRows::Views(offsets.iter().zip(sizes).map(|(o, s)| (o.as_usize(), s.as_usize())).collect())
     }
 }
 
 /// A list level: rows that are null, by themselves or by what is around them, are made empty.
-fn rows(layout: Layout, values: &ArrayRef, item: &Field, array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
+fn rows(lists: ListRows, values: &ArrayRef, item: &Field, array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
     let nulls = NullBuffer::union(array.nulls(), mask).filter(|n| n.null_count() > 0);
     let is_null = |row: usize| nulls.as_ref().is_some_and(|n| n.is_null(row));
-    let (partition, values) = match layout {
-        Layout::Offsets(offsets) if !(nulls.is_some() && offsets.windows(2).enumerate().any(|(row, w)| w[0] != w[1] && is_null(row))) => {
+    let (partition, values) = match lists {
+        ListRows::Offsets(offsets) if !(nulls.is_some() && offsets.windows(2).enumerate().any(|(row, w)| w[0] != w[1] && is_null(row))) => {
             let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
             if first < 0 || last < first || last as usize > values.len() {
                 return Err(Error::data("list offsets outside the values"));
@@ -130,13 +160,13 @@ fn rows(layout: Layout, values: &ArrayRef, item: &Field, array: &ArrayRef, field
             let splits: ScalarBuffer<i64> = if first == 0 { offsets.into() } else { offsets.iter().map(|o| o - first).collect() };
             (RowPartition::from_row_splits(if splits.is_empty() { vec![0].into() } else { splits })?, values)
         }
-        Layout::Offsets(offsets) => {
+        ListRows::Offsets(offsets) => {
             let views: Vec<_> = offsets.windows(2).map(|w| (w[0] as usize, w[1].saturating_sub(w[0]) as usize)).collect();
             spread(&views, is_null, values)?
         }
-        Layout::Views(views) => spread(&views, is_null, values)?,
+        ListRows::Views(views) => spread(&views, is_null, values)?,
     };
-    Tensor::list(partition, import(&values, item, Place::Item, None)?, validity(array, field, mask)?)
+    Tensor::list(partition, import(&values, item, Role::Item, None)?, validity(array, field, mask)?)
 }
 
 /// The rows' items one after the other.

@@ -9,12 +9,13 @@
 //! json                          utf8
 //! ```
 //!
-//! What Arrow's types cannot say (`?` or `(?)` at an inner axis, labels, `json`, sparse) stands in the
+//! What Arrow's types cannot say (`?` or `(?)` at an inner axis, labels, `json`, sparse) is kept in the
 //! field's metadata under [`note::KEY`], and only where it is needed. A note that does not fit its field,
-//! because somebody else has changed the file, is ignored.
+//! because another program has changed the file, is ignored.
 //!
 //! - [`field`]: types to Arrow fields and back;
 //! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
+//! - [`stored`]: fields that are written as the file they come from stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
 
 pub mod export;
@@ -22,6 +23,7 @@ pub mod extension;
 pub mod field;
 pub mod import;
 pub mod note;
+pub mod stored;
 
 pub use export::to_arrow;
 pub use field::{Form, from_arrow_field, to_arrow_field};

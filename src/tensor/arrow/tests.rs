@@ -1,3 +1,4 @@
+use super::extension::TensorTypes;
 use super::*;
 use crate::schema::{Field, Literal, Schema, Type, notation};
 use crate::tensor::Tensor;
@@ -13,10 +14,10 @@ use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
 use std::sync::Arc;
 
 const FORMS: [Form; 4] = [
-    Form { wide: false, tensor_types: false },
-    Form { wide: true, tensor_types: false },
-    Form { wide: false, tensor_types: true },
-    Form { wide: true, tensor_types: true },
+    Form { wide: false, tensor_types: None, dictionaries: false },
+    Form { wide: true, tensor_types: None, dictionaries: false },
+    Form { wide: false, tensor_types: Some(TensorTypes::Variable), dictionaries: false },
+    Form { wide: true, tensor_types: Some(TensorTypes::Variable), dictionaries: false },
 ];
 
 fn schema(text: &str) -> Schema {
@@ -226,7 +227,7 @@ fn what_contradicts_itself_is_refused() {
 
     let shapes = |sizes: Vec<i32>| {
         let field = &schema("x: int32[?, ?]").fields[0];
-        let arrow = to_arrow_field(field, Form { wide: false, tensor_types: true }).unwrap();
+        let arrow = to_arrow_field(field, Form { wide: false, tensor_types: Some(TensorTypes::Variable), dictionaries: false }).unwrap();
         let good = to_arrow(
             &Tensor::of_literal(&field.ty, &Literal::List(vec![Literal::List(vec![Literal::Int(1), Literal::Int(2)])])).unwrap(),
             &arrow,

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 /// # Errors
 /// A known size that Arrow cannot hold.
 pub fn code(schema: &Schema, options: &Options) -> Result<String> {
-    let form = Form { wide: false, tensor_types: options.tensor_types };
+    let form = Form { wide: false, tensor_types: options.tensor_types, dictionaries: false };
     let mut text = "import pyarrow as pa\n\nschema = pa.schema([\n".to_owned();
     for field in &schema.fields {
         let field = to_arrow_field(field, form)?;

@@ -1,0 +1,187 @@
+//! What a footer says of its columns beside the types that the parquet crate finds: field ids, time zones
+//! whose unit differs from the stored one, and, by statistics, where nulls are.
+
+use super::logical;
+use crate::tensor::arrow::extension;
+use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit};
+use base64::Engine;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, PARQUET_FIELD_ID_META_KEY};
+use parquet::basic::{Repetition, Type as PhysicalType};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::schema::types::Type as Node;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The Arrow schema that a writer left in the footer, if it can be read.
+pub fn written_schema(metadata: &ParquetMetaData) -> Option<ArrowSchema> {
+    let pairs = metadata.file_metadata().key_value_metadata()?;
+    let text = pairs.iter().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?.value.as_ref()?;
+    let bytes = base64::prelude::BASE64_STANDARD.decode(text).ok()?;
+    let message = if bytes.starts_with(&[0xff; 4]) { bytes.get(8..)? } else { &bytes };
+    arrow_ipc::convert::try_schema_from_flatbuffer_bytes(message).ok()
+}
+
+/// Walks the columns of a file beside their Arrow fields.
+pub struct Columns<'a> {
+    metadata: &'a ParquetMetaData,
+    /// The number of the next leaf.
+    leaf: usize,
+    /// The unit of the INT96 timestamps, by leaf.
+    int96: &'a HashMap<usize, TimeUnit>,
+    /// Fields get what the footer says of them.
+    complete: bool,
+    /// Nullable fields become required where statistics prove that there are no nulls.
+    narrow: bool,
+}
+
+impl<'a> Columns<'a> {
+    /// The fields with what the footer adds to them.
+    pub fn completed(
+        metadata: &'a ParquetMetaData,
+        fields: &[FieldRef],
+        written: Option<&ArrowSchema>,
+        int96: &'a HashMap<usize, TimeUnit>,
+    ) -> Vec<FieldRef> {
+        Columns { metadata, leaf: 0, int96, complete: true, narrow: false }.roots(fields, written)
+    }
+
+    /// The fields, required where statistics prove that no value is null.
+    pub fn narrowed(metadata: &'a ParquetMetaData, fields: &[FieldRef], none: &'a HashMap<usize, TimeUnit>) -> Vec<FieldRef> {
+        Columns { metadata, leaf: 0, int96: none, complete: false, narrow: metadata.num_row_groups() > 0 }.roots(fields, None)
+    }
+
+    fn roots(&mut self, fields: &[FieldRef], written: Option<&ArrowSchema>) -> Vec<FieldRef> {
+        let root = self.metadata.file_metadata().schema_descr().root_schema_ptr();
+        let nodes = root.get_fields();
+        if nodes.len() != fields.len() {
+            return fields.to_vec();
+        }
+        let hint = |field: &Field| written.and_then(|schema| schema.field_with_name(field.name()).ok());
+        fields.iter().zip(nodes).map(|(field, node)| self.field(field, node, hint(field), 0, false)).collect()
+    }
+
+    /// `level`: the definition level around the node; `item`: the node repeats, and its repetition is taken in already.
+    fn field(&mut self, field: &FieldRef, node: &Node, hint: Option<&Field>, level: i16, item: bool) -> FieldRef {
+        let first = self.leaf;
+        let optional = !item && node.get_basic_info().has_repetition() && node.get_basic_info().repetition() == Repetition::OPTIONAL;
+        let (narrow, nulls) = (self.narrow, optional && self.narrow && self.has_nulls(first, level));
+        // Below a null structure there are nulls that no level counts.
+        self.narrow &= !(nulls && matches!(field.data_type(), DataType::Struct(_)));
+        let ty = self.data_type(field, node, hint, level + i16::from(optional));
+        self.narrow = narrow;
+        let mut done = field.as_ref().clone().with_data_type(ty);
+        let info = node.get_basic_info();
+        if self.complete {
+            let mut metadata = done.metadata().clone();
+            if info.has_id() && !metadata.contains_key(PARQUET_FIELD_ID_META_KEY) {
+                metadata.insert(PARQUET_FIELD_ID_META_KEY, info.id().to_string());
+            }
+            if let Some(name) = logical::extension_of(node).filter(|_| !metadata.contains_key(extension::NAME)) {
+                metadata.insert(extension::NAME, name);
+            }
+            done = done.with_metadata(metadata);
+        }
+        if narrow && optional && !nulls {
+            done = done.with_nullable(false);
+        }
+        Arc::new(done)
+    }
+
+    fn data_type(&mut self, field: &Field, node: &Node, hint: Option<&Field>, level: i16) -> DataType {
+        let ty = field.data_type();
+        if node.is_primitive() && !matches!(ty, DataType::List(_) | DataType::LargeList(_)) {
+            let leaf = self.leaf;
+            self.leaf += 1;
+            return match (ty, hint.map(Field::data_type)) {
+                (DataType::Timestamp(TimeUnit::Nanosecond, zone), _) if self.int96.contains_key(&leaf) => {
+                    DataType::Timestamp(self.int96[&leaf], zone.clone())
+                }
+                // Stored in another unit than it was written in: the zone is the writer's.
+                (DataType::Timestamp(unit, Some(_)), Some(DataType::Timestamp(_, Some(zone)))) => {
+                    DataType::Timestamp(*unit, Some(zone.clone()))
+                }
+                _ => ty.clone(),
+            };
+        }
+        let inside = |hint: Option<&Field>, name: &str, position: usize| -> Option<FieldRef> {
+            match hint.map(Field::data_type) {
+                Some(DataType::Struct(fields)) => fields.iter().find(|f| f.name() == name).or_else(|| fields.get(position)).cloned(),
+                Some(
+                    DataType::List(f)
+                    | DataType::LargeList(f)
+                    | DataType::FixedSizeList(f, _)
+                    | DataType::ListView(f)
+                    | DataType::LargeListView(f)
+                    | DataType::Map(f, _),
+                ) => Some(f.clone()),
+                _ => None,
+            }
+        };
+        match ty {
+            DataType::Struct(fields) if node.is_group() && node.get_fields().len() == fields.len() => {
+                let nodes = node.get_fields().iter().zip(fields).enumerate();
+                let all = nodes.map(|(i, (node, f))| self.field(f, node, inside(hint, f.name(), i).as_deref(), level, false));
+                DataType::Struct(all.collect())
+            }
+            DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) => {
+                let hint = inside(hint, f.name(), 0);
+                let done = match element(node, f) {
+                    Some((element, repeats)) => self.field(f, element, hint.as_deref(), level + 1, repeats),
+                    None => return self.skipped(ty, node),
+                };
+                match ty {
+                    DataType::List(_) => DataType::List(done),
+                    DataType::LargeList(_) => DataType::LargeList(done),
+                    DataType::FixedSizeList(_, size) => DataType::FixedSizeList(done, *size),
+                    other => other.clone(),
+                }
+            }
+            // Maps are carried as they are; the crate gives their entries the ids of a hint only.
+            other => self.skipped(other, node),
+        }
+    }
+
+    fn skipped(&mut self, ty: &DataType, node: &Node) -> DataType {
+        fn leaves(node: &Node) -> usize {
+            if node.is_primitive() { 1 } else { node.get_fields().iter().map(|f| leaves(f)).sum() }
+        }
+        self.leaf += leaves(node);
+        ty.clone()
+    }
+
+    /// Whether a value may be null whose definition level ends at `level`.
+    fn has_nulls(&self, leaf: usize, level: i16) -> bool {
+        self.metadata.row_groups().iter().any(|group| {
+            let Some(column) = group.columns().get(leaf) else { return true };
+            let counted = usize::try_from(level).ok().and_then(|level| column.definition_level_histogram()?.get(level));
+            let nulls = || column.statistics().and_then(|s| s.null_count_opt()).and_then(|n| i64::try_from(n).ok());
+            counted.or_else(nulls) != Some(0)
+        })
+    }
+}
+
+/// The node of the items of a list, and whether it is the node that repeats; `None` where older writers leave it open.
+fn element<'a>(node: &'a Node, item: &Field) -> Option<(&'a Node, bool)> {
+    let repeats = |node: &Node| node.get_basic_info().has_repetition() && node.get_basic_info().repetition() == Repetition::REPEATED;
+    if repeats(node) {
+        return Some((node, true));
+    }
+    let [repeated] = (if node.is_group() { node.get_fields() } else { return None }) else { return None };
+    if !repeats(repeated) {
+        return None;
+    }
+    if repeated.is_primitive() {
+        return Some((repeated, true));
+    }
+    match (repeated.get_fields(), item.data_type()) {
+        ([only], _) if repeated.name() == "list" || only.name() == item.name() => Some((only, false)),
+        ([_, _, ..], DataType::Struct(_)) => Some((repeated, true)),
+        _ => None,
+    }
+}
+
+/// The leaves whose timestamps are stored as INT96.
+pub fn int96_leaves(metadata: &ParquetMetaData) -> Vec<usize> {
+    let columns = metadata.file_metadata().schema_descr().columns();
+    (0..columns.len()).filter(|leaf| columns[*leaf].physical_type() == PhysicalType::INT96).collect()
+}

@@ -1,0 +1,94 @@
+//! Timestamps of twelve bytes: nanoseconds of the day and the day. They reach further than 64 bits of nanoseconds do,
+//! and their columns have no statistics, so that the values decide which unit holds them.
+
+use super::facts::int96_leaves;
+use super::failure::lifted;
+use crate::error::Result;
+use crate::formats::columnar::source::Source;
+use arrow_schema::TimeUnit;
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::data_type::Int96;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Values that are looked at together.
+const BLOCK_VALUES: usize = 1 << 14;
+const EPOCH: i64 = 2_440_588;
+const DAY_NANOS: i128 = 86_400_000_000_000;
+
+/// The finest unit that holds every timestamp of each INT96 column. All pages of these columns are read.
+///
+/// # Errors
+/// Damaged pages.
+pub fn units(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, TimeUnit>> {
+    let mut units = HashMap::new();
+    let reader = Arc::new(source.clone());
+    for leaf in int96_leaves(metadata) {
+        let descriptor = metadata.file_metadata().schema_descr().column(leaf);
+        let mut unit = TimeUnit::Nanosecond;
+        for group in metadata.row_groups() {
+            let nrows = usize::try_from(group.num_rows()).unwrap_or(0);
+            let pages = SerializedPageReader::new(reader.clone(), group.column(leaf), nrows, None).map_err(lifted)?;
+            let ColumnReader::Int96ColumnReader(mut column) = get_column_reader(descriptor.clone(), Box::new(pages)) else { continue };
+            let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+            loop {
+                values.clear();
+                definitions.clear();
+                repetitions.clear();
+                let read = column.read_records(BLOCK_VALUES, Some(&mut definitions), Some(&mut repetitions), &mut values);
+                if read.map_err(lifted)?.0 == 0 {
+                    break;
+                }
+                unit = values.iter().map(holding).fold(unit, coarser);
+            }
+        }
+        units.insert(leaf, unit);
+    }
+    Ok(units)
+}
+
+fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {
+    let order = |unit: &TimeUnit| match unit {
+        TimeUnit::Nanosecond => 0,
+        TimeUnit::Microsecond => 1,
+        TimeUnit::Millisecond => 2,
+        TimeUnit::Second => 3,
+    };
+    if order(&a) >= order(&b) { a } else { b }
+}
+
+/// The finest unit in which 64 bits hold the timestamp.
+fn holding(value: &Int96) -> TimeUnit {
+    let [low, high, day] = <[u32; 3]>::try_from(value.data()).unwrap_or_default();
+    let nanos = i128::from(u64::from(high) << 32 | u64::from(low));
+    let all = i128::from(i64::from(day as i32) - EPOCH) * DAY_NANOS + nanos;
+    let fits = |per: i128| i64::try_from(all / per).is_ok();
+    if fits(1) {
+        TimeUnit::Nanosecond
+    } else if fits(1_000) {
+        TimeUnit::Microsecond
+    } else {
+        TimeUnit::Millisecond
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_finest_unit_that_holds_a_timestamp() {
+        let at = |day: i64| {
+            let mut value = Int96::new();
+            value.set_data(1, 0, day as u32);
+            value
+        };
+        assert_eq!(holding(&at(EPOCH)), TimeUnit::Nanosecond);
+        // 9999-12-31
+        assert_eq!(holding(&at(EPOCH + 2_932_896)), TimeUnit::Microsecond);
+        assert_eq!(holding(&at(EPOCH - 106_753)), TimeUnit::Microsecond);
+        assert_eq!(holding(&at(i64::from(i32::MAX))), TimeUnit::Millisecond);
+    }
+}

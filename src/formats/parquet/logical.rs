@@ -1,0 +1,122 @@
+//! Parquet's logical types of Arrow's extension types, which the parquet crate leaves out: UUID and JSON.
+//! Source: <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
+
+use super::failure::lifted;
+use crate::error::Result;
+use crate::tensor::arrow::extension;
+use arrow_schema::{DataType, Field, Fields};
+use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
+use parquet::schema::types::{SchemaDescriptor, Type as Node, TypePtr};
+use std::sync::Arc;
+
+const UUID: &str = "arrow.uuid";
+const JSON: &str = "arrow.json";
+const UUID_NBYTES: i32 = 16;
+
+/// The extension type of a column's logical type.
+pub fn extension_of(node: &Node) -> Option<&'static str> {
+    match node.get_basic_info().logical_type_ref() {
+        Some(LogicalType::Uuid) => Some(UUID),
+        Some(LogicalType::Json) => Some(JSON),
+        _ => None,
+    }
+}
+
+/// The schema of a file with the logical types of its fields' extension types.
+///
+/// # Errors
+/// None for schemas that the crate made.
+pub fn annotated(schema: SchemaDescriptor, fields: &Fields) -> Result<SchemaDescriptor> {
+    let root = schema.root_schema();
+    match inside(root, fields)? {
+        None => Ok(schema),
+        Some(nodes) => {
+            let root = Node::group_type_builder(root.name()).with_fields(nodes).build().map_err(lifted)?;
+            Ok(SchemaDescriptor::new(Arc::new(root)))
+        }
+    }
+}
+
+/// The nodes of a group; `None` if nothing changes.
+fn inside(group: &Node, fields: &Fields) -> Result<Option<Vec<TypePtr>>> {
+    let nodes = group.get_fields();
+    if nodes.len() != fields.len() {
+        return Ok(None);
+    }
+    let changed = nodes.iter().zip(fields).map(|(node, f)| node_of(node, f)).collect::<Result<Vec<_>>>()?;
+    if changed.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    Ok(Some(changed.into_iter().zip(nodes).map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect()))
+}
+
+fn node_of(node: &TypePtr, field: &Field) -> Result<Option<TypePtr>> {
+    if node.is_primitive() {
+        return leaf(node, field);
+    }
+    let nodes = match field.data_type() {
+        DataType::Struct(fields) => inside(node, fields)?,
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) => repeated(node, &Fields::from(vec![f.clone()]))?,
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => repeated(node, fields)?,
+            _ => None,
+        },
+        _ => None,
+    };
+    nodes.map(|nodes| rebuilt(node, nodes)).transpose()
+}
+
+/// The repeated group inside a list or a map.
+fn repeated(node: &Node, fields: &Fields) -> Result<Option<Vec<TypePtr>>> {
+    let [group] = node.get_fields() else { return Ok(None) };
+    if !group.is_group() {
+        return Ok(None);
+    }
+    inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes)?])).transpose()
+}
+
+fn rebuilt(node: &Node, nodes: Vec<TypePtr>) -> Result<TypePtr> {
+    let info = node.get_basic_info();
+    let builder = Node::group_type_builder(node.name()).with_fields(nodes).with_repetition(info.repetition());
+    let builder = builder.with_converted_type(info.converted_type()).with_logical_type(info.logical_type_ref().cloned());
+    builder.with_id(info.has_id().then(|| info.id())).build().map(Arc::new).map_err(lifted)
+}
+
+fn leaf(node: &Node, field: &Field) -> Result<Option<TypePtr>> {
+    let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node else { return Ok(None) };
+    let logical = match field.metadata().get(extension::NAME).map(String::as_str) {
+        Some(UUID) if *physical_type == PhysicalType::FIXED_LEN_BYTE_ARRAY && *type_length == UUID_NBYTES => LogicalType::Uuid,
+        Some(JSON) if *physical_type == PhysicalType::BYTE_ARRAY => LogicalType::Json,
+        _ => return Ok(None),
+    };
+    let repetition = if basic_info.has_repetition() { basic_info.repetition() } else { Repetition::REQUIRED };
+    let builder = Node::primitive_type_builder(node.name(), *physical_type).with_repetition(repetition).with_length(*type_length);
+    let builder = builder.with_logical_type(Some(logical)).with_id(basic_info.has_id().then(|| basic_info.id()));
+    builder.build().map(|node| Some(Arc::new(node))).map_err(lifted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::{Metadata, Schema};
+    use parquet::arrow::ArrowSchemaConverter;
+
+    #[test]
+    fn extension_types_are_logical_types_at_every_level() {
+        let named = |name: &str, ty: DataType, extension: &str| {
+            let metadata: Metadata = [(extension::NAME.to_owned(), extension.to_owned())].into_iter().collect();
+            Field::new(name, ty, true).with_metadata(metadata)
+        };
+        let uuid = named("u", DataType::FixedSizeBinary(16), UUID);
+        let item = Arc::new(named("element", DataType::Utf8, JSON));
+        let list = Field::new("l", DataType::List(item), true);
+        let fields =
+            Fields::from(vec![Field::new("a", DataType::Int64, true), uuid.clone(), Field::new_struct("s", vec![uuid, list], true)]);
+        let plain = ArrowSchemaConverter::new().convert(&Schema::new(fields.clone())).unwrap();
+        let found = annotated(plain.clone(), &fields).unwrap();
+        let logical: Vec<_> = found.columns().iter().map(|c| c.logical_type_ref().cloned()).collect();
+        assert_eq!(logical, [None, Some(LogicalType::Uuid), Some(LogicalType::Uuid), Some(LogicalType::Json)]);
+        let paths = |schema: &SchemaDescriptor| schema.columns().iter().map(|c| c.path().string()).collect::<Vec<_>>();
+        assert_eq!(paths(&found), paths(&plain));
+    }
+}

@@ -1,0 +1,113 @@
+//! What files say beside the types: metadata, extension types, nullability, exact storage types.
+//!
+//! Facts are carried with every field and every schema that no verb changes, and written by the formats that
+//! have a place for them. They take no part in comparisons: two fields of one name and type are equal.
+
+use arrow_schema::{Field as ArrowField, Metadata};
+use std::sync::Arc;
+
+/// Keys of schema metadata that describe the columns themselves: they hold only while the columns stay as they are.
+const DESCRIPTIONS: [&str; 2] = ["pandas", "huggingface"];
+
+/// What decides how a field is written to a columnar file, beside its type.
+#[derive(Clone, Debug, Default)]
+pub enum Storage {
+    /// Its type was seen in the data or made by a verb: other data may have nulls, so that it is written as nullable.
+    #[default]
+    Inferred,
+    /// `--schema` gives its type, which says where nulls may be.
+    Declared,
+    /// A file gives its type: the field as it is stored there. It holds while it reads as the field's type.
+    Arrow(Arc<ArrowField>),
+}
+
+impl Storage {
+    /// The storage of a field that two inputs have.
+    pub fn join(&self, other: &Storage) -> Storage {
+        match (self, other) {
+            (Storage::Declared, _) | (_, Storage::Declared) => Storage::Declared,
+            (Storage::Arrow(a), Storage::Arrow(b)) if a.data_type() == b.data_type() => {
+                let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
+                if a.metadata() != b.metadata() {
+                    let same = a.metadata().iter().filter(|(key, value)| b.metadata().get(key.as_str()) == Some(*value));
+                    joined = joined.with_metadata(same.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
+                }
+                Storage::Arrow(Arc::new(joined))
+            }
+            _ => Storage::Inferred,
+        }
+    }
+
+    /// The field as a file stores it, if it comes from one.
+    pub fn arrow(&self) -> Option<&ArrowField> {
+        match self {
+            Storage::Arrow(field) => Some(field),
+            _ => None,
+        }
+    }
+}
+
+/// What files say of all records: the metadata of the schema.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Keys and values, carried unchanged.
+    pub metadata: Metadata,
+    /// Keys that do not hold any more, and why.
+    pub dropped: Vec<(String, &'static str)>,
+}
+
+impl Facts {
+    /// The facts of two inputs: what both say.
+    pub fn join(&self, other: &Facts) -> Facts {
+        let mut joined = self.clone();
+        joined.dropped.extend(other.dropped.iter().cloned());
+        for (key, value) in other.metadata.iter() {
+            match self.metadata.get(key.as_str()) {
+                Some(own) if own != value => joined.drop_key(key, "differs between the inputs"),
+                Some(_) => {}
+                None => {
+                    joined.metadata.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        joined
+    }
+
+    fn drop_key(&mut self, key: &str, why: &'static str) {
+        let kept = self.metadata.iter().filter(|(k, _)| *k != key).map(|(k, v)| (k.clone(), v.clone()));
+        self.metadata = kept.collect::<Metadata>();
+        self.dropped.push((key.to_owned(), why));
+    }
+
+    /// What still holds after verbs; `same_columns`: they left names and types as they were.
+    pub fn after_verbs(&self, same_columns: bool) -> Facts {
+        let mut facts = self.clone();
+        for key in DESCRIPTIONS {
+            let Some(value) = self.metadata.get(key) else { continue };
+            // A range describes the number and order of the records.
+            let counts_records = key == "pandas" && value.contains("\"range\"");
+            if counts_records || !same_columns {
+                facts.drop_key(key, "describes the columns before the verbs");
+            }
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_of_columns_hold_while_the_columns_stay() {
+        let mut facts = Facts::default();
+        for (key, value) in [("pandas", "{\"index_columns\": []}"), ("huggingface", "{}"), ("owner", "me")] {
+            facts.metadata.insert(key, value);
+        }
+        assert_eq!(facts.after_verbs(true).metadata.len(), 3);
+        let changed = facts.after_verbs(false);
+        assert_eq!((changed.metadata.len(), changed.dropped.len()), (1, 2));
+        let other = Facts { metadata: [("owner".to_owned(), "you".to_owned())].into_iter().collect(), ..Facts::default() };
+        assert_eq!(facts.join(&other).dropped, [("owner".to_owned(), "differs between the inputs")]);
+    }
+}

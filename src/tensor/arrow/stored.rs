@@ -1,0 +1,82 @@
+//! Fields that are written as the file they come from stores them.
+
+use super::field::{Form, from_arrow_field};
+use super::{extension, note};
+use crate::schema::{Element, Field, Type};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
+use std::sync::Arc;
+
+/// Metadata that says what the values are: true only of the type it came with.
+const OF_THE_TYPE: [&str; 2] = ["ARROW:extension:", note::KEY];
+
+/// The field as its file stores it, if its type is still the one stored there.
+pub fn field(field: &Field, form: Form) -> Option<ArrowField> {
+    let stored = field.storage.arrow()?;
+    if form.tensor_types.is_some_and(|kinds| extension::applies(&field.ty, kinds)) && extension::of(stored).is_none() {
+        return None;
+    }
+    let read = from_arrow_field(stored).ok()?;
+    if !holds(&read.ty.clone().with_optional(true), &field.ty) {
+        return None;
+    }
+    let stored = in_form(stored, form);
+    let nullable = stored.is_nullable() || field.ty.optional;
+    Some(stored.with_name(&field.name).with_nullable(nullable))
+}
+
+/// The metadata of the stored field that holds whatever the type is.
+pub fn metadata(field: &Field) -> Metadata {
+    let Some(stored) = field.storage.arrow() else { return Metadata::default() };
+    let kept = stored.metadata().iter().filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
+    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// What the stored field says of its values and the field, as a verb left it, does not keep: its extension type.
+pub fn lost(field: &Field) -> Option<String> {
+    let stored = field.storage.arrow()?;
+    let name = stored.metadata().get(extension::NAME)?;
+    let form = Form::default();
+    (self::field(field, form).is_none()
+        && from_arrow_field(stored).is_ok_and(|read| read.ty.element != field.ty.element || read.ty.dims != field.ty.dims))
+    .then(|| name.clone())
+}
+
+/// Whether a stored type holds all values of `ty`: the same, but that nulls may be where `ty` has none.
+fn holds(stored: &Type, ty: &Type) -> bool {
+    let nulls = (stored.optional || !ty.optional) && (stored.with_nulls || !ty.with_nulls);
+    let element = match (&stored.element, &ty.element) {
+        (Element::Struct(a), Element::Struct(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && holds(&a.ty, &b.ty))
+        }
+        (a, b) => a == b,
+    };
+    nulls && element && stored.dims == ty.dims
+}
+
+/// The stored field with the types that are written: dictionaries and runs become their values, and memory has
+/// 64-bit offsets.
+fn in_form(field: &ArrowField, form: Form) -> ArrowField {
+    let ty = type_in_form(field.data_type(), form);
+    field.clone().with_data_type(ty)
+}
+
+fn type_in_form(ty: &DataType, form: Form) -> DataType {
+    let item = |f: &FieldRef| Arc::new(in_form(f, form));
+    match ty {
+        DataType::Utf8 | DataType::Utf8View if form.wide => DataType::LargeUtf8,
+        DataType::Binary | DataType::BinaryView if form.wide => DataType::LargeBinary,
+        DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) if form.wide => {
+            DataType::LargeList(item(f))
+        }
+        DataType::List(f) => DataType::List(item(f)),
+        DataType::LargeList(f) => DataType::LargeList(item(f)),
+        DataType::ListView(f) => DataType::ListView(item(f)),
+        DataType::LargeListView(f) => DataType::LargeListView(item(f)),
+        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(item(f), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(item).collect()),
+        DataType::Dictionary(_, values) if form.dictionaries && !values.is_nested() => ty.clone(),
+        DataType::Dictionary(_, values) => type_in_form(values, form),
+        DataType::RunEndEncoded(_, values) => type_in_form(values.data_type(), form),
+        other => other.clone(),
+    }
+}

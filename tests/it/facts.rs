@@ -1,0 +1,216 @@
+//! What files say beside the types: carried from Arrow and Parquet to Arrow and Parquet, and dropped where a verb
+//! makes it untrue.
+
+use crate::tatter::{Outcome, shell};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, TimestampNanosecondArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field, Metadata, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+fn metadata(pairs: &[(&str, &str)]) -> Metadata {
+    pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+}
+
+/// Columns with everything that is carried beside the values.
+fn batch() -> RecordBatch {
+    let described = Field::new("id", DataType::Int64, true).with_metadata(metadata(&[("comment", "a key"), ("PARQUET:field_id", "7")]));
+    let uuid = Field::new("opaque", DataType::Utf8, false)
+        .with_metadata(metadata(&[("ARROW:extension:name", "example.tag"), ("ARROW:extension:metadata", "v1")]));
+    let zoned = Field::new("at", DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("Europe/Berlin".into())), true);
+    let item = Arc::new(Field::new("item", DataType::Int32, true).with_metadata(metadata(&[("PARQUET:field_id", "9")])));
+    let inner = Field::new("n", DataType::Int32, false).with_metadata(metadata(&[("unit", "m")]));
+    let fields = vec![
+        described,
+        uuid,
+        zoned,
+        Field::new("list", DataType::List(item.clone()), false),
+        Field::new_struct("s", vec![inner.clone()], true),
+    ];
+    let schema = Schema::new_with_metadata(fields, metadata(&[("owner", "me"), ("huggingface", "{}")]));
+    let list = ListArray::new(item, OffsetBuffer::new(vec![0, 2, 2].into()), Arc::new(Int32Array::from(vec![1, 2])), None);
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(vec![1, 2])),
+        Arc::new(StringArray::from(vec!["x", "y"])),
+        Arc::new(TimestampNanosecondArray::from(vec![Some(1_700_000_000_000_000_000), None]).with_timezone("Europe/Berlin")),
+        Arc::new(list),
+        Arc::new(StructArray::from(vec![(Arc::new(inner), Arc::new(Int32Array::from(vec![3, 4])) as ArrayRef)])),
+    ];
+    RecordBatch::try_new(Arc::new(schema), columns).unwrap()
+}
+
+fn write_arrow(path: &Path, batch: &RecordBatch) {
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+}
+
+fn read_arrow(path: &Path) -> (Arc<Schema>, Vec<RecordBatch>) {
+    let reader = arrow_ipc::reader::FileReader::try_new(File::open(path).unwrap(), None).unwrap();
+    (reader.schema(), reader.map(Result::unwrap).collect())
+}
+
+fn done(outcome: Outcome) -> Outcome {
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome
+}
+
+#[test]
+fn arrow_to_arrow_keeps_every_fact() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let batch = batch();
+    write_arrow(&here.join("a.arrow"), &batch);
+    for line in ["convert a.arrow", "filter 'id > 0' a.arrow", "head 5 a.arrow"] {
+        let outcome = done(shell(&format!("tatter {line} -o b.arrow"), here, b""));
+        let (schema, batches) = read_arrow(&here.join("b.arrow"));
+        assert_eq!(schema, batch.schema(), "{line}");
+        assert_eq!(batches, std::slice::from_ref(&batch), "{line}");
+        assert_eq!(outcome.stderr, "", "{line}");
+    }
+}
+
+#[test]
+fn parquet_keeps_every_fact() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let batch = batch();
+    write_arrow(&here.join("a.arrow"), &batch);
+    done(shell(
+        "tatter convert a.arrow -o b.parquet && tatter convert b.parquet -o c.parquet && tatter convert c.parquet -o d.arrow",
+        here,
+        b"",
+    ));
+    for name in ["b.parquet", "c.parquet"] {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(here.join(name)).unwrap()).unwrap();
+        assert_eq!(reader.schema(), &batch.schema(), "{name}");
+        let ids: Vec<i32> = reader.parquet_schema().root_schema().get_fields().iter().take(1).map(|f| f.get_basic_info().id()).collect();
+        assert_eq!(ids, [7], "{name}");
+    }
+    let (schema, batches) = read_arrow(&here.join("d.arrow"));
+    assert_eq!((schema, batches), (batch.schema(), vec![batch]));
+}
+
+#[test]
+fn what_a_verb_makes_untrue_is_dropped_with_a_notice() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write_arrow(&here.join("a.arrow"), &batch());
+    let outcome = done(shell("tatter map 'opaque = 1' then rename id=key a.arrow -o b.arrow", here, b""));
+    let (schema, _) = read_arrow(&here.join("b.arrow"));
+    assert_eq!(schema.metadata(), &metadata(&[("owner", "me")]));
+    assert_eq!(schema.field(0).name(), "key");
+    assert_eq!(schema.field(0).metadata().get("comment"), Some(&"a key".to_owned()));
+    assert!(schema.field(1).metadata().is_empty());
+    assert!(outcome.stderr.contains("the metadata `huggingface` was dropped"), "{}", outcome.stderr);
+    let strict = shell("tatter rename id=key a.arrow -o b.arrow --strict", here, b"");
+    assert_eq!(strict.status, 1, "{}", strict.stderr);
+}
+
+#[test]
+fn a_time_zone_survives_another_unit_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let seconds = DataType::Timestamp(arrow_schema::TimeUnit::Second, Some("Asia/Tokyo".into()));
+    let schema = Arc::new(Schema::new(vec![Field::new("t", seconds.clone(), true)]));
+    let values = arrow_array::TimestampSecondArray::from(vec![Some(1), None]).with_timezone("Asia/Tokyo");
+    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(values)]).unwrap();
+    // The written schema says seconds, and the file stores milliseconds.
+    let milliseconds = DataType::Timestamp(arrow_schema::TimeUnit::Millisecond, Some("Asia/Tokyo".into()));
+    let stored = Arc::new(Schema::new(vec![Field::new("t", milliseconds.clone(), true)]));
+    let array = arrow_cast::cast(batch.column(0), &milliseconds).unwrap();
+    let mut properties = parquet::file::properties::WriterProperties::builder().build();
+    parquet::arrow::add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+    let options = parquet::arrow::arrow_writer::ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let file = File::create(here.join("a.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new_with_options(file, stored.clone(), options).unwrap();
+    writer.write(&RecordBatch::try_new(stored, vec![array]).unwrap()).unwrap();
+    writer.close().unwrap();
+    done(shell("tatter convert a.parquet -o b.arrow", here, b""));
+    assert_eq!(read_arrow(&here.join("b.arrow")).0.field(0).data_type(), &milliseconds);
+}
+
+#[test]
+fn dictionaries_and_runs_of_lists_are_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let item = Arc::new(Field::new("item", DataType::Int32, true));
+    let lists: ArrayRef =
+        Arc::new(ListArray::new(item, OffsetBuffer::new(vec![0, 2, 3].into()), Arc::new(Int32Array::from(vec![1, 2, 3])), None));
+    let keys = Int32Array::from(vec![Some(1), None, Some(0)]);
+    let dictionary = arrow_array::DictionaryArray::new(keys, lists.clone());
+    let runs = arrow_array::RunArray::<arrow_array::types::Int32Type>::try_new(&Int32Array::from(vec![2, 3]), lists.as_ref()).unwrap();
+    let schema = Schema::new(vec![Field::new("d", dictionary.data_type().clone(), true), Field::new("r", runs.data_type().clone(), true)]);
+    use arrow_array::Array;
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(dictionary), Arc::new(runs)]).unwrap();
+    write_arrow(&here.join("a.arrow"), &batch);
+    let outcome = done(shell("tatter convert a.arrow", here, b""));
+    assert_eq!(outcome.text(), "{\"d\":[3],\"r\":[1,2]}\n{\"d\":null,\"r\":[1,2]}\n{\"d\":[1,2],\"r\":[3]}\n");
+}
+
+#[test]
+fn a_date64_with_a_time_of_day_is_refused_by_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(Schema::new(vec![Field::new("d", DataType::Date64, true)]));
+    let batch = RecordBatch::try_new(schema, vec![Arc::new(arrow_array::Date64Array::from(vec![86_400_000, 5]))]).unwrap();
+    write_arrow(&here.join("a.arrow"), &batch);
+    let outcome = shell("tatter convert a.arrow -o b.parquet", here, b"");
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    assert!(outcome.stderr.contains("not a whole day"), "{}", outcome.stderr);
+}
+
+#[test]
+fn columns_of_one_name_are_renamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int64, true), Field::new("x", DataType::Int64, true)]));
+    let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![1])), Arc::new(Int64Array::from(vec![2]))];
+    write_arrow(&here.join("a.arrow"), &RecordBatch::try_new(schema, columns).unwrap());
+    let outcome = done(shell("tatter convert a.arrow", here, b""));
+    assert_eq!(outcome.text(), "{\"x\":1,\"x_2\":2}\n");
+    assert_eq!(outcome.stderr, "note: a.arrow: two columns are named x; the second is read as x_2\n");
+    assert_eq!(shell("tatter convert --strict a.arrow", here, b"").status, 1);
+}
+
+#[test]
+fn times_of_several_units_are_read_in_the_finest() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (name, unit) in [("a.arrow", arrow_schema::TimeUnit::Millisecond), ("b.arrow", arrow_schema::TimeUnit::Nanosecond)] {
+        let ty = DataType::Timestamp(unit, None);
+        let column = arrow_cast::cast(&Int64Array::from(vec![1_700_000_000_123]), &ty).unwrap();
+        let schema = Arc::new(Schema::new(vec![Field::new("t", ty, true)]));
+        write_arrow(&here.join(name), &RecordBatch::try_new(schema, vec![column]).unwrap());
+    }
+    done(shell("tatter convert a.arrow b.arrow -o c.arrow", here, b""));
+    let (schema, batches) = read_arrow(&here.join("c.arrow"));
+    assert_eq!(schema.field(0).data_type(), &DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, None));
+    let values = arrow_cast::cast(batches[0].column(0), &DataType::Int64).unwrap();
+    assert_eq!(values.as_any().downcast_ref::<Int64Array>().unwrap().values(), &[1_700_000_000_123_000_000, 1_700_000_000_123]);
+}
+
+/// A row group that is cut into many tasks, read by several threads: each row once and in order.
+#[test]
+fn large_row_groups_are_read_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let rows = 1_500_000i64;
+    let fields = vec![Field::new("i", DataType::Int64, false), Field::new("j", DataType::Int64, true), Field::new("k", DataType::Int64, true)];
+    let schema = Arc::new(Schema::new(fields));
+    let column = |step: i64| Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * step))) as ArrayRef;
+    let batch = RecordBatch::try_new(schema.clone(), vec![column(1), column(3), column(7)]).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(None).build();
+    let mut writer = ArrowWriter::try_new(File::create(here.join("a.parquet")).unwrap(), schema, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    for threads in [1, 5] {
+        let wrong = done(shell(&format!("tatter filter 'j != 3 * i or k != 7 * i' then count --threads {threads} a.parquet"), here, b""));
+        assert_eq!(wrong.text(), "0\n");
+        let part = done(shell(&format!("tatter skip 1234567 then head 2 then select k,i --threads {threads} a.parquet"), here, b""));
+        assert_eq!(part.text(), "{\"k\":8641969,\"i\":1234567}\n{\"k\":8641976,\"i\":1234568}\n");
+    }
+}

@@ -1,0 +1,178 @@
+"""Random tables of every Arrow type with metadata: through tatter from Arrow to Arrow and from Parquet to Parquet they stay equal,
+types, nullability and metadata included. FACTS_SEEDS says how many (200; 2000 for a thorough run), FACTS_FIRST which is the first."""
+import datetime
+import decimal
+import os
+import random
+import uuid
+
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
+from harness import expect
+
+SEEDS = range(int(os.environ.get("FACTS_FIRST", 0)), int(os.environ.get("FACTS_FIRST", 0)) + int(os.environ.get("FACTS_SEEDS", 200)))
+ZONES = [None, "UTC", "Europe/Berlin", "+05:30"]
+WORDS = ["", "a", "naïve", "😀", "x" * 40, "\u0000"]
+UNITS = ["s", "ms", "us", "ns"]
+
+
+class Facts:
+    """`parquet`: only what Parquet holds and PyArrow reads back from its own files."""
+
+    def __init__(self, seed, parquet):
+        self.random, self.parquet = random.Random(seed), parquet
+
+    def metadata(self):
+        pairs = {"comment": "ü", "unit": "m/s", "note": ""}
+        chosen = {k: v for k, v in pairs.items() if self.random.random() < 0.2}
+        return chosen or None
+
+    def leaf(self):
+        r = self.random
+        unit = r.choice(UNITS[1:] if self.parquet else UNITS)
+        choices = [
+            pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
+            pa.float16(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.binary(), pa.large_binary(),
+            pa.binary(r.randint(1, 9)), pa.date32(), pa.time32("ms"), pa.time64(r.choice(["us", "ns"])),
+            pa.timestamp(unit, r.choice(ZONES)), pa.duration(r.choice(UNITS)), pa.decimal128(r.randint(5, 38), 2), pa.decimal256(r.randint(40, 70), 3),
+            pa.uuid(), pa.json_(),
+        ]
+        if not self.parquet:
+            choices += [pa.date64(), pa.time32("s"), pa.month_day_nano_interval(), pa.string_view(), pa.binary_view(), pa.null(), pa.bool8(),
+                        pa.decimal32(7, 2), pa.decimal64(15, 3), pa.opaque(pa.int32(), "shape", "example")]
+        return r.choice(choices)
+
+    def type(self, depth):
+        r = self.random
+        if depth == 0 or r.random() < 0.4:
+            return self.leaf()
+        kinds = ["list", "large_list", "fixed", "struct", "map"] + ([] if self.parquet else ["list_view", "large_list_view"])
+        kind = r.choice(kinds)
+        if kind == "struct":
+            return pa.struct([self.field(name, depth - 1) for name in ["a", "b", "c"][: r.randint(1, 3)]])
+        if kind == "map":
+            return pa.map_(pa.string(), self.field("value", depth - 1))
+        item = self.field("element", depth - 1)
+        if kind == "fixed":
+            return pa.list_(item, r.randint(1, 3))
+        return {"list": pa.list_, "large_list": pa.large_list, "list_view": pa.list_view, "large_list_view": pa.large_list_view}[kind](item)
+
+    def field(self, name, depth):
+        ty = self.type(depth)
+        return pa.field(name, ty, nullable=pa.types.is_null(ty) or self.random.random() < 0.7, metadata=self.metadata())
+
+    def value(self, field, ty=None):
+        r, ty = self.random, ty or field.type
+        if field.nullable and r.random() < 0.2 or pa.types.is_null(ty):
+            return None
+        t = pa.types
+        if isinstance(ty, pa.BaseExtensionType):
+            if ty.extension_name == "arrow.uuid":
+                return uuid.UUID(int=r.getrandbits(128)).bytes
+            if ty.extension_name == "arrow.json":
+                return r.choice(['{"a": 1}', "[]", "null", "1"])
+            if ty.extension_name == "arrow.bool8":
+                return r.choice([0, 1])
+            return r.randint(0, 99)
+        if t.is_boolean(ty):
+            return r.random() < 0.5
+        if t.is_integer(ty):
+            bits = ty.bit_width
+            return r.randint(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if t.is_signed_integer(ty) else r.randint(0, 2**bits - 1)
+        if t.is_floating(ty):
+            return r.choice([0.0, -1.5, 1024.0, float("inf")])
+        if t.is_string(ty) or t.is_large_string(ty) or str(ty) == "string_view":
+            return r.choice(WORDS)
+        if t.is_fixed_size_binary(ty):
+            return bytes(r.randrange(256) for _ in range(ty.byte_width))
+        if t.is_binary(ty) or t.is_large_binary(ty) or str(ty) == "binary_view":
+            return r.choice([b"", b"\xff\x00", b"plain", b"y" * 30])
+        if t.is_date(ty):
+            return datetime.date(1970, 1, 1) + datetime.timedelta(days=r.randint(-40000, 40000))
+        if t.is_time32(ty):
+            return pa.scalar(r.randrange(86400 if ty.unit == "s" else 86_400_000), pa.int32()).cast(ty)
+        if t.is_time64(ty):
+            return pa.scalar(r.randrange(86_400_000_000), pa.int64()).cast(ty)
+        if t.is_timestamp(ty) or t.is_duration(ty):
+            return pa.scalar(r.randint(-(2**40), 2**40), pa.int64()).cast(ty)
+        if t.is_decimal(ty):
+            return decimal.Decimal(r.randint(-(10**4), 10**4)).scaleb(-ty.scale)
+        if str(ty) == "month_day_nano_interval":
+            return pa.MonthDayNano([r.randint(-9, 9), r.randint(-9, 9), r.randint(-9, 9)])
+        if t.is_struct(ty):
+            return {f.name: self.value(f) for f in ty}
+        if t.is_map(ty):
+            return [(key, self.value(ty.item_field)) for key in r.sample(WORDS, r.randint(0, 2))]
+        count = ty.list_size if t.is_fixed_size_list(ty) else r.choice([0, 0, 1, 2, 4])
+        return [self.value(ty.value_field) for _ in range(count)]
+
+    def table(self, nfields, nrows):
+        fields, columns = [], []
+        for number in range(nfields):
+            field = self.field(f"f{number}", 3)
+            values = [self.value(field) for _ in range(nrows)]
+            try:
+                columns.append(build(field.type, values))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, TypeError, ValueError):
+                continue  # PyArrow makes no such array of Python values.
+            fields.append(field)
+        return pa.table(columns, schema=pa.schema(fields, metadata=self.metadata()))
+
+
+def build(ty, values):
+    """An array of a type; scalars are in their own type already."""
+    plain = lambda v: v.as_py() if isinstance(v, pa.Scalar) else v
+    if isinstance(ty, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(ty, pa.array([plain(v) for v in values], ty.storage_type))
+    return pa.array(deep(values, plain), ty)
+
+
+def deep(value, plain):
+    if isinstance(value, list):
+        return [deep(v, plain) for v in value]
+    if isinstance(value, tuple) and not isinstance(value, pa.MonthDayNano):
+        return tuple(deep(v, plain) for v in value)
+    if isinstance(value, dict):
+        return {k: deep(v, plain) for k, v in value.items()}
+    return plain(value)
+
+
+def same(found, expected):
+    found.validate(full=True)
+    if not found.schema.equals(expected.schema, check_metadata=True):
+        show = lambda schema: schema.to_string(show_field_metadata=True, show_schema_metadata=True)
+        raise AssertionError(f"schema\n{show(found.schema)}\nfor\n{show(expected.schema)}")
+    if not found.equals(expected):
+        expect([str(c) for c in found.to_pylist()], [str(c) for c in expected.to_pylist()])
+
+
+def run(harness):
+    for seed in SEEDS:
+        harness.check(f"arrow to arrow, seed {seed}", lambda: arrow(harness, seed))
+        harness.check(f"parquet to parquet, seed {seed}", lambda: parquet(harness, seed))
+
+
+def arrow(harness, seed):
+    table = Facts(seed, parquet=False).table(5, 30)
+    source, out = harness.path("facts.arrow"), harness.path("facts-out.arrows")
+    with ipc.new_file(source, table.schema) as writer:
+        writer.write_table(table, max_chunksize=11)
+    harness.run("convert", source, "-o", out)
+    with pa.memory_map(out) as file:
+        same(ipc.open_stream(file).read_all().combine_chunks(), ipc.open_file(source).read_all().combine_chunks())
+
+
+def parquet(harness, seed):
+    table = Facts(seed, parquet=True).table(5, 30)
+    source, out = harness.path("facts.parquet"), harness.path("facts-out.parquet")
+    try:
+        pq.write_table(table, source, row_group_size=11)
+        expected = pq.read_table(source)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError):
+        return  # What PyArrow cannot store or read itself.
+    if expected.num_columns == 0:
+        return
+    harness.run("convert", source, "-o", out)
+    same(pq.read_table(out).combine_chunks(), expected.combine_chunks())
