@@ -269,7 +269,7 @@ pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> 
         inputs.push(Arc::new(input));
     }
     match inputs.first() {
-        Some(first) if from.is_none() && inputs.iter().all(|i| i.head.is_empty()) => {
+        Some(first) if from.is_none() && options.schema.is_none() && inputs.iter().all(|i| i.head.is_empty()) => {
             let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
             Err(error.in_input(first.name().clone()).help("if it is meant to have no records, give a format: --from jsonl"))
         }
