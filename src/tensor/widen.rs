@@ -4,7 +4,7 @@ use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::{DType, Element, Field, Size, Type, time};
+use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};

@@ -38,7 +38,9 @@ proptest! {
         for (to, options) in WAY {
             run(&format!("tatter convert {from} -o {to} {options}"));
             prop_assert_eq!(&run(&format!("tatter convert {to}")), &expected, "{}", to);
-            prop_assert_eq!(&run(&format!("tatter schema {to}")), &schema, "{}", to);
+            // Statistics of Parquet may prove that there are no nulls where the schema allows some.
+            let shown = |text: &str| if to.ends_with(".parquet") { text.replace("optional ", "").replace(" with nulls", "") } else { text.to_owned() };
+            prop_assert_eq!(shown(&run(&format!("tatter schema {to}"))), shown(&schema), "{}", to);
             prop_assert_eq!(run(&format!("tatter count {to}")), format!("{}\n", data.records.len()), "{}", to);
             let head: String = expected.lines().take(2).map(|line| format!("{line}\n")).collect();
             prop_assert_eq!(&run(&format!("tatter head 2 {to}")), &head, "{}", to);

@@ -21,7 +21,7 @@ fn batch() -> RecordBatch {
     let uuid = Field::new("opaque", DataType::Utf8, false)
         .with_metadata(metadata(&[("ARROW:extension:name", "example.tag"), ("ARROW:extension:metadata", "v1")]));
     let zoned = Field::new("at", DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("Europe/Berlin".into())), true);
-    let item = Arc::new(Field::new("item", DataType::Int32, true).with_metadata(metadata(&[("PARQUET:field_id", "9")])));
+    let item = Arc::new(Field::new("element", DataType::Int32, true).with_metadata(metadata(&[("PARQUET:field_id", "9")])));
     let inner = Field::new("n", DataType::Int32, false).with_metadata(metadata(&[("unit", "m")]));
     let fields = vec![
         described,
@@ -199,7 +199,8 @@ fn large_row_groups_are_read_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let rows = 1_500_000i64;
-    let fields = vec![Field::new("i", DataType::Int64, false), Field::new("j", DataType::Int64, true), Field::new("k", DataType::Int64, true)];
+    let fields =
+        vec![Field::new("i", DataType::Int64, false), Field::new("j", DataType::Int64, true), Field::new("k", DataType::Int64, true)];
     let schema = Arc::new(Schema::new(fields));
     let column = |step: i64| Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i * step))) as ArrayRef;
     let batch = RecordBatch::try_new(schema.clone(), vec![column(1), column(3), column(7)]).unwrap();
