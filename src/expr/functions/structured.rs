@@ -76,7 +76,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["DynamicRaggedShape.from_lengths"],
         "lengths",
         "A shape with a size, or the lengths of the rows, for each axis.",
-        [("len(DynamicRaggedShape.from_lengths([2, (3, 1)]))", "2")],
+        [("StructuredTensor.from_shape(DynamicRaggedShape.from_lengths([2, (3, 1)])).nrows()", "2")],
         |c| {
             c.list(0)?;
             Ok(c.operand(0)?.kind.clone())
@@ -370,7 +370,10 @@ fn python_value(item: &Operand, dtype: Option<&DType>, depth: usize) -> ExprResu
                 let found = dict.iter().find(|(k, _)| matches!(&k.kind, OperandKind::Literal(Literal::String(s)) if s == name));
                 match found {
                     Some((_, value)) if dict.len() == names.len() => Ok(value.clone()),
-                    _ => Err(ExprError::at(row.span.clone(), format!("all dictionaries of a list must have the same keys: {}", names.join(", ")))),
+                    _ => Err(ExprError::at(
+                        row.span.clone(),
+                        format!("all dictionaries of a list must have the same keys: {}", names.join(", ")),
+                    )),
                 }
             })
             .collect::<ExprResult<Vec<_>>>()?;
