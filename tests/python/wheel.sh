@@ -16,6 +16,8 @@ import signal, subprocess, sys, time
 process = subprocess.Popen([*sys.argv[1:], "tail", "1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 process.stdin.write(b'{"x": 1}\n' * 100)
 process.stdin.flush()
+while open(f"/proc/{process.pid}/comm").read().strip() != "tatter":
+    time.sleep(0.1)
 time.sleep(2)
 process.send_signal(signal.SIGINT)
 print(process.wait())
