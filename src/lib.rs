@@ -30,8 +30,6 @@
 //! 5 cli
 //! ```
 
-#![warn(missing_docs)]
-
 pub mod chunk;
 pub mod cli;
 pub mod demand;

@@ -172,7 +172,7 @@ impl Progress {
 
 /// If standard error is closed, the text is lost.
 fn print(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", crate::printable::printable(text));
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ const FIRST_FAULTS: usize = 3;
 /// What has gone through a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Records read.
     pub records_in: u64,
+    /// Records written.
     pub records_out: u64,
     /// Records that were left out as bad.
     pub skipped: u64,
@@ -27,18 +29,25 @@ pub struct Counts {
 
 /// What to do with bad records: `--on-error` and `--max-errors`.
 pub struct FaultPolicy {
+    /// Whether invalid records are skipped.
     pub skip: bool,
+    /// The most invalid records; one more fails the run.
     pub max_errors: Option<u64>,
+    /// The file that invalid records are written to.
     pub quarantine: Option<Box<dyn Write + Send>>,
 }
 
 /// The last node of every run.
 pub struct Sink<'a> {
+    /// The writers or the report.
     pub end: End,
+    /// What happens to invalid records.
     pub policy: FaultPolicy,
+    /// What has been counted.
     pub counts: Counts,
     /// The errors of the first of them.
     pub first_faults: Vec<Error>,
+    /// The progress bar.
     pub progress: &'a Progress,
     /// The first error; nothing was taken after it.
     pub error: Option<Error>,
@@ -48,9 +57,13 @@ pub struct Sink<'a> {
 pub enum End {
     /// One writer for each output; none where outputs are one record each.
     Writers(Vec<Box<dyn Writer>>),
+    /// A report.
     Report {
+        /// The report.
         report: Box<dyn Report>,
+        /// Its output.
         out: Box<dyn Write + Send>,
+        /// Its verdict.
         verdict: Verdict,
     },
 }
