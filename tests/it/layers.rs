@@ -38,7 +38,6 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/schema: notation",
     "src/schema/notation: arrow",
     "src/schema/notation: parse",
-    "src/tensor: build",
     "src/tensor: empty",
     "src/tensor: mod",
     "src/tensor: sparse",
