@@ -1,11 +1,11 @@
 //! The global options as they are typed, and how they resolve: the one definition for the parser, the help, the man
 //! page and completions.
 
-use crate::tensor::arrow::extension::TensorTypes;
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
 use crate::options::{Compression, OnError, Options, Scalars, When};
 use crate::path::FieldPath;
+use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

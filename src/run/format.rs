@@ -51,13 +51,19 @@ pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &O
         Compression::None => None,
         Compression::Gzip => Some(Codec::Gzip),
         Compression::Zstd(Compression::ZSTD_LEVEL) => Some(Codec::Zstd),
-        _ => return Err(Error::usage(format!("--compression: {name} files are compressed as a whole: gzip, zstd without a level, or none"))),
+        _ => {
+            return Err(Error::usage(format!(
+                "--compression: {name} files are compressed as a whole: gzip, zstd without a level, or none"
+            )));
+        }
     };
     if codec == by_name {
         return Ok(codec);
     }
     if let Some(by_name) = by_name {
-        return Err(Error::usage(format!("--compression contradicts the output's name, which says {by_name}")).help("leave one of them out"));
+        return Err(
+            Error::usage(format!("--compression contradicts the output's name, which says {by_name}")).help("leave one of them out")
+        );
     }
     if outputs.is_stdout() {
         let error = Error::usage("--compression: standard output is not compressed");

@@ -171,7 +171,8 @@ fn tree<'a>(text: &'a str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     let (word, mut rest) = text.split_at(end);
     let mut path = prefix.to_vec();
-    if !word.is_empty() && !(word == "self" && prefix.len() > 0) {
+    let is_prefix = word == "self" && !prefix.is_empty();
+    if !word.is_empty() && !is_prefix {
         path.push(word.to_owned());
     }
     if let Some(after) = rest.strip_prefix("::") {

@@ -357,7 +357,7 @@ fn rows_of(
     let numbers = i64s(&numbers)?;
     let nrows = nrows.map(|n| n.of(args)).transpose()?;
     debug_assert_eq!(owners.nrows(), nrecords);
-    RowPartition::decode_records(encoding, &owners, &numbers, |record, own| {
+    RowPartition::decode_records(encoding, &owners, numbers, |record, own| {
         let nrows = nrows.as_ref().map(|n| n.at(record));
         Ok(Extent::of_values(nvals(record, own, nrows)?).with_nrows(nrows))
     })

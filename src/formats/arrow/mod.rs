@@ -1,6 +1,6 @@
 //! Arrow IPC, stream and file. Source: <https://arrow.apache.org/docs/format/Columnar.html>.
 //!
-//! - [`message`]: framing;
+//! - [`message`]: the framing of messages;
 //! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread.
 
 mod message;

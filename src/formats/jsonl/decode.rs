@@ -84,7 +84,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
         let mut errors = record.take_field_errors();
         match read {
             Ok(end) => {
-                errors.extend(here.iter().map(late));
+                errors.extend(here.iter().map(|error| *late(error)));
                 let kept = errors.iter().map(|error| Fault { kept: true, ..block.fault(error, start, index, Some(schema), skip) });
                 faults.extend(kept);
                 records.advance(end);

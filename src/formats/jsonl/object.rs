@@ -26,7 +26,7 @@ pub struct Object<C> {
     /// The member of each field of the structure, in the schema's order.
     order: Vec<usize>,
     /// Only of the record: errors of fields that are null for it, if that is asked for.
-    field_errors: Option<Vec<Box<ParseError>>>,
+    field_errors: Option<Vec<ParseError>>,
     /// The fields that are null in the next record whatever it has.
     forced_nulls: Vec<usize>,
     /// The fields that are wanted: keys that are in neither these nor the schema are skipped.
@@ -187,12 +187,12 @@ impl<C: Builder> Object<C> {
         }
         column.truncate(self.nrows);
         column.push_null();
-        errors.push(error);
+        errors.push(*error);
         Ok(())
     }
 
     /// Of the record just read, the errors of fields that are null instead.
-    pub fn take_field_errors(&mut self) -> Vec<Box<ParseError>> {
+    pub fn take_field_errors(&mut self) -> Vec<ParseError> {
         self.field_errors.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
