@@ -30,7 +30,6 @@ use crate::error::{Error, Result, nearest};
 use crate::path::FieldPath;
 use arrow_schema::DataType;
 use facts::{Facts, Storage};
-use std::fmt;
 use std::sync::Arc;
 
 /// The type of a single value of a tensor.
@@ -139,15 +138,6 @@ impl DType {
             DType::String | DType::Json => DataType::LargeUtf8,
             DType::Bytes => DataType::LargeBinary,
             DType::Arrow(foreign) => foreign.as_ref().clone(),
-        }
-    }
-}
-
-impl fmt::Display for DType {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            DType::Arrow(foreign) => write!(f, "arrow<{}>", notation::arrow_type_text(foreign)),
-            named => f.write_str(Self::NAMED.iter().find(|(_, d)| d == named).map_or("null", |(n, _)| n)),
         }
     }
 }

@@ -3,10 +3,8 @@
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Field, Size, Type};
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
 
 impl Tensor {
     /// No rows of this type.
@@ -65,22 +63,4 @@ fn leaf(dtype: &DType, nrows: usize, null: bool) -> Result<ArrayRef> {
     }
     // The values under nulls are zeros and empty strings.
     Ok(make_array(nulls.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?))
-}
-
-/// Bytes of the values of a leaf: only its own, not those of the buffers it is a slice of.
-pub fn leaf_nbytes(array: &ArrayRef) -> usize {
-    let n = array.len();
-    match array.data_type() {
-        DataType::Null => 0,
-        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + 8 * n,
-        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + 8 * n,
-        other => n * other.primitive_width().unwrap_or(16),
-    }
-}
-
-fn spanned(offsets: &[i64]) -> usize {
-    match (offsets.first(), offsets.last()) {
-        (Some(a), Some(b)) => (b - a) as usize,
-        _ => 0,
-    }
 }

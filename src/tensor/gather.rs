@@ -76,5 +76,5 @@ pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
 
 fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<NullBuffer> {
     let validity = validity?;
-    super::drop_if_full(Some(NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |i| validity.is_valid(rows[i])))))
+    super::shared::drop_if_full(Some(NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |i| validity.is_valid(rows[i])))))
 }

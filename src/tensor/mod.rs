@@ -55,6 +55,7 @@ pub mod order;
 pub mod pad;
 pub mod partition;
 pub mod runs;
+mod shared;
 pub mod sparse;
 pub mod sparsify;
 pub mod take;
@@ -69,6 +70,7 @@ use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
+use shared::{drop_if_full, leaf_nbytes};
 use std::sync::Arc;
 
 /// The values of one field in `nrows` rows.
@@ -342,7 +344,7 @@ impl Tensor {
     /// however they are cut and encoded, so that sizes of outputs may depend on it.
     pub fn nbytes(&self) -> usize {
         match self {
-            Tensor::Leaf(array) => empty::leaf_nbytes(array),
+            Tensor::Leaf(array) => leaf_nbytes(array),
             Tensor::List(list) => list.values.nbytes() + 8 * self.nrows(),
             Tensor::Struct(s) => s.fields.iter().map(Tensor::nbytes).sum(),
             Tensor::Sparse(s) => s.nbytes(),
@@ -409,11 +411,6 @@ fn check_validity(validity: Option<&NullBuffer>, nrows: usize) -> Result<()> {
         Some(v) if v.len() != nrows => Err(Error::data(format!("a validity of {} bits for {nrows} rows", v.len()))),
         _ => Ok(()),
     }
-}
-
-/// A validity without nulls says nothing.
-pub(crate) fn drop_if_full(validity: Option<NullBuffer>) -> Option<NullBuffer> {
-    validity.filter(|v| v.null_count() > 0)
 }
 
 /// The fields of a record as one structure type: what a record is.

@@ -154,8 +154,8 @@ impl Padding {
     /// The uniform partitions that come out; checked against the memory allowed.
     fn axes(&self, sizes: &[usize], records: &RowPartition, inner: usize, leaf: &ArrayRef) -> Result<Vec<RowPartition>> {
         let depth = self.targets.len();
-        let each = super::empty::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
-        let limit = self.max_nbytes.saturating_add(super::empty::leaf_nbytes(leaf) as u64);
+        let each = super::shared::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
+        let limit = self.max_nbytes.saturating_add(super::shared::leaf_nbytes(leaf) as u64);
         let mut total = 0u64;
         for (record, own) in sizes.chunks_exact(depth).enumerate() {
             let mut rows = records.row_length(record) as u64;

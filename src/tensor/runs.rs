@@ -1,6 +1,6 @@
 //! Flat values made of runs of other values and of a filler: the primitive of padding.
 
-use super::empty::leaf_nbytes;
+use super::shared::leaf_nbytes;
 use super::take::{Native, native};
 use crate::error::{Error, Result};
 use arrow_array::{Array, ArrayRef, make_array};

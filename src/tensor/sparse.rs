@@ -3,7 +3,8 @@
 //! Source of the meaning: `tf.SparseTensor`. Indices lie inside the dense shape; their order and
 //! repeats are free, as in TensorFlow.
 
-use super::{RowPartition, drop_if_full};
+use super::RowPartition;
+use super::shared::{drop_if_full, leaf_nbytes};
 use crate::error::{Error, Result};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
@@ -131,7 +132,7 @@ impl Sparse {
     }
 
     pub(super) fn nbytes(&self) -> usize {
-        8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + super::empty::leaf_nbytes(&self.values)
+        8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + leaf_nbytes(&self.values)
     }
 }
 

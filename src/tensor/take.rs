@@ -195,7 +195,7 @@ fn validity_of(parts: &[&Tensor], runs: &[Run]) -> Option<NullBuffer> {
             None => bits.append_n(run.end - run.start, true),
         }
     }
-    super::drop_if_full(Some(NullBuffer::new(bits.finish())))
+    super::shared::drop_if_full(Some(NullBuffer::new(bits.finish())))
 }
 
 /// The rows of each part are taken at once, then put in order.

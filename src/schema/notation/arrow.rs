@@ -3,8 +3,7 @@
 //! Source of the names: `pyarrow`. A nested field is written `name: type`, `not null` after it where it
 //! cannot be null, and `metadata {"key": "value"}` where it has any.
 
-use super::parse::name;
-use super::print::name_text;
+use super::name::{name, name_text};
 use crate::error::{Result, nearest};
 use crate::schema::cursor::Cursor;
 use crate::schema::literal::{quote, text};

@@ -16,6 +16,7 @@
 //! `?`. Inside a structure that has axes, `(?)` says the same there and is accepted.
 
 mod arrow;
+mod name;
 mod parse;
 mod print;
 
@@ -27,11 +28,6 @@ pub use super::literal::{parse_literal, parse_literal_for};
 
 /// More fields in one structure than this are a sign of keys that are values.
 pub const MAX_FIELDS: usize = 10_000;
-
-/// Whether a name needs no backquotes: it contains no character of the notation.
-fn is_bare(c: char) -> bool {
-    !(c.is_whitespace() || c.is_control() || ":;,=.*`{}()[]<>\"'#?".contains(c))
-}
 
 #[cfg(test)]
 mod tests;

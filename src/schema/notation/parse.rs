@@ -1,12 +1,13 @@
 //! From text to schema.
 
+use super::MAX_FIELDS;
 use super::arrow::arrow_type;
-use super::{MAX_FIELDS, is_bare};
+use super::name::name;
 use crate::error::{Result, nearest};
 use crate::path::FieldPath;
 use crate::schema::cursor::{Cursor, MAX_DEPTH};
 use crate::schema::facts::Storage;
-use crate::schema::literal::{literal, text};
+use crate::schema::literal::literal;
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
 
@@ -168,37 +169,6 @@ fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     };
     cursor.expect_close(')', "`)`")?;
     Ok(split)
-}
-
-/// A name: bare, in backquotes, or in double quotes with JSON's escapes.
-pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
-    let start = cursor.pos();
-    let rest = cursor.rest();
-    if rest.starts_with('"') {
-        return text(cursor);
-    }
-    if let Some(quoted) = rest.strip_prefix('`') {
-        let (mut end, mut name) = (0, String::new());
-        loop {
-            let Some(length) = quoted[end..].find('`') else {
-                return Err(cursor.fail(start, start + 1, "this backquote is not closed"));
-            };
-            name.push_str(&quoted[end..end + length]);
-            end += length + 1;
-            if !quoted[end..].starts_with('`') {
-                cursor.advance(end + 1);
-                return Ok(name);
-            }
-            name.push('`');
-            end += 1;
-        }
-    }
-    let length = rest.find(|c| !is_bare(c)).unwrap_or(rest.len());
-    if length == 0 {
-        return Err(cursor.unexpected(what));
-    }
-    cursor.advance(length);
-    Ok(rest[..length].to_owned())
 }
 
 /// `optional {...}[..] with nulls`.

@@ -1,8 +1,8 @@
 //! From schema to text: [`super::parse`] reads the same schema from it.
 
-use super::is_bare;
-use crate::schema::literal::quote;
-use crate::schema::{Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
+use super::arrow::arrow_type_text;
+use super::name::name_text;
+use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::fmt::{self, Write};
 
 /// One field a line, the types in one column: what `tatter schema` prints.
@@ -28,6 +28,15 @@ impl fmt::Display for Schema {
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", name_text(&self.name), Typed(self))
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            DType::Arrow(foreign) => write!(f, "arrow<{}>", arrow_type_text(foreign)),
+            named => f.write_str(DType::NAMED.iter().find(|(_, d)| d == named).map_or("null", |(n, _)| n)),
+        }
     }
 }
 
@@ -116,14 +125,4 @@ fn separated<T: fmt::Display>(f: &mut fmt::Formatter, items: impl IntoIterator<I
         write!(f, "{item}")?;
     }
     Ok(())
-}
-
-/// A name as the notation writes it: in backquotes unless it is a plain word, in double quotes if it has control characters. Labels and features of
-/// digits alone would read as sizes.
-pub(super) fn name_text(name: &str) -> String {
-    if name.contains(char::is_control) {
-        return quote(name);
-    }
-    let bare = !name.is_empty() && name.chars().all(is_bare) && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    if bare { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }

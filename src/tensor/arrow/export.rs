@@ -127,7 +127,7 @@ fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
         }
         _ => array.clone(),
     };
-    arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::empty::leaf_nbytes(array) as u64))
+    arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::shared::leaf_nbytes(array) as u64))
 }
 
 fn sparse_array(sparse: &Sparse, field: &Field) -> Result<ArrayRef> {

@@ -12,31 +12,19 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::cast::native;
 use crate::expr::kernels::entries::{self, DenseRows, dense_parts};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 
-pub static FUNCTIONS: &[Function] = &[
-    function!(
-        ["sparse.sparse_dense_matmul", "sparse.matmul", "sparse_tensor_dense_matmul"],
-        "sp_a, b, adjoint_a=False, adjoint_b=False",
-        "The dense product of a sparse and a dense matrix, in either order.",
-        [("sparse.sparse_dense_matmul(SparseTensor([[0, 1]], [2], [2, 2]), [[1, 2], [3, 4]])", "[[6, 8], [0, 0]]")],
-        matmul
-    ),
-    function!(
-        ["sparse.sampled_addmm"],
-        "indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type=float32",
-        "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix: its indices, values and dense shape.",
-        [(
-            "sparse.sampled_addmm([[0, 0], [1, 1]], [1.0, 2.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])[1]",
-            "[2.0, 6.0]"
-        )],
-        sampled_addmm
-    ),
-];
+pub static FUNCTIONS: &[Function] = &[function!(
+    ["sparse.sparse_dense_matmul", "sparse.matmul", "sparse_tensor_dense_matmul"],
+    "sp_a, b, adjoint_a=False, adjoint_b=False",
+    "The dense product of a sparse and a dense matrix, in either order.",
+    [("sparse.sparse_dense_matmul(SparseTensor([[0, 1]], [2], [2, 2]), [[1, 2], [3, 4]])", "[[6, 8], [0, 0]]")],
+    matmul
+)];
 
 /// A product: which matrices, and whether they are transposed.
 struct Product {
@@ -164,23 +152,4 @@ impl Product {
         }, return Err(Error::internal("a product of other values")));
         result.wrap(flat)
     }
-}
-
-/// Built of the functions of its parts.
-fn sampled_addmm(call: &mut Call) -> ExprResult<OperandKind> {
-    use crate::expr::functions::{math, matrix, select};
-    let (span, text) = (call.span.clone(), call.text().clone());
-    let apply = |family: &[Function], name: &str, args: Vec<Operand>| -> ExprResult<Operand> {
-        let function = family.iter().find(|f| f.names.contains(&name)).ok_or_else(|| ExprError::internal("a function without a row"))?;
-        Ok(Operand { kind: function.call(name, span.clone(), text.clone(), args, Vec::new())?, span: span.clone() })
-    };
-    let one = Operand { kind: OperandKind::Literal(crate::schema::Literal::Float(1.0)), span: span.clone() };
-    let (beta, alpha) = (call.given(5).cloned().unwrap_or(one.clone()), call.given(6).cloned().unwrap_or(one));
-    let indices = call.operand(0)?.clone();
-    let product = apply(matrix::FUNCTIONS, "matmul", vec![call.operand(3)?.clone(), call.operand(4)?.clone()])?;
-    let picked = apply(select::FUNCTIONS, "gather_nd", vec![product, indices.clone()])?;
-    let picked = apply(math::FUNCTIONS, "multiply", vec![picked, alpha])?;
-    let values = apply(math::FUNCTIONS, "multiply", vec![call.operand(1)?.clone(), beta])?;
-    let values = apply(math::FUNCTIONS, "add", vec![picked, values])?;
-    Ok(OperandKind::Tuple(vec![indices, values, call.operand(2)?.clone()]))
 }

@@ -1,0 +1,29 @@
+//! What the levels of a tensor share: their validity, the bytes of their values.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
+/// A validity without nulls says nothing.
+pub(super) fn drop_if_full(validity: Option<NullBuffer>) -> Option<NullBuffer> {
+    validity.filter(|v| v.null_count() > 0)
+}
+
+/// Bytes of the values of a leaf: only its own, not those of the buffers it is a slice of.
+pub(super) fn leaf_nbytes(array: &ArrayRef) -> usize {
+    let n = array.len();
+    match array.data_type() {
+        DataType::Null => 0,
+        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + 8 * n,
+        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + 8 * n,
+        other => n * other.primitive_width().unwrap_or(16),
+    }
+}
+
+fn spanned(offsets: &[i64]) -> usize {
+    match (offsets.first(), offsets.last()) {
+        (Some(a), Some(b)) => (b - a) as usize,
+        _ => 0,
+    }
+}
