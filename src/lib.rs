@@ -30,6 +30,8 @@
 //! 5 cli
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod chunk;
 pub mod cli;
 pub mod demand;

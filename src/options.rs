@@ -26,6 +26,7 @@ pub struct Options {
     pub input_name: Option<String>,
     /// Types of fields, or @FILE.
     pub schema: Option<String>,
+    /// Number of files the output is divided into; `None`: a single output.
     pub shards: Option<usize>,
     /// Write even if files of an earlier run with other numbers remain.
     pub force: bool,
@@ -39,30 +40,43 @@ pub struct Options {
     pub threads: usize,
     /// Records in a chunk, at most.
     pub chunk_rows: Option<usize>,
+    /// Seed of verbs and functions that draw at random.
     pub seed: u64,
     /// `NAME=VALUE` of `--arg`.
     pub args: Vec<String>,
     /// `NAME=FILE` of `--with`.
     pub with: Vec<String>,
+    /// What to do with bad records.
     pub on_error: OnError,
     /// Exit with 0 up to that many bad records; one more fails the run.
     pub max_errors: Option<u64>,
+    /// Size of a record, such as a line or a TFRecord, at most, in bytes.
     pub max_record_bytes: u64,
     /// Memory for verbs that hold records.
     pub max_memory: u64,
     /// Notices are errors.
     pub strict: bool,
+    /// Whether to show progress.
     pub progress: When,
+    /// Where a summary of the run is written as JSON; `-`: standard error.
     pub summary: Option<PathBuf>,
+    /// Show no notices and no progress.
     pub quiet: bool,
+    /// Print formats, threads, the memory limit and a summary to standard error.
     pub verbose: bool,
+    /// Whether messages are colored; see [`in_color`].
     pub color: When,
     /// `None`: the format's own default.
     pub compression: Option<Compression>,
+    /// Rows in a Parquet row group or an Arrow record batch, at most; `None`: the format's own default.
     pub row_group_rows: Option<usize>,
+    /// Which features of TFRecords are read as scalars.
     pub scalar: Scalars,
+    /// Which dense numeric fields get Arrow's tensor extension types; `None`: none.
     pub tensor_types: Option<TensorTypes>,
+    /// Skip the checksums of TFRecords.
     pub no_verify: bool,
+    /// Leave null fields out of JSON output.
     pub omit_null: bool,
     /// Read fields of mixed type as `json`.
     pub mixed: bool,
@@ -149,7 +163,9 @@ pub enum When {
     /// Where standard error is a terminal.
     #[default]
     Auto,
+    /// Wherever standard error goes.
     Always,
+    /// Not at all, even on a terminal.
     Never,
 }
 
@@ -169,11 +185,15 @@ pub fn in_color(when: When) -> bool {
 /// How the pages or buffers of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
+    /// Not at all.
     None,
+    /// With Snappy.
     Snappy,
-    /// With a level from 1 to 22.
+    /// With Zstandard, at a level from 1 to 22.
     Zstd(i32),
+    /// With gzip.
     Gzip,
+    /// With LZ4.
     Lz4,
 }
 
@@ -185,6 +205,7 @@ impl Compression {
 /// Which features of TFRecords are scalars.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scalars {
+    /// No feature.
     #[default]
     None,
     /// All that never hold more than one value.

@@ -8,12 +8,17 @@ use std::io::Write;
 
 /// A standalone command.
 pub struct Standalone {
+    /// The word that calls it.
     pub name: &'static str,
+    /// One line for the list of commands.
     pub summary: &'static str,
+    /// The description in its help and man page.
     pub about: &'static str,
+    /// Examples shown in its help.
     pub examples: &'static [Example],
     /// Adds its own arguments.
     pub augment: fn(Command) -> Command,
+    /// Runs it with its arguments and the global options, and writes its output.
     pub run: fn(&ArgMatches, &Options, &mut dyn Write) -> Result<Verdict>,
 }
 

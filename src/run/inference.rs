@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 /// A schema, and whether all records are known to fit it.
 pub struct Inferred {
+    /// The fields wanted, of all inputs together.
     pub schema: Schema,
+    /// Whether all records are known to fit the schema: each input states its types or was read whole.
     pub is_settled: bool,
 }
 

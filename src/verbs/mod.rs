@@ -3,8 +3,6 @@
 //! [`verb`] is the contract, [`shared`] what several verbs use; everything else is one verb. Verbs never import
 //! another verb.
 
-#![warn(missing_docs)]
-
 mod assert;
 mod batch;
 mod bucket;
