@@ -1,7 +1,7 @@
-//! Types to Arrow fields and back.
+//! Arrow fields to types.
 
 use super::extension::{self, TensorType, TensorTypes};
-use super::{note, stored};
+use super::note;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::facts::Storage;
@@ -10,8 +10,6 @@ use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The name of the items of a list: that of the Parquet specification.
-const ITEM: &str = "element";
 /// Structures in structures, and lists, at most.
 const MAX_DEPTH: usize = 128;
 /// Fields in one structure, at most.
@@ -26,104 +24,6 @@ pub struct Form {
     pub tensor_types: Option<TensorTypes>,
     /// Dictionaries where a file had them, instead of their values.
     pub dictionaries: bool,
-}
-
-/// The Arrow field that a field is written as.
-///
-/// # Errors
-/// A known size beyond 31 bits.
-pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
-    if let Some(stored) = stored::field(field, form) {
-        return Ok(stored);
-    }
-    let ty = &field.ty;
-    let nullable = matches!(field.storage, Storage::Inferred);
-    let arrow = match form.tensor_types {
-        Some(kinds) => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls)), kinds),
-        None => None,
-    };
-    let arrow = match arrow {
-        Some(arrow) => arrow,
-        None => {
-            let arrow = data_type(ty, form, nullable).map_err(|e| e.in_field(quoted(&field.name)))?;
-            ArrowField::new(&field.name, arrow, nullable || is_nullable(ty))
-        }
-    };
-    let mut metadata = stored::metadata(field);
-    metadata.extend(arrow.metadata().iter().map(|(key, value)| (key.clone(), value.clone())));
-    if !from_arrow_field(&arrow).is_ok_and(|read| same_own(&read.ty, ty)) {
-        metadata.insert(note::KEY.to_owned(), note::write(ty));
-    }
-    Ok(arrow.with_metadata(metadata))
-}
-
-fn same_own(a: &Type, b: &Type) -> bool {
-    let element = match (&a.element, &b.element) {
-        (Element::Struct(_), Element::Struct(_)) => true,
-        (a, b) => a == b,
-    };
-    let nulls = !is_null(a) || (a.optional, a.with_nulls) == (b.optional, b.with_nulls);
-    element && nulls && a.dims == b.dims
-}
-
-fn is_null(ty: &Type) -> bool {
-    ty.element == Element::Value(DType::Null)
-}
-
-fn is_nullable(ty: &Type) -> bool {
-    ty.optional || is_null(ty) && ty.dims.is_empty()
-}
-
-/// The Arrow type of a type; `nullable`: items may be null whatever the type says.
-fn data_type(ty: &Type, form: Form, nullable: bool) -> Result<DataType> {
-    if let Element::Sparse(dtype) = &ty.element {
-        return sparse_type(dtype, ty, form);
-    }
-    let Some(dim) = ty.dims.first() else {
-        return match &ty.element {
-            Element::Struct(fields) => {
-                let fields: Vec<ArrowField> = fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<_>>()?;
-                Ok(DataType::Struct(fields.into()))
-            }
-            _ => Ok(value_type(ty, form)),
-        };
-    };
-    let item = ty.item();
-    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form, nullable)?, nullable || is_nullable(&item)));
-    Ok(match dim.size {
-        Size::Known(size) => DataType::FixedSizeList(item, fixed(size)?),
-        _ => list(item, form),
-    })
-}
-
-fn list(item: FieldRef, form: Form) -> DataType {
-    if form.wide { DataType::LargeList(item) } else { DataType::List(item) }
-}
-
-fn fixed(size: u64) -> Result<i32> {
-    i32::try_from(size).map_err(|_| Error::usage(format!("an axis of the known size {size}; Arrow holds at most {}", i32::MAX)))
-}
-
-/// The Arrow type of single values.
-fn value_type(ty: &Type, form: Form) -> DataType {
-    match ty.dtype() {
-        Some(DType::String | DType::Json) if !form.wide => DataType::Utf8,
-        Some(DType::Bytes) if !form.wide => DataType::Binary,
-        Some(dtype) => dtype.arrow(),
-        None => DataType::Null,
-    }
-}
-
-fn sparse_type(dtype: &DType, ty: &Type, form: Form) -> Result<DataType> {
-    let index = Arc::new(ArrowField::new(ITEM, DataType::Int64, false));
-    let indices = DataType::FixedSizeList(index, fixed(ty.rank() as u64)?);
-    let value = ArrowField::new(ITEM, value_type(&Type::tensor(dtype.clone(), Vec::new()), form), ty.with_nulls);
-    let fields = vec![
-        ArrowField::new("indices", list(Arc::new(ArrowField::new(ITEM, indices.clone(), false)), form), false),
-        ArrowField::new("values", list(Arc::new(value), form), false),
-        ArrowField::new("dense_shape", indices, false),
-    ];
-    Ok(DataType::Struct(fields.into()))
 }
 
 /// The three components of a sparse tensor, if a structure has exactly their form: dtype's field and rank.

@@ -13,7 +13,7 @@
 //! field's metadata under [`note::KEY`], and only where it is needed. A note that does not fit its field,
 //! because another program has changed the file, is ignored.
 //!
-//! - [`field`]: types to Arrow fields and back;
+//! - [`field`]: Arrow fields to types; [`written`]: types to Arrow fields;
 //! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
 //! - [`stored`]: fields that are written as the file they come from stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
@@ -24,10 +24,12 @@ pub mod field;
 pub mod import;
 pub mod note;
 pub mod stored;
+pub mod written;
 
 pub use export::to_arrow;
-pub use field::{Form, from_arrow_field, to_arrow_field};
+pub use field::{Form, from_arrow_field};
 pub use import::from_arrow;
+pub use written::to_arrow_field;
 
 #[cfg(test)]
 mod tests;
