@@ -3,7 +3,7 @@
 //! ```text
 //! tatter [GLOBAL OPTIONS] VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [GLOBAL OPTIONS] [-- FILE...]
 //! ```
-//! [`split`] finds the words of each verb without knowing the verbs; each verb's own clap command then reads
+//! `split` finds the words of each verb without knowing the verbs; each verb's own clap command then reads
 //! its words, the last verb's together with the global options and the FILEs. Only the commands of
 //! the verbs in use are built.
 

@@ -20,7 +20,7 @@
 //!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
 //! ```
 //!
-//! - Everything that can be wrong before the first record is found by [`bind`] and shown with the place
+//! - Everything that can be wrong before the first record is found by `bind` and shown with the place
 //!   underlined. What depends only on constants is computed at once.
 //! - A function of records works on a tensor that has the records as one more, outermost level; nothing
 //!   is dispatched per record. A constant is one row for all records, repeated only where a kernel needs it.

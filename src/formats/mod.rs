@@ -1,6 +1,6 @@
 //! Formats: a file or a folder each, one line of registration in [`FORMATS`].
 //!
-//! - [`format`]: the contract; what a run knows of a format.
+//! - [`mod@format`]: the contract; what a run knows of a format.
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 

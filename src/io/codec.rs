@@ -58,7 +58,7 @@ impl Codec {
         Codec::detect(raw).or_else(|| (extensions(name).0 == Some(Codec::Zlib) && starts_as_zlib(raw)).then_some(Codec::Zlib))
     }
 
-    /// The decompressed bytes. Errors of the compression come as [`io::Error`]s of its own; see [`super::stream`].
+    /// The decompressed bytes. Errors of the compression come as [`io::Error`]s of its own; see the module `stream`.
     pub fn decoder(self, raw: impl Read + Send + 'static, trailing: Trailing) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Codec::Gzip => Box::new(Members::gzip(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),

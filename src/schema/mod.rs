@@ -1,7 +1,7 @@
 //! The schema of a dataset: named fields, their types and dimensions. All records share one.
 //!
-//! - [`notation`](self::notation): the text form, parsed and printed by the same rules.
-//! - [`unify`](self::unify): the one type that holds the values of two.
+//! - [`notation`]: the text form, parsed and printed by the same rules.
+//! - [`unify`]: the one type that holds the values of two.
 //!
 //! Axes are counted inside the record; the stream of records is not an axis.
 //!

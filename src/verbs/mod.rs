@@ -1,6 +1,6 @@
 //! Verbs: one file or folder each, and one row in [`VERBS`].
 //!
-//! [`verb`] is the contract, [`shared`] what several verbs use; everything else is one verb. Verbs never import
+//! [`verb`] is the contract, `shared` what several verbs use; everything else is one verb. Verbs never import
 //! another verb.
 
 mod assert;
