@@ -97,11 +97,16 @@ def array(generator, dtype, shape):
     return raw.view("u1").astype("?").reshape(shape) if dtype == "?" else raw.view(dtype).reshape(shape)
 
 
+def number(value):
+    """A float as a reader of doubles sees it."""
+    return float(value) if np.isfinite(value) and value == np.floor(value) else float(str(value))
+
+
 def record_values(column):
-    """An array as JSON lines hold it, row by row: floats in their own shortest form."""
+    """An array as JSON lines hold it, row by row: whole floats with all their digits, others in their own shortest form."""
     if column.dtype.kind == "f":
         column = column.astype(column.dtype.newbyteorder("="))
-        nested = lambda values: [nested(v) for v in values] if isinstance(values, np.ndarray) else float(str(values))
+        nested = lambda values: [nested(v) for v in values] if isinstance(values, np.ndarray) else number(values)
         return as_json([nested(row) for row in column])
     return as_json(plain(column))
 

@@ -16,7 +16,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["nn.gelu"],
         "features|x, approximate=False",
         "x times the share of the normal distribution below x.",
-        [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413447]")],
+        [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413448]")],
         |c| {
             let approximate = c.flag(1, false)?;
             one(c, if approximate { kernel::gelu_approximate } else { kernel::gelu })

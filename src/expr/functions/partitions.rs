@@ -85,7 +85,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["RowPartition.from_row_splits"],
         "row_splits, validate=True, dtype=None, dtype_hint=None",
         "A partition from the offsets at which rows start and end.",
-        [("RowPartition.from_row_splits([0, 2, 2, 4])", "[[0, 1], [], [2, 3]]")],
+        [("RowPartition.from_row_splits([0, 2, 2, 4])", "[0, 2, 2, 4]")],
         |c| partition(c, PartitionEncoding::RowSplits, None, None)
     ),
     function!(

@@ -28,7 +28,7 @@ const PAGE: &[(&str, Option<&str>)] = &[
     ("r: string[?, (?), 2] from v split by row_splits(`a b`), uniform_row_length(2)", None),
     ("n: null; m: null[?]", None),
     ("e: {}; f: {}[2]", None),
-    ("`a.b`: int64; ``: int64; `x``y`: int64; `new\nline`: int64; `1`: int64", None),
+    ("`a.b`: int64; ``: int64; `x``y`: int64; \"new\\nline\": int64; `1`: int64", None),
     ("image/encoded: bytes; user-id: int64; 日本: string", None),
     ("m: float32[2, 2] = [[1.5, 2.0], [3.0, Infinity]]; t: string = \"a\\\"\\n\"; b: bytes = b\"\\xff\"; d: int64[2] = 7", None),
     ("o: optional {a: optional int32[?] with nulls}[?, (?)] with nulls", None),

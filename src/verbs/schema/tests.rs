@@ -45,7 +45,7 @@ feature_specification = {
     "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example has no nulls inside
     # "when": a tf.Example cannot hold arrow<timestamp[us]>
     "raw": tf.io.FixedLenFeature([], tf.string),
-    # "gone": has no values, so that nothing is written
+    # "gone": has no values
 }
 "#;
     assert_eq!(features::code(&notation::parse(RECORD).unwrap()), want);
