@@ -123,7 +123,7 @@ class Facts:
 
 def build(ty, values):
     """An array of a type; scalars are in their own type already."""
-    plain = lambda v: v.as_py() if isinstance(v, pa.Scalar) else v
+    plain = lambda v: as_python(v) if isinstance(v, pa.Scalar) else v
     if isinstance(ty, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(ty, pa.array([plain(v) for v in values], ty.storage_type))
     return pa.array(deep(values, plain), ty)
@@ -137,6 +137,13 @@ def deep(value, plain):
     if isinstance(value, dict):
         return {k: deep(v, plain) for k, v in value.items()}
     return plain(value)
+
+
+def as_python(scalar):
+    try:
+        return scalar.as_py()
+    except OverflowError:  # a time that Python's datetime does not hold
+        return scalar.value
 
 
 def same(found, expected):
