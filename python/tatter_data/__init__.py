@@ -99,7 +99,7 @@ def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options])
     >>> path = os.path.join(tempfile.mkdtemp(), "x.jsonl")
     >>> _ = open(path, "w").write('{"x": [1, 2]}\\n')
     >>> schema(path).field("x").type
-    ListType(list<element: int64 not null>)
+    ListType(list<element: int64>)
     """
     return read(paths, chain, **options).schema
 

@@ -40,7 +40,7 @@ def test_the_schema_is_known_before_the_records(docs):
     schema = td.schema(docs)
     assert schema.names == ["id", "docs"]
     assert schema == td.read(docs).to_arrow().schema
-    assert td.schema(docs, "batch 2").field("id").type == pa.list_(pa.field("element", pa.int64(), nullable=False))
+    assert td.schema(docs, "batch 2").field("id").type == pa.list_(pa.field("element", pa.int64()))
 
 
 def test_an_empty_result_has_its_schema(docs):
