@@ -16,7 +16,7 @@ pub struct Owner {
     pub is_last: bool,
 }
 
-/// The error as one of ours. `words` are those that clap was given.
+/// The error as an `Error`. `words` are those that clap was given.
 pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&OsString]) -> Error {
     let name = owner.name;
     let arg = text(error, ContextKind::InvalidArg).unwrap_or_default();
@@ -52,7 +52,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
         ErrorKind::ValueValidation => {
             let value = value.unwrap_or_default();
             let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            // The help lines of an error of ours follow its first line.
+            // The help lines of an `Error` follow its first line.
             let mut lines = reason.lines();
             let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value)));
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));

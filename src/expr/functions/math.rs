@@ -272,7 +272,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     }
     let mut args = call.promoted(&[0, 1])?.into_iter();
     let (Some(a), Some(b)) = (args.next(), args.next()) else {
-        return Err(call.error("internal: two operands"));
+        return Err(call.internal("two operands"));
     };
     let dtype = a.dtype()?.clone();
     let fits = dtype.is_number() || (op == Binary::Add && matches!(dtype, DType::String | DType::Bytes));
@@ -447,7 +447,7 @@ pub fn floats(call: &mut Call) -> ExprResult<Arg> {
         && let OperandKind::Literal(Literal::Int(n)) = item.kind
     {
         let item = Operand { kind: OperandKind::Literal(Literal::Float(n as f64)), span: item.span };
-        return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.error("internal: one operand"));
+        return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.internal("one operand"));
     }
     let x = call.tensor(0)?;
     let dtype = x.dtype()?;
@@ -471,7 +471,7 @@ fn clip(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(call.error(format!("clip_by_value works on numbers; these are {dtype}")));
     }
     let [x, low, high] = args.as_slice() else {
-        return Err(call.error("internal: three operands"));
+        return Err(call.internal("three operands"));
     };
     pointwise(call, [x.clone(), low.clone(), high.clone()], dtype, |[x, low, high]| {
         let below = kernel::binary(Binary::Minimum, x, high)?;

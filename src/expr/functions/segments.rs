@@ -135,7 +135,7 @@ impl Op {
         }
     }
 
-    /// By what the sum of so many values is divided.
+    /// What the sum of that many values is divided by.
     fn divisor(self, count: f64) -> f64 {
         match self {
             Op::Plain(_) | Op::Zeroed(_) => 1.0,

@@ -50,7 +50,7 @@ impl Stream {
         Stream(ChaCha8Rng::from_seed(bytes))
     }
 
-    /// A number in [0, 1) with so many random bits.
+    /// A number in [0, 1) with that many random bits.
     pub fn uniform(&mut self, bits: u32) -> f64 {
         (self.0.next_u64() >> (64 - bits)) as f64 / (1u64 << bits) as f64
     }
