@@ -3,6 +3,7 @@
 use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Fault, Origin};
 use crate::error::{Error, Result};
+use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::{Element, Field, Schema};
@@ -26,7 +27,8 @@ impl Verb for Validate {
 Reads every record and every field and continues after errors: framing and checksums of TFRecords, records that do not \
 parse or do not match the schema (given with --schema, else inferred), partitions that do not match their values, \
 sparse indices out of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are legal, \
-but some verbs refuse them.
+but some verbs refuse them. So are facts of the input that other verbs only note: an Arrow stream without its end \
+marker, bytes after compressed data, columns of one name.
 
 Prints the errors and the number of records. The exit code is 1 if there are errors.";
     const EXAMPLES: &'static [Example] = &[
@@ -40,7 +42,8 @@ Prints the errors and the number of records. The exit code is 1 if there are err
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let findings = Findings { schema: schema.clone(), allowed: options.max_errors.unwrap_or(0), ..Findings::default() };
+        let (allowed, notices) = (options.max_errors.unwrap_or(0), options.notices.clone());
+        let findings = Findings { schema: schema.clone(), allowed, notices, ..Findings::default() };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(findings)) })
     }
 }
@@ -54,6 +57,8 @@ struct Findings {
     unordered: u64,
     lines: Vec<String>,
     allowed: u64,
+    /// What other verbs only note.
+    notices: Notices,
 }
 
 impl Findings {
@@ -118,11 +123,14 @@ impl Report for Findings {
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
+        let notices = self.notices.take();
+        let noted = notices.len() as u64;
+        self.lines.extend(notices);
         let mut text = self.lines.join("\n");
         if !text.is_empty() {
             text.push('\n');
         }
-        let found = self.bad + self.unordered;
+        let found = self.bad + self.unordered + noted;
         if found > self.lines.len() as u64 {
             text.push_str(&format!("and {} more\n", found - self.lines.len() as u64));
         }
@@ -135,6 +143,9 @@ impl Report for Findings {
         }
         if self.unordered > 0 {
             parts.push(format!("{} sparse tensors not in order", self.unordered));
+        }
+        if noted > 0 {
+            parts.push(format!("{noted} other finding{}", if noted == 1 { "" } else { "s" }));
         }
         writeln!(out, "{text}{}", parts.join(", ")).map_err(|e| Error::io("output", "cannot write", &e))?;
         Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })

@@ -205,15 +205,17 @@ impl Mapping {
         })
     }
 
-    /// A leaf of a tf.SequenceExample. A vector, and one of items of known sizes, may be a feature or a
-    /// feature list; deeper ones and sparse matrices are feature lists.
+    /// A leaf of a tf.SequenceExample. A field with axes may be a feature list, or a feature of the context: with
+    /// its partitions, if it is ragged. Sparse matrices are feature lists.
     fn sequence(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
         let open = |d: &Dim| !matches!(d.size, Size::Known(_));
         let is_list = match field.ty.is_sparse() {
             true => field.ty.rank() == 2 && dims.len() == 2 && dims.iter().all(open) && field.source.at.is_empty(),
             false => dims.first().is_some_and(open),
         };
-        if !is_list {
+        // As many partitions as a feature of the context has: the steps of a list are not stored.
+        let in_context = !field.source.split_by.is_empty() && field.source.split_by.len() + 1 == dims.len();
+        if !is_list || in_context {
             return self.leaf(field, name, dims, optional, inferred);
         }
         let mut below = field.clone();
@@ -223,7 +225,7 @@ impl Mapping {
         below.default = None;
         let mut step = self.leaf(&below, name, dims[1..].to_vec(), false, inferred)?;
         step.absent = if dims.get(1).is_some_and(open) { Absent::Empty } else { Absent::Error };
-        let mut leaf = if dims[1..].iter().any(open) {
+        let mut leaf = if field.ty.is_sparse() || !field.source.split_by.is_empty() {
             let flat = Field { ty: Type::tensor(step.dtype.clone(), vec![Dim::UNIFORM]).with_optional(field.ty.optional), ..below };
             let flat = Field { source: Source { values: flat.source.values, ..Source::default() }, ..flat };
             Leaf { context: false, ..self.leaf(&flat, name, vec![Dim::UNIFORM], optional, inferred)? }
