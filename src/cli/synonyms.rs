@@ -18,9 +18,11 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
     (&["apply", "mutate", "assign", "with", "compute", "eval"], &["tatter map {args}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
+    (&["value-counts", "value_counts", "count-distinct", "frequencies", "frequency", "histogram"], &["tatter count --by {key} {files}"]),
     (
         &["group-by", "group_by", "groupby", "group", "aggregate"],
         &[
+            "tatter count --by {key} {files}",
             "tatter sort --by {key} then implode --by {key} {files}",
             "tatter convert {files} -o data.parquet && duckdb -c \"SELECT {key}, count(*) FROM 'data.parquet' GROUP BY {key}\"",
         ],

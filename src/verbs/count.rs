@@ -1,17 +1,35 @@
-//! `count`: the number of records.
+//! `count`: the number of records, or of those of each key.
 
-use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
-use crate::chunk::Chunk;
+use super::shared::keys::{KeyTable, Keys};
+use super::shared::memory::Slices;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
+use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::Schema;
+use crate::path::quoted;
+use crate::schema::{DType, Field, Schema, Type};
+use crate::tensor::Tensor;
+use arrow_array::Int64Array;
 use std::io::Write;
 use std::sync::Arc;
 
 /// Prints the number of records that reach it.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Count {}
+pub struct Count {
+    /// Count the records of each key: one record for each distinct value of these fields
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    by: Option<Keys>,
+    /// With --by, the name of the number [default: count]
+    #[arg(long = "as", value_name = "NAME", requires = "by")]
+    name: Option<String>,
+}
+
+impl Count {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("count")
+    }
+}
 
 impl Verb for Count {
     const NAME: &'static str = "count";
@@ -19,18 +37,93 @@ impl Verb for Count {
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
 Ends a chain and counts the records that reach it. Only fields that an earlier verb needs are parsed; where the footer \
-or the framing of the file is enough, nothing else is read.";
+or the framing of the file is enough, nothing else is read.
+
+With --by the result is records again, the most frequent key first and equal counts in the order of their first records: the chain \
+continues, and -o writes them in any format. Values are compared exactly, lists and structures included; nulls are equal to each other, \
+and so are NaN. The distinct keys are held in memory (see --max-memory).";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
         Example { about: "batches", args: "batch 2 then count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "2\n" },
+        Example {
+            about: "how often each label occurs",
+            args: "count --by label",
+            input: "{\"label\": \"cat\"}\n{\"label\": \"dog\"}\n{\"label\": \"dog\"}\n",
+            output: "{\"label\":\"dog\",\"count\":2}\n{\"label\":\"cat\",\"count\":1}\n",
+        },
+        Example {
+            about: "the most frequent token of all lists",
+            args: "explode tokens then count --by tokens then head 1",
+            input: "{\"tokens\": [\"a\", \"b\"]}\n{\"tokens\": [\"b\"]}\n",
+            output: "{\"tokens\":\"b\",\"count\":2}\n",
+        },
     ];
 
-    fn bind(&self, _: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(Counter { records: 0 })) })
+    fn reports(&self) -> bool {
+        self.by.is_none()
+    }
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let Some(by) = &self.by else {
+            return Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(Counter { records: 0 })) });
+        };
+        let keys = by.positions(schema, Self::NAME)?;
+        let mut fields: Vec<Field> = keys.iter().map(|k| schema.fields[*k].clone()).collect();
+        if fields.iter().any(|f| f.name == self.name()) {
+            let error = Error::usage(format!("the key and its number would both be called {}", quoted(self.name())));
+            return Err(error.help("name the number: --as NAME"));
+        }
+        fields.push(Field::new(self.name(), Type::tensor(DType::Int64, Vec::new())));
+        let way_out = "count by fewer fields, or by a coarser value: map, then count --by";
+        let table = KeyTable::new(Self::NAME, way_out, options);
+        let fold = KeyCounter { keys, table, counts: Vec::new(), slices: None, options: options.clone() };
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, _: Demand) -> Demand {
-        Demand { fields: Wanted::Matching(Vec::new()), records: None }
+        let names = self.by.iter().flat_map(Keys::names).collect();
+        Demand { fields: Wanted::Matching(names), records: None }
+    }
+}
+
+/// Counts the records of each key.
+struct KeyCounter {
+    /// The fields of the key.
+    keys: Vec<usize>,
+    table: KeyTable,
+    /// By the number of the key.
+    counts: Vec<i64>,
+    /// What is to be given, at the end.
+    slices: Option<Slices>,
+    options: Options,
+}
+
+impl Fold for KeyCounter {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
+        let found = self.table.insert(&chunk.with_columns(columns)?)?;
+        self.counts.resize(self.table.len(), 0);
+        for number in found.numbers {
+            self.counts[number as usize] += 1;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if !self.counts.is_empty() {
+            let mut counts = std::mem::take(&mut self.counts);
+            let mut order: Vec<usize> = (0..counts.len()).collect();
+            order.sort_by_key(|key| std::cmp::Reverse(counts[*key]));
+            let with_counts = |part: Chunk| {
+                let rest = counts.split_off(part.nrows);
+                let mut columns = part.columns;
+                columns.push(Tensor::Leaf(Arc::new(Int64Array::from(std::mem::replace(&mut counts, rest)))));
+                Chunk::try_new(part.nrows, columns, Origin::default())
+            };
+            let parts = self.table.take_parts().into_iter().map(with_counts).collect::<Result<_>>()?;
+            self.slices = Some(Slices::new(parts, order, &self.options));
+        }
+        self.slices.as_mut().map_or(Ok(None), Slices::next_chunk)
     }
 }
 

@@ -54,6 +54,11 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// Whether it needs records at all; a report may need only the schema.
     const NEEDS_RECORDS: bool = true;
 
+    /// [`Verb::REPORTS`], where that depends on the options.
+    fn reports(&self) -> bool {
+        Self::REPORTS
+    }
+
     /// Checks the verb against the schema of its input and returns the operator that does its work.
     ///
     /// # Errors
@@ -254,7 +259,7 @@ pub struct Entry {
 pub trait Parsed: Send + Sync {
     /// See [`Verb::NAME`].
     fn name(&self) -> &'static str;
-    /// See [`Verb::REPORTS`].
+    /// See [`Verb::reports`].
     fn is_report(&self) -> bool;
     /// See [`Verb::TAKES_FAULTS`].
     fn takes_faults(&self) -> bool;
@@ -276,7 +281,7 @@ impl<V: Verb> Parsed for Typed<V> {
         V::NAME
     }
     fn is_report(&self) -> bool {
-        V::REPORTS
+        self.0.reports()
     }
     fn takes_faults(&self) -> bool {
         V::TAKES_FAULTS

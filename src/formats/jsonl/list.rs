@@ -117,11 +117,9 @@ impl<C: Builder> List<C> {
 
     #[cold]
     fn read_other(&mut self, cursor: &mut Cursor) -> Parse<()> {
-        if self.rules.take_null(cursor, self.expected())? {
-            self.push_null();
-            return Ok(());
-        }
-        Err(self.rules.unexpected(cursor, self.expected()))
+        self.rules.expect_null(cursor, self.expected())?;
+        self.push_null();
+        Ok(())
     }
 
     fn check_size(&mut self, size: usize, start: usize) -> Parse<()> {

@@ -50,6 +50,15 @@ impl Rules {
         Err(ParseError::new(start, self.misfit(), format!("expected {expected}, found null"), Fix::Nullable))
     }
 
+    /// A null where a list or an object is `expected` but does not begin.
+    ///
+    /// # Errors
+    /// A null that is not allowed; anything else.
+    #[cold]
+    pub fn expect_null(&self, cursor: &mut Cursor, expected: &str) -> Parse<()> {
+        if self.take_null(cursor, expected)? { Ok(()) } else { Err(self.unexpected(cursor, expected)) }
+    }
+
     /// Neither null nor what is expected: bad text, or a clash.
     #[cold]
     pub fn unexpected(&self, cursor: &Cursor, expected: &str) -> Box<ParseError> {

@@ -1,4 +1,4 @@
-//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records, random numbers.
+//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records, keys, random numbers.
 
 pub mod args;
 pub mod axes;
@@ -8,6 +8,7 @@ pub mod choose;
 pub mod count;
 pub mod edit;
 pub mod fields;
+pub mod keys;
 pub mod memory;
 pub mod nulls;
 pub mod packing;

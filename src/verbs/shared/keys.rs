@@ -1,0 +1,140 @@
+//! Keys: the fields whose values make records equal, and the table of the distinct ones.
+
+use super::memory::{Budget, owned};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::Schema;
+use crate::tensor::hash::row_hashes;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// The fields of `--by`.
+#[derive(Clone, Debug)]
+pub struct Keys(Vec<FieldPath>);
+
+impl Keys {
+    /// Parses `a,b`.
+    ///
+    /// # Errors
+    /// Not a list of fields.
+    pub fn parse(text: &str) -> Result<Keys, Error> {
+        FieldPath::parse_list(text).map(Keys)
+    }
+
+    /// Their positions in the schema, without repeats, in the order given.
+    ///
+    /// # Errors
+    /// A field that does not exist, or is inside a structure; `verb` is named in the way out.
+    pub fn positions(&self, schema: &Schema, verb: &str) -> Result<Vec<usize>> {
+        let mut positions = Vec::new();
+        for path in &self.0 {
+            match schema.find(path)?.0.as_slice() {
+                [position] if positions.contains(position) => {}
+                [position] => positions.push(*position),
+                _ => {
+                    let error = Error::usage("is inside a structure; a key is a field of the record").in_field(path);
+                    return Err(error.help(format!("copy it first: map '{0} = {path}' then {verb} --by {0}", quoted(path.last()))));
+                }
+            }
+        }
+        Ok(positions)
+    }
+
+    /// The names of the fields to be read.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.0.iter().filter_map(|path| path.names().first().cloned())
+    }
+}
+
+/// The distinct keys seen so far, numbered from 0 in the order of their first records. Values are compared exactly
+/// ([`crate::tensor::Tensor::rows_equal`]): nulls equal each other, and so do NaN.
+pub struct KeyTable {
+    /// The number of the last key of each hash.
+    last: HashMap<u64, u32>,
+    /// For each key the one before it of the same hash; its own number if there is none.
+    before: Vec<u32>,
+    /// Where each key is: the part and the row in it.
+    at: Vec<(u32, u32)>,
+    parts: Vec<Chunk>,
+    budget: Budget,
+}
+
+/// The keys of a chunk.
+pub struct Found {
+    /// The number of each row's key.
+    pub numbers: Vec<u32>,
+    /// The rows whose key is new.
+    pub fresh: Vec<usize>,
+}
+
+/// Bytes that the table takes for one key, about.
+const KEY_NBYTES: u64 = 40;
+
+impl KeyTable {
+    /// An empty table. `verb` and `way_out` are used in the error at the limit of `--max-memory`.
+    pub fn new(verb: &'static str, way_out: &'static str, options: &Options) -> KeyTable {
+        let budget = Budget::new(verb, way_out, options);
+        KeyTable { last: HashMap::new(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
+    }
+
+    /// Finds the key of each row, and adds those that are new; the columns of `keys` make the key. Expected O(values).
+    ///
+    /// # Errors
+    /// The distinct keys take more than `--max-memory`, or are too many.
+    pub fn insert(&mut self, keys: &Chunk) -> Result<Found> {
+        let too_many = |_| Error::data("more than 4,294,967,295 distinct keys");
+        let part = u32::try_from(self.parts.len()).map_err(too_many)?;
+        let mut found = Found { numbers: Vec::with_capacity(keys.nrows), fresh: Vec::new() };
+        for (row, hash) in row_hashes(&keys.columns, keys.nrows).into_iter().enumerate() {
+            let number = u32::try_from(self.at.len()).map_err(too_many)?;
+            let known = match self.last.entry(hash) {
+                Entry::Vacant(entry) => {
+                    entry.insert(number);
+                    self.before.push(number);
+                    None
+                }
+                Entry::Occupied(mut entry) => {
+                    let (parts, at, before) = (&self.parts, &self.at, &self.before);
+                    // Rows of this chunk are compared where they are; those that are new are copied together at its end.
+                    let equal = |key: u32| {
+                        let (of, place) = at[key as usize];
+                        if of == part {
+                            keys.columns.iter().all(|c| c.rows_equal(found.fresh[place as usize], c, row))
+                        } else {
+                            parts[of as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, row))
+                        }
+                    };
+                    let earlier = |key: &u32| Some(before[*key as usize]).filter(|b| b != key);
+                    let known = std::iter::successors(Some(*entry.get()), earlier).find(|key| equal(*key));
+                    if known.is_none() {
+                        self.before.push(entry.insert(number));
+                    }
+                    known
+                }
+            };
+            if known.is_none() {
+                self.at.push((part, u32::try_from(found.fresh.len()).map_err(too_many)?));
+                found.fresh.push(row);
+            }
+            found.numbers.push(known.unwrap_or(number));
+        }
+        if !found.fresh.is_empty() {
+            let fresh = if found.fresh.len() == keys.nrows { owned(keys)? } else { keys.gather(&found.fresh)? };
+            self.budget.take((fresh.nbytes() as u64).saturating_add(KEY_NBYTES.saturating_mul(fresh.nrows as u64)))?;
+            self.parts.push(fresh);
+        }
+        Ok(found)
+    }
+
+    /// The number of distinct keys.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Removes the keys, in the order of their numbers.
+    pub fn take_parts(&mut self) -> Vec<Chunk> {
+        std::mem::take(&mut self.parts)
+    }
+}
