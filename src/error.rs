@@ -181,6 +181,11 @@ impl Error {
         self.0.field.as_deref()
     }
 
+    /// The axis, if one is concerned.
+    pub fn axis(&self) -> Option<usize> {
+        self.0.axis
+    }
+
     /// The ways out, in the order they were added.
     pub fn helps(&self) -> &[String] {
         &self.0.help

@@ -22,7 +22,7 @@
 //! A module uses only modules of its own level or a lower one; nothing uses itself in a circle, and one format or verb
 //! knows nothing of another (`tests/it/layers.rs` checks it):
 //! ```text
-//! 0 error panic path notice printable
+//! 0 error message panic path notice printable
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 formats verbs
@@ -39,6 +39,7 @@ pub mod error;
 pub mod expr;
 pub mod formats;
 pub mod io;
+pub mod message;
 pub mod notice;
 pub mod options;
 pub mod panic;

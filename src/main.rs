@@ -1,5 +1,6 @@
 //! Parses, runs, and turns what went wrong into one message and an exit code.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use tatter::cli::{self, Request};
@@ -7,7 +8,7 @@ use tatter::error::{Error, Kind, Result};
 use tatter::options::in_color;
 use tatter::printable::printable;
 use tatter::verbs::Verdict;
-use tatter::{io, panic};
+use tatter::{io, message, panic};
 
 fn main() -> ExitCode {
     panic::silence();
@@ -16,14 +17,24 @@ fn main() -> ExitCode {
         Ok(Verdict::Bad) => 1,
         Err(error) => {
             if error.kind() != Kind::Closed {
-                let label = if in_color(cli::typed_color(std::env::args_os().skip(1))) { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-                // If standard error is closed, the message is lost.
-                let _ = writeln!(std::io::stderr().lock(), "{label} {}", printable(&error.to_string()));
+                show(&error);
             }
             error.exit_code()
         }
     };
     ExitCode::from(status)
+}
+
+/// Prints an error. If standard error is closed, the message is lost.
+fn show(error: &Error) {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut stderr = std::io::stderr().lock();
+    let _ = if cli::typed_json_messages(&words) {
+        writeln!(stderr, "{}", message::of_error(error))
+    } else {
+        let label = if in_color(cli::typed_color(&words)) { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+        writeln!(stderr, "{label} {}", printable(&error.to_string()))
+    };
 }
 
 fn run() -> Result<Verdict> {
@@ -38,9 +49,7 @@ fn run() -> Result<Verdict> {
             out.flush().map_err(|e| Error::io("standard output", "writing", &e))?;
             Ok(verdict)
         }
-        Request::Chain(chain)
-            if chain.files.is_empty() && chain.options.from.as_deref() != Some("none") && std::io::stdin().is_terminal() =>
-        {
+        Request::Chain(chain) if chain.reads_standard_input() && std::io::stdin().is_terminal() => {
             Err(Error::usage("no FILE is given, and standard input is a terminal").help(cli::short_usage()))
         }
         Request::Chain(chain) => {

@@ -24,6 +24,10 @@ pub struct Options {
     pub to: Option<String>,
     /// Name of standard input in messages.
     pub input_name: Option<String>,
+    /// A list of further input files; `-`: on standard input.
+    pub files_from: Option<OsString>,
+    /// Whether zero bytes end the names in that list.
+    pub null_separated: bool,
     /// Types of fields, or @FILE.
     pub schema: Option<String>,
     /// Number of files the output is divided into; `None`: a single output.
@@ -64,6 +68,8 @@ pub struct Options {
     pub quiet: bool,
     /// Print formats, threads, the memory limit and a summary to standard error.
     pub verbose: bool,
+    /// Whether messages on standard error are JSON lines.
+    pub json_messages: bool,
     /// Whether messages are colored; see [`in_color`].
     pub color: When,
     /// `None`: the format's own default.
@@ -99,6 +105,8 @@ impl Default for Options {
             from: None,
             to: None,
             input_name: None,
+            files_from: None,
+            null_separated: false,
             schema: None,
             shards: None,
             force: false,
@@ -119,6 +127,7 @@ impl Default for Options {
             summary: None,
             quiet: false,
             verbose: false,
+            json_messages: false,
             color: When::default(),
             compression: None,
             row_group_rows: None,

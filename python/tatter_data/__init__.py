@@ -118,7 +118,7 @@ def run(words: Sequence[str], input: str | bytes | None = None, **options: Unpac
     '2\\n'
     """
     done = subprocess.run(
-        [find_tatter(), *[os.fspath(word) for word in words], *option_words(options)],
+        [find_tatter(), "--messages=json", *[os.fspath(word) for word in words], *option_words(options)],
         input=input.encode() if isinstance(input, str) else input if input is not None else b"",
         capture_output=True,
     )

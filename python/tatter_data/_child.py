@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
-from ._errors import TatterError, TatterNotice
+from ._errors import TatterError, TatterNotice, parsed
 from ._find import find_tatter
 
 #: Bytes that a pipe holds: the default of 64 KiB costs a change of process for each.
@@ -45,14 +46,12 @@ class Child:
         words: Sequence[str],
         *,
         feed: Feed | None = None,
-        files: Sequence[str] = (),
         program: str | None = None,
     ) -> None:
-        self._files = tuple(files)
         self._stderr: list[bytes] = []
         self._faults: list[BaseException] = []
         self._process = subprocess.Popen(
-            [program or find_tatter(), *words],
+            [program or find_tatter(), "--messages=json", *words],
             stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -116,7 +115,7 @@ class Child:
         if self._faults:
             raise self._faults[0]
         if code:
-            raise TatterError.of(stderr, code if code > 0 else 128 - code, self._files)
+            raise TatterError.of(stderr, code if code > 0 else 128 - code)
         tell(stderr)
 
     def _failed(self, error: BaseException) -> None:
@@ -204,13 +203,13 @@ def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
 
 def tell(stderr: str) -> None:
     """Warns of the notices in what the program printed; passes on what else it printed, as with ``verbose``."""
-    notices: list[str] = []
-    for line in stderr.splitlines():
-        if line.startswith("note: "):
-            notices.append(line.removeprefix("note: "))
-        elif line.startswith("  ") and notices:
-            notices[-1] += "\n" + line
-        elif line.strip():
-            print(line, file=sys.stderr)
-    for notice in notices:
-        warnings.warn(notice, TatterNotice, stacklevel=4)
+    objects, rest = parsed(stderr)
+    for line in rest:
+        print(line, file=sys.stderr)
+    for object in objects:
+        if object["kind"] in ("notice", "skipped"):
+            warnings.warn(object["message"], TatterNotice, stacklevel=4)
+        elif object["kind"] == "summary":
+            print(json.dumps({name: value for name, value in object.items() if name != "kind"}), file=sys.stderr)
+        else:
+            print(f"{object['kind']}: {object['message']}", file=sys.stderr)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import json
+from typing import Any
 
 
 class TatterError(RuntimeError):
@@ -17,11 +18,11 @@ class TatterError(RuntimeError):
             writing failed, 70 a bug in tatter.
         output: What the program printed on standard output before it failed (`run` only).
 
-    >>> error = TatterError.of("error: a.jsonl: record 2 (line 2, column 4): x.y: expected a number", 1)
+    >>> error = TatterError.of('{"kind": "error", "file": "a.jsonl", "record": 2, "field": "x.y", "text": "a.jsonl: ..."}', 1)
     >>> error.file, error.record, error.field, error.code
     ('a.jsonl', 2, 'x.y', 1)
     >>> str(error)
-    'a.jsonl: record 2 (line 2, column 4): x.y: expected a number'
+    'a.jsonl: ...'
     """
 
     def __init__(
@@ -46,14 +47,16 @@ class TatterError(RuntimeError):
         return self.message
 
     @classmethod
-    def of(cls, stderr: str, code: int, files: tuple[str, ...] = (), output: str = "") -> TatterError:
-        """Makes the exception of what the program printed on standard error and its exit code.
-
-        `files` are the names of the inputs: a name with a colon in it is found by them.
-        """
-        message = _message(stderr) or f"tatter ended with code {code}"
-        file, record, field = _location(message.split("\n", 1)[0], files)
-        return cls(message, file, record, field, code, output)
+    def of(cls, stderr: str, code: int, output: str = "") -> TatterError:
+        """Makes the exception of what the program printed with ``--messages json`` and its exit code."""
+        objects, rest = parsed(stderr)
+        errors = [object for object in objects if object["kind"] == "error"]
+        if not errors:
+            # Bad records were skipped, or the program was killed.
+            texts = [object["message"] for object in objects if object["kind"] == "skipped"]
+            return cls("\n".join(texts + rest) or f"tatter ended with code {code}", code=code, output=output)
+        error = errors[-1]
+        return cls(error["text"], error.get("file"), error.get("record"), error.get("field"), code, output)
 
 
 class TatterNotice(UserWarning):
@@ -64,34 +67,16 @@ class TatterNotice(UserWarning):
     """
 
 
-def _message(stderr: str) -> str:
-    lines = stderr.splitlines()
-    starts = [i for i, line in enumerate(lines) if line.startswith("error: ")]
-    if not starts:
-        return stderr.strip()
-    first = starts[-1]
-    message = [lines[first].removeprefix("error: ")]
-    for line in lines[first + 1 :]:
-        if not line.startswith("  "):
-            break
-        message.append(line)
-    return "\n".join(message)
-
-
-_RECORD = re.compile(r"(?:(?P<file>.+?): )?records? (?P<record>\d+)(?: to \d+)?(?: \([^)]*\))?: (?P<rest>.*)")
-_FIELD = re.compile(r"(?P<field>(?:`[^`]+`|[^\s:`]+)+)(?:, axis \d+)?: ")
-
-
-def _location(line: str, files: tuple[str, ...]) -> tuple[str | None, int | None, str | None]:
-    file = record = None
-    rest = line
-    found = _RECORD.match(line)
-    if found:
-        file, record, rest = found["file"], int(found["record"]), found["rest"]
-    else:
-        for name in (*files, "standard input"):
-            if line.startswith(name + ": "):
-                file, rest = name, line[len(name) + 2 :]
-                break
-    field = _FIELD.match(rest) if file or record else None
-    return file, record, field["field"] if field else None
+def parsed(stderr: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The objects that the program printed on standard error, and lines that are none."""
+    objects, rest = [], []
+    for line in stderr.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and "kind" in value:
+            objects.append(value)
+        elif line.strip():
+            rest.append(line)
+    return objects, rest

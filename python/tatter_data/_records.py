@@ -105,7 +105,7 @@ class Records:
 
     def _child(self, more: Sequence[str] = ("--to=arrow",)) -> Child:
         feed = None if self._data is None else arrow_feed(*stream(self._data))
-        return Child(self.command(more), feed=feed, files=self._files)
+        return Child(self.command(more), feed=feed)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Writes the records to a file, without a way through Python. See `tatter_data.write`."""

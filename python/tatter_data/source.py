@@ -160,7 +160,7 @@ class _Settings:
                 heads.append(os.path.join(folder, f"{i}.arrows"))
                 words = [*(head or ["convert"]), *option_words({**options, "to": "arrow", "output": heads[-1]})]
                 names, feed = input_words(file)
-                Child([*words, *names], feed=feed, files=[file.name]).finish()
+                Child([*words, *names], feed=feed).finish()
             text = _text(["schema", "--", *heads], None)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -282,7 +282,7 @@ class TatterReader(DataSourceReader):
         if partition.range is not None:
             options["from"] = "tfrecord"
         words = self._settings.words(self._types, self._columns)
-        child = Child([*words, *option_words(options), *names], feed=feed, files=[partition.file.name], program=program())
+        child = Child([*words, *option_words(options), *names], feed=feed, program=program())
         for batch in child.batches()[1]:
             yield cast(batch, self._target)
 

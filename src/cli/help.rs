@@ -106,6 +106,11 @@ tensor, runs a chain of verbs over the stream, and writes records back out. `the
 a chain gives exactly what a pipe of its verbs gives. FILEs follow the last verb; global options come before
 the first verb or after the last; after `--` every word is a FILE. Without FILE, or with `-`, standard input is
 read. Without -o, or with `-o -`, JSON lines are written to standard output.
+
+A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N)
+or a directory: all files below it, sorted by path, as PyArrow and Polars read it. Links to directories are not
+followed, and names that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are one stream. A missing
+shard of NAME-00003-of-00010 is a notice, and an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors; also in the man page.

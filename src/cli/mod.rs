@@ -24,4 +24,4 @@ pub use help::{MARKS, short_usage, verb_table};
 pub use man::pages;
 pub use parse::{Request, parse};
 pub use standalone::Standalone;
-pub use typed::typed_color;
+pub use typed::{typed_color, typed_json_messages};

@@ -33,7 +33,11 @@ pub enum Request {
 /// # Errors
 /// Usage errors only.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
-    let words: Vec<OsString> = words.into_iter().collect();
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--files-from")) {
+        // Elsewhere it is a number.
+        words.iter_mut().filter(|word| *word == "-0").for_each(|word| *word = "--null".into());
+    }
     if words.is_empty() {
         return Err(Error::usage("no verb is given").help(help::short_usage()));
     }
@@ -123,6 +127,9 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
     let arguments: Vec<&OsString> = words.before.iter().chain(&words.verbs[0][1..]).chain(&words.files).collect();
     let matches = command.clone().try_get_matches_from(&arguments).map_err(|e| reword(&e, &command, owner, &arguments))?;
     let options = Typed::from_arg_matches(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?.resolve()?;
+    if options.files_from.is_some() {
+        return Err(Error::usage(format!("`{}` takes no --files-from", standalone.name)));
+    }
     Ok(Request::Standalone(Box::new(move |out| (standalone.run)(&matches, &options, out))))
 }
 

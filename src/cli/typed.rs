@@ -26,6 +26,12 @@ pub struct Typed {
     /// Name of standard input in messages
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
+    /// Read the names of further files and directories from LIST, one a line; `-` is standard input
+    #[arg(long, value_name = "LIST", help_heading = "Files")]
+    files_from: Option<OsString>,
+    /// Names in LIST end with a zero byte, as `find -print0` writes them
+    #[arg(short = '0', long = "null", help_heading = "Files")]
+    null_separated: bool,
     /// Types of some or all fields; @FILE: a file of them, or data that states its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     schema: Option<String>,
@@ -89,6 +95,9 @@ pub struct Typed {
     /// Color messages: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     color: String,
+    /// Form of messages on standard error: text, or json (one object a line)
+    #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"], help_heading = "Messages")]
+    messages: String,
     /// none, snappy, zstd[:LEVEL], gzip or lz4
     #[arg(long, value_name = "CODEC", help_heading = "Formats")]
     compression: Option<String>,
@@ -129,11 +138,15 @@ impl Typed {
         if let Some(name) = &self.to {
             known_format(name, "--to")?;
         }
+        if self.null_separated && self.files_from.is_none() {
+            return Err(Error::usage("--null says how the names in a list end, but --files-from LIST is not given"));
+        }
         Ok(Options {
             threads: threads(self.threads)?,
             on_error: on_error(&self.on_error)?,
             max_memory: self.max_memory.unwrap_or_else(memory_limit),
             progress: when(&self.progress),
+            json_messages: self.messages == "json",
             color: when(&self.color),
             compression: self.compression.as_deref().map(compression).transpose()?,
             scalar: scalars(self.scalar.as_deref())?,
@@ -142,6 +155,8 @@ impl Typed {
             from: self.from,
             to: self.to,
             input_name: self.input_name,
+            files_from: self.files_from,
+            null_separated: self.null_separated,
             schema: self.schema,
             shards: self.shards,
             force: self.force,
@@ -208,14 +223,23 @@ fn when(text: &str) -> When {
 }
 
 /// What `--color` says in words that may not have been understood otherwise: their error is colored too.
-pub fn typed_color(words: impl IntoIterator<Item = OsString>) -> When {
-    let words: Vec<String> = words.into_iter().take_while(|w| w != "--").map(|w| w.to_string_lossy().into_owned()).collect();
-    let value = words.iter().enumerate().rev().find_map(|(i, word)| match word.strip_prefix("--color") {
-        Some("") => words.get(i + 1).map(String::as_str),
+pub fn typed_color(words: &[OsString]) -> When {
+    typed_value(words, "--color").map_or(When::Auto, |value| when(&value))
+}
+
+/// Whether `--messages` asks for JSON, in words that may not have been understood otherwise.
+pub fn typed_json_messages(words: &[OsString]) -> bool {
+    typed_value(words, "--messages").is_some_and(|value| value == "json")
+}
+
+fn typed_value(words: &[OsString], option: &str) -> Option<String> {
+    let words: Vec<_> = words.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy()).collect();
+    let value = words.iter().enumerate().rev().find_map(|(i, word)| match word.strip_prefix(option) {
+        Some("") => words.get(i + 1).map(AsRef::as_ref),
         Some(value) => value.strip_prefix('='),
         None => None,
     });
-    value.map_or(When::Auto, when)
+    value.map(str::to_owned)
 }
 
 fn compression(text: &str) -> Result<Compression> {

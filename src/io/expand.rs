@@ -1,60 +1,80 @@
-//! What FILE arguments name: files, globs in quotes, shards (`name@8.ext`), standard input.
+//! What FILE arguments name: files, directories, globs in quotes, shards (`name@8.ext`), standard input.
 
-use super::{recognise, wildcard};
-use crate::error::{Error, Kind, Result, nearest};
+use super::dataset::Found;
+use super::list::List;
+use super::missing::missing;
+use super::names::is_standard_input;
+use super::{dataset, folder, recognise, wildcard};
+use crate::error::{Error, Kind, Result};
+use crate::options::Options;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-
-/// One input by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
-    StandardInput,
-    Path(PathBuf),
-}
+use std::sync::Arc;
 
 /// The most shards of a dataset: they are numbered with five digits.
 pub const MAX_SHARDS: usize = 99_999;
 
-/// The inputs in the order of the arguments, shards and the matches of a glob by name. A file of that
-/// exact name takes precedence over a glob or shards.
+/// The inputs in the order of the arguments, then those of `--files-from`; shards, the matches of a glob and the files
+/// of a directory by name. A file of that exact name takes precedence over a glob or shards.
 ///
 /// # Errors
 /// A URL; a missing file or shard, with the nearest name there is; a glob without a match; standard input twice.
-pub fn expand(files: &[OsString], from: Option<&str>) -> Result<Vec<Named>> {
-    if files.is_empty() {
-        return Ok(vec![Named::StandardInput]);
+pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
+    let standard_input = || Found { path: None, is_searched: false, folder: None };
+    let list = options.files_from.as_ref().map(|name| List { name, null: options.null_separated });
+    if files.is_empty() && list.is_none() {
+        return Ok(vec![standard_input()]);
     }
     let mut all = Vec::new();
     for name in files {
         if is_standard_input(name) {
-            if all.contains(&Named::StandardInput) {
+            if all.iter().any(|found: &Found| found.path.is_none()) || list.as_ref().is_some_and(List::is_standard_input) {
                 return Err(Error::usage("standard input is named twice, but can be read only once"));
             }
-            all.push(Named::StandardInput);
+            all.push(standard_input());
         } else {
-            paths(name, from)?.into_iter().for_each(|path| all.push(Named::Path(path)));
+            let (paths, is_searched) = paths(name, options.from.as_deref())?;
+            paths.into_iter().try_for_each(|path| add(path, is_searched, &mut all, options))?;
         }
     }
+    if let Some(list) = list {
+        for path in list.names()?.into_iter().map(PathBuf::from) {
+            if !exists(&path) {
+                return Err(list.missing(&path));
+            }
+            add(path, true, &mut all, options)?;
+        }
+    }
+    dataset::check(&all, options)?;
     Ok(all)
 }
 
-fn is_standard_input(name: &OsStr) -> bool {
-    matches!(name.to_str(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+/// Adds a file, or the files of a directory.
+fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options) -> Result<()> {
+    if !path.is_dir() {
+        all.push(Found { path: Some(path), is_searched, folder: None });
+        return Ok(());
+    }
+    let (folder, files) = folder::files(&path, options)?;
+    let folder = Arc::new(folder);
+    all.extend(files.into_iter().map(|file| Found { path: Some(file), is_searched: true, folder: Some(folder.clone()) }));
+    Ok(())
 }
 
-fn paths(name: &OsStr, from: Option<&str>) -> Result<Vec<PathBuf>> {
+/// What a word names, and whether it had to be searched for.
+fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
     if exists(Path::new(name)) {
-        return Ok(vec![name.into()]);
+        return Ok((vec![name.into()], false));
     }
     let Some(name) = name.to_str() else { return Err(missing(Path::new(name))) };
     if let Some(error) = recognise::url(name, from) {
         return Err(error);
     }
     if let Some(sharded) = Sharded::parse(name)? {
-        return shards(name, &sharded);
+        return Ok((shards(name, &sharded)?, false));
     }
     if wildcard::has_wildcard(name) {
-        return wildcard::matches(name);
+        return Ok((wildcard::matches(name)?, true));
     }
     Err(missing(Path::new(name)))
 }
@@ -70,30 +90,10 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
     match missing.as_slice() {
         [] => Ok(all),
         [first, ..] => {
-            Err(Error::new(Kind::Io, format!("{} of {} shards are missing, the first is {}", missing.len(), all.len(), first.display()))
-                .in_input(name)
-                .help("the number after @ is that of all shards; a glob in quotes takes those that there are"))
+            let message = format!("{} of {} shards are missing, the first is {}", missing.len(), all.len(), first.display());
+            let error = Error::new(Kind::Io, message).in_input(name);
+            Err(if missing.len() < all.len() { error.help(format!("to read the shards that exist: '{}'", sharded.glob())) } else { error })
         }
-    }
-}
-
-/// The error of a file that is not there: names the nearest that is, or the directory that is missing.
-pub fn missing(path: &Path) -> Error {
-    let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
-    let directory = match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => return error,
-    };
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return error.help(format!("there is no directory {}", directory.display()));
-    };
-    // A bound for directories of millions of files.
-    let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
-    let wanted = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    match nearest(&wanted, names.iter().map(String::as_str)) {
-        Some(near) => error.help(format!("did you mean {}?", path.with_file_name(near).display())),
-        None => error,
     }
 }
 
@@ -143,6 +143,11 @@ impl Sharded {
     /// All names at once, for messages: `front@8back`.
     pub fn pattern(&self) -> String {
         format!("{}@{}{}", self.front, self.nshards, self.back)
+    }
+
+    /// The glob of all names, whatever their numbers: `front-*-of-00008back`.
+    pub fn glob(&self) -> String {
+        format!("{}-*-of-{:05}{}", self.front, self.nshards, self.back)
     }
 
     /// Whether a name is that of a shard of the same dataset: its number, and the number of all.
@@ -201,16 +206,17 @@ mod tests {
             ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),
         ];
         for (name, expected) in cases {
-            let found = expand(&[at(name).into()], None);
+            let found = expand(&[at(name).into()], &Options::default())
+                .map(|all| all.into_iter().map(|found| found.path.unwrap()).collect::<Vec<_>>());
             match expected {
-                Ok(names) => assert_eq!(found.unwrap(), names.iter().map(|n| Named::Path(at(n).into())).collect::<Vec<_>>(), "{name}"),
+                Ok(names) => assert_eq!(found.unwrap(), names.iter().map(|n| PathBuf::from(at(n))).collect::<Vec<_>>(), "{name}"),
                 Err(message) => {
                     let found = found.unwrap_err().to_string().replace(&dir.path().display().to_string(), "DIR");
                     assert!(found.starts_with(&format!("DIR/{name}: {message}")), "{found}");
                 }
             }
         }
-        assert_eq!(expand(&[], None).unwrap(), [Named::StandardInput]);
-        assert!(expand(&["-".into(), "/dev/stdin".into()], None).is_err());
+        assert_eq!(expand(&[], &Options::default()).unwrap()[0].path, None);
+        assert!(expand(&["-".into(), "/dev/stdin".into()], &Options::default()).is_err());
     }
 }

@@ -1,7 +1,10 @@
 //! One input: a file, a pipe or bytes in memory, decompressed on the way in.
 
 use super::codec::{self, Codec};
-use super::expand::{self, Named};
+use super::dataset::Found;
+use super::expand;
+use super::folder::Folder;
+use super::missing::missing;
 use super::names::STANDARD_INPUT;
 use super::pipe::Pipe;
 use super::recognise::{self, Suspect};
@@ -32,6 +35,8 @@ pub struct Input {
     slack: u64,
     /// The temporary copy, once it is made.
     spool: Mutex<Option<File>>,
+    /// The directory it was found in, if that was named.
+    folder: Option<Arc<Folder>>,
 }
 
 enum Source {
@@ -86,6 +91,7 @@ impl Input {
             nbytes: None,
             slack: options.max_record_bytes,
             spool: Mutex::new(None),
+            folder: None,
         }
     }
 
@@ -134,6 +140,20 @@ impl Input {
         fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
         input.source = Source::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
         Ok(input)
+    }
+
+    /// The directory it was found in, if that was named and not the file.
+    pub fn folder(&self) -> Option<&Folder> {
+        self.folder.as_deref()
+    }
+
+    /// The error of a file that is no data, with the way to leave it out if nobody named it.
+    #[must_use]
+    pub fn among_others(&self, error: Error) -> Error {
+        match &self.folder {
+            Some(folder) => error.help(format!("to read only some files of a directory, name them with a quoted glob: '{}'", folder.glob)),
+            None => error,
+        }
     }
 
     /// As the user gave it; `standard input` for a pipe.
@@ -249,23 +269,26 @@ impl Input {
     }
 }
 
-/// The inputs that FILE arguments name: globs and `name@N` expanded, standard input for none or `-`.
+/// The inputs that FILE arguments and `--files-from` name: directories, globs and `name@N` expanded, standard input for none
+/// or `-`.
 ///
 /// # Errors
 /// A missing file; what is recognized as not data at all (a directory, an LFS pointer, HTML, a URL); nothing but
 /// empty files, unless `--from` says what they are.
 pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
     let from = options.from.as_deref();
-    let named = expand::expand(files, from)?;
-    let head_bytes = (HEADS_BYTES / named.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
-    let mut inputs = Vec::with_capacity(named.len());
-    for named in named {
-        let input = match named {
-            Named::StandardInput => standard_input(options, head_bytes)?,
-            Named::Path(path) => Input::from_path(&path, options, head_bytes)?,
+    let found = expand::expand(files, options)?;
+    let head_bytes = (HEADS_BYTES / found.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
+    let mut inputs = Vec::with_capacity(found.len());
+    for Found { path, folder, .. } in found {
+        let mut input = match path {
+            None => standard_input(options, head_bytes)?,
+            Some(path) => Input::from_path(&path, options, head_bytes)?,
         };
+        input.folder = folder;
         let is_whole = input.head.len() < head_bytes && input.is_regular();
-        recognise::check(&Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from })?;
+        let suspect = Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from };
+        recognise::check(&suspect).map_err(|e| input.among_others(e))?;
         inputs.push(Arc::new(input));
     }
     match inputs.first() {
@@ -300,7 +323,7 @@ fn duplicate_stdin() -> Result<File> {
 fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
     opened.map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => expand::missing(path),
+        std::io::ErrorKind::NotFound => missing(path),
         _ => Error::io(name, "opening", &e),
     })
 }

@@ -8,11 +8,15 @@
 //! ```
 
 mod codec;
+mod dataset;
 mod expand;
 mod file;
+mod folder;
 mod input;
 pub mod lines;
+mod list;
 mod members;
+mod missing;
 mod names;
 mod output;
 mod pipe;
@@ -25,6 +29,7 @@ mod target;
 mod wildcard;
 
 pub use codec::{Codec, is_tfrecord, masked_crc32c};
+pub use folder::Folder;
 pub use input::{Input, inputs};
 pub use output::{Distribution, Outputs, create_file, scratch};
 pub use staging::remove_unfinished;

@@ -4,8 +4,11 @@ use super::progress::Progress;
 use super::sink::Counts;
 use crate::error::{Error, Result};
 use crate::io::Outputs;
+use crate::message;
 use crate::options::Options;
+use crate::printable::printable;
 use crate::verbs::Verdict;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,26 +30,27 @@ pub fn conclude(
     }
     if options.verbose {
         let (bytes, rate, seconds) = progress.summary();
-        progress.print(&format!(
-            "info: {} records in, {} out, {} skipped; {bytes} in {seconds:.2} s ({rate}/s)",
+        progress.info(&format!(
+            "{} records in, {} out, {} skipped; {bytes} in {seconds:.2} s ({rate}/s)",
             counts.records_in, counts.records_out, counts.skipped
         ));
     }
     if counts.skipped + counts.nulled == 0 {
         return Ok(verdict);
     }
-    let found = bad_input(counts, &first_faults);
-    if options.max_errors.is_some() {
-        progress.notice(&found);
-        return Ok(verdict);
+    let text = bad_input(counts, &first_faults);
+    let object = || {
+        let first: Vec<Value> = first_faults.iter().map(|fault| Value::Object(message::parts(fault))).collect();
+        json!({"kind": "skipped", "records": counts.skipped, "bytes": counts.bytes_lost, "values": counts.nulled, "first": first, "message": text})
+    };
+    let is_allowed = options.max_errors.is_some();
+    // The reason of exit code 1 is shown with `--quiet` too.
+    if !progress.is_quiet() {
+        progress.put(&format!("{} {}", progress.label(), printable(&text)), object);
+    } else if !is_allowed {
+        progress.put(&printable(&text), object);
     }
-    // The reason of exit code 1, shown with `--quiet` too.
-    if options.quiet {
-        progress.print(&found)
-    } else {
-        progress.notice(&found)
-    }
-    Ok(Verdict::Bad)
+    Ok(if is_allowed { verdict } else { Verdict::Bad })
 }
 
 /// What was left out, and where the first of it is.
@@ -79,7 +83,7 @@ pub fn show_notices(options: &Options, progress: &Progress) {
 
 /// `--summary FILE`; `-` is standard error, as standard output may hold records.
 fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Instant) -> Result<()> {
-    let summary = serde_json::json!({
+    let summary = json!({
         "records_in": counts.records_in,
         "records_out": counts.records_out,
         "skipped": counts.skipped,
@@ -88,7 +92,13 @@ fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Inst
         "seconds": started.elapsed().as_secs_f64(),
     });
     if path == Path::new("-") {
-        progress.print(&summary.to_string());
+        progress.put(&summary.to_string(), || {
+            let mut tagged = json!({"kind": "summary"});
+            if let (Value::Object(tagged), Value::Object(summary)) = (&mut tagged, &summary) {
+                tagged.extend(summary.clone());
+            }
+            tagged
+        });
         return Ok(());
     }
     std::fs::write(path, format!("{summary}\n")).map_err(|e| Error::io(&path.to_string_lossy(), "writing the summary failed", &e))

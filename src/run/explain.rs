@@ -45,16 +45,12 @@ const NAMED_INPUTS: usize = 8;
 /// Prints the formats found, the threads and the memory limit.
 pub fn describe(inputs: &Inputs, outputs: &Outputs, format: Option<&'static dyn Format>, options: &Options, progress: &Progress) {
     for opened in inputs.iter().take(NAMED_INPUTS) {
-        progress.print(&format!("info: input {} ({})", opened.input.name(), opened.format.name()));
+        progress.info(&format!("input {} ({})", opened.input.name(), opened.format.name()));
     }
     if let Some(more) = inputs.iter().count().checked_sub(NAMED_INPUTS).filter(|more| *more > 0) {
-        progress.print(&format!("info: and {more} more inputs"));
+        progress.info(&format!("and {more} more inputs"));
     }
-    progress.print(&format!("info: output {} ({})", outputs.name(), format.map_or("a report", |f| f.name())));
+    progress.info(&format!("output {} ({})", outputs.name(), format.map_or("a report", |f| f.name())));
     let plural = if options.threads == 1 { "thread" } else { "threads" };
-    progress.print(&format!(
-        "info: {} {plural}, {} of memory for verbs that hold records",
-        options.threads,
-        BinaryBytes(options.max_memory)
-    ));
+    progress.info(&format!("{} {plural}, {} of memory for verbs that hold records", options.threads, BinaryBytes(options.max_memory)));
 }

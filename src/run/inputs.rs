@@ -45,8 +45,9 @@ impl Inputs {
             declared.fields.iter_mut().for_each(|field| field.ty.optional = true);
         }
         let declared = Arc::new(declared);
-        let inputs = if options.from.as_deref() == Some("none") { no_input(files)? } else { io::inputs(files, &options)? };
-        let opened = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
+        let inputs = if options.from.as_deref() == Some("none") { no_input(files, &options)? } else { io::inputs(files, &options)? };
+        let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
+        one_format_each(&opened)?;
         Ok(Inputs { opened, declared, options })
     }
 
@@ -152,16 +153,35 @@ impl Inputs {
 }
 
 fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
-    let format = format::of_input(&input, options)?;
+    let format = format::of_input(&input, options).map_err(|e| input.among_others(e))?;
     let reader = format
         .reader(input.clone(), options)
         .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
     Ok(Opened { input, format, reader })
 }
 
+/// A directory holds files of one format.
+///
+/// # Errors
+/// Files of two formats were found in one.
+fn one_format_each(opened: &[Opened]) -> Result<()> {
+    for pair in opened.windows(2) {
+        let [first, second] = pair else { continue };
+        let (Some(folder), true) = (first.input.folder(), first.input.folder() == second.input.folder()) else { continue };
+        if first.format.name() != second.format.name() {
+            let kind = |opened: &Opened| format!("{} ({})", opened.format.name(), opened.input.name());
+            let error = Error::usage(format!("the directory holds files of different formats: {} and {}", kind(first), kind(second)));
+            return Err(error
+                .in_input(folder.path.display().to_string())
+                .help(format!("choose some with a quoted glob: '{}'", folder.glob)));
+        }
+    }
+    Ok(())
+}
+
 /// `--from none` reads nothing: its one record comes from no file.
-fn no_input(files: &[OsString]) -> Result<Vec<Arc<Input>>> {
-    match files.first() {
+fn no_input(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
+    match files.first().or(options.files_from.as_ref()) {
         Some(file) => Err(Error::usage(format!("--from none reads no file, but {} is given", file.display()))),
         None => Ok(vec![Arc::new(Input::none())]),
     }

@@ -2,7 +2,9 @@
 //!
 //! There is no thread for it: the one that brings a chunk draws, at most ten times a second.
 
+use crate::message;
 use crate::options::{Options, When, in_color};
+use crate::printable::printable;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +25,8 @@ pub struct Progress {
     display: Display,
     label: &'static str,
     quiet: bool,
+    /// Whether what is printed are JSON lines.
+    json: bool,
     total: Option<u64>,
     started: Instant,
     nbytes: AtomicU64,
@@ -42,19 +46,19 @@ enum Display {
 impl Progress {
     /// From now on. `total_bytes` are those on disk, where known.
     pub fn start(total_bytes: Option<u64>, options: &Options) -> Progress {
-        let (mode, quiet) = (options.progress, options.quiet);
+        let (mode, quiet, json) = (options.progress, options.quiet, options.json_messages);
         let label = if in_color(options.color) { "\u{1b}[1;36mnote:\u{1b}[0m" } else { "note:" };
         let bar = |patience| Display::Bar { patience, bar: OnceLock::new() };
         let display = match (mode, std::io::stderr().is_terminal()) {
-            (When::Always, true) => bar(Duration::ZERO),
-            (When::Always, false) => Display::Lines,
-            (When::Auto, true) if !quiet => bar(PATIENCE),
+            (When::Always, true) if !json => bar(Duration::ZERO),
+            (When::Always, _) => Display::Lines,
+            (When::Auto, true) if !quiet && !json => bar(PATIENCE),
             _ => Display::Nothing,
         };
         let started = Instant::now();
         let shown = Mutex::new(started);
         let (nbytes, nrecords) = (AtomicU64::new(0), AtomicU64::new(0));
-        Progress { display, label, quiet, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
+        Progress { display, label, quiet, json, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
     }
 
     /// Counts bytes as they are read from disk instead of those of the records. Inputs that count none (files
@@ -87,12 +91,32 @@ impl Progress {
     /// A notice; nothing with `--quiet`.
     pub fn notice(&self, text: &str) {
         if !self.quiet {
-            self.print(&format!("{} {text}", self.label));
+            self.put(&format!("{} {}", self.label, printable(text)), || message::of_text("notice", text));
         }
     }
 
+    /// What `--verbose` tells.
+    pub fn info(&self, text: &str) {
+        self.put(&format!("info: {}", printable(text)), || message::of_text("info", text));
+    }
+
+    /// A line that is text, or an object with `--messages json`. The text is printed as it is.
+    pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
+        if self.json { self.print(&object().to_string()) } else { self.print(text) }
+    }
+
+    /// The label of notices, in color if messages are colored.
+    pub fn label(&self) -> &'static str {
+        self.label
+    }
+
+    /// Whether notices are not shown.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A line on standard error, above the bar.
-    pub fn print(&self, text: &str) {
+    fn print(&self, text: &str) {
         match self.bar() {
             Some(bar) => bar.suspend(|| print(text)),
             None => print(text),
@@ -102,7 +126,7 @@ impl Progress {
     /// The end: the bar is removed.
     pub fn finish(&self) {
         match &self.display {
-            Display::Lines => print(&format!("progress: {}", self.line())),
+            Display::Lines => self.put_progress(),
             _ => {
                 if let Some(bar) = self.bar() {
                     bar.finish_and_clear();
@@ -121,7 +145,7 @@ impl Progress {
     fn show(&self) {
         match &self.display {
             Display::Nothing => {}
-            Display::Lines => print(&format!("progress: {}", self.line())),
+            Display::Lines => self.put_progress(),
             Display::Bar { bar, .. } => {
                 let bar = bar.get_or_init(|| self.new_bar());
                 bar.set_message(self.line());
@@ -129,6 +153,14 @@ impl Progress {
                 bar.tick();
             }
         }
+    }
+
+    fn put_progress(&self) {
+        let line = self.line();
+        self.put(&format!("progress: {line}"), || {
+            let (bytes, records) = (self.position(), self.nrecords.load(Ordering::Relaxed));
+            serde_json::json!({"kind": "progress", "bytes": bytes, "total_bytes": self.total, "records": records, "message": line})
+        });
     }
 
     fn new_bar(&self) -> ProgressBar {

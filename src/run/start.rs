@@ -31,6 +31,13 @@ pub struct Invocation {
     pub options: Options,
 }
 
+impl Invocation {
+    /// Whether no input is named, so that standard input is read.
+    pub fn reads_standard_input(&self) -> bool {
+        self.files.is_empty() && self.options.files_from.is_none() && self.options.from.as_deref() != Some("none")
+    }
+}
+
 /// How much of a regular input an optimistic run reads for its schema before it starts.
 const SAMPLE_BYTES: u64 = 4 << 20;
 

@@ -9,7 +9,7 @@
 //! ```
 //! `+ ` continues a command on the next line, `? N` is an exit status other than 0. The commands of
 //! one file run in one fresh directory, one after another. `TATTER_BLESS=1 cargo test --test it cases`
-//! rewrites what is expected: review the difference.
+//! rewrites what is expected: review the difference. `TATTER_CASES=inputs/` runs only those whose path contains it.
 
 use crate::tatter::{Outcome, files, parallel, root, shell};
 use std::fmt::Write;
@@ -18,7 +18,10 @@ use std::path::Path;
 
 #[test]
 fn transcripts_are_as_printed() {
-    let cases = files(&root().join("fixtures/cases"), "txt");
+    let mut cases = files(&root().join("fixtures/cases"), "txt");
+    if let Ok(part) = std::env::var("TATTER_CASES") {
+        cases.retain(|case| case.to_string_lossy().contains(&part));
+    }
     let bless = std::env::var_os("TATTER_BLESS").is_some();
     let failures: Vec<String> = parallel(&cases, |case| check(case, bless)).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{}\n{} of {} transcripts differ", failures.join("\n"), failures.len(), cases.len());

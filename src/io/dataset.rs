@@ -1,0 +1,121 @@
+//! Inputs as the files of a dataset: shards that are missing, files that are read twice.
+
+use super::folder::Folder;
+use crate::error::Result;
+use crate::options::Options;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One input by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// `None`: standard input.
+    pub path: Option<PathBuf>,
+    /// Whether a glob, a list or a directory named it, and not a word of its own.
+    pub is_searched: bool,
+    /// The directory that was named, if it was found in one.
+    pub folder: Option<Arc<Folder>>,
+}
+
+/// Adds a notice for shards that are missing and for files that are read more than once. What the user names word by
+/// word is meant: files named twice are only noticed where a glob, a list or a directory was searched for them, and a
+/// single shard named by itself is not taken for a dataset.
+///
+/// # Errors
+/// The notice itself, under `--strict`.
+pub fn check(found: &[Found], options: &Options) -> Result<()> {
+    for text in missing_shards(found).into_iter().chain(repeated(found)) {
+        options.notices.add(text, options.strict)?;
+    }
+    Ok(())
+}
+
+/// The name of a shard: what comes before and after its number, and the number of all.
+type Dataset = (PathBuf, String, String, u64);
+
+fn missing_shards(found: &[Found]) -> Vec<String> {
+    let mut datasets: BTreeMap<Dataset, (BTreeSet<u64>, bool)> = BTreeMap::new();
+    for Found { path, is_searched, .. } in found {
+        if let Some((dataset, number)) = path.as_deref().and_then(shard) {
+            let (numbers, is_dataset) = datasets.entry(dataset).or_default();
+            *is_dataset |= *is_searched || !numbers.is_empty();
+            numbers.insert(number);
+        }
+    }
+    let mut notices = Vec::new();
+    for ((directory, front, back, nshards), (numbers, is_dataset)) in datasets {
+        // Some programs count from 1.
+        let first = u64::from(numbers.contains(&nshards));
+        let name = |number: u64| directory.join(format!("{front}-{number:05}-of-{nshards:05}{back}"));
+        // A shard that is there was left out on purpose.
+        let missing: Vec<PathBuf> =
+            (first..nshards + first).filter(|n| !numbers.contains(n)).map(name).filter(|path| !path.exists()).collect();
+        if let (true, Some(first)) = (is_dataset, missing.first()) {
+            let verb = if missing.len() == 1 { "is" } else { "are" };
+            notices.push(format!("{} of {nshards} shards {verb} missing: {}{}", missing.len(), first.display(), more(missing.len() - 1)));
+        }
+    }
+    notices
+}
+
+fn more(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(" and {n} more") }
+}
+
+/// `DIR/front-00003-of-00010back`.
+fn shard(path: &Path) -> Option<(Dataset, u64)> {
+    let name = path.file_name()?.to_str()?;
+    let digits = |text: &str| (text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse::<u64>().ok()).flatten();
+    name.match_indices("-of-").find_map(|(at, of)| {
+        let number = digits(name.get(at.checked_sub(5)?..at)?)?;
+        let front = name.get(..at - 5)?.strip_suffix('-')?;
+        let (after, back) = name.get(at + of.len()..)?.split_at_checked(5)?;
+        let nshards = digits(after)?;
+        let directory = path.parent()?.to_owned();
+        (number <= nshards && nshards > 0).then(|| ((directory, front.to_owned(), back.to_owned(), nshards), number))
+    })
+}
+
+fn repeated(found: &[Found]) -> Option<String> {
+    let mut seen: BTreeMap<&Path, (usize, bool)> = BTreeMap::new();
+    for Found { path, is_searched, .. } in found {
+        if let Some(path) = path.as_deref() {
+            let (times, was_searched) = seen.entry(path.strip_prefix(".").unwrap_or(path)).or_default();
+            *times += 1;
+            *was_searched |= *is_searched;
+        }
+    }
+    let repeated: Vec<&Path> = seen.into_iter().filter(|(_, (times, searched))| *times > 1 && *searched).map(|(path, _)| path).collect();
+    let first = repeated.first()?.display();
+    let verb = if repeated.len() == 1 { "is" } else { "are" };
+    Some(format!("{first}{} {verb} named more than once: each is read as often as it is named", more(repeated.len() - 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notices(names: &[&str], is_searched: bool) -> Vec<String> {
+        let found: Vec<Found> = names.iter().map(|name| Found { path: Some(name.into()), is_searched, folder: None }).collect();
+        let options = Options::default();
+        check(&found, &options).unwrap();
+        options.notices.take()
+    }
+
+    #[test]
+    fn missing_shards_are_noticed() {
+        assert_eq!(notices(&["d/a-00000-of-00003.x", "d/a-00002-of-00003.x"], true), ["1 of 3 shards is missing: d/a-00001-of-00003.x"]);
+        assert_eq!(notices(&["a-00001-of-00003.x"], true), ["2 of 3 shards are missing: a-00000-of-00003.x and 1 more"]);
+        assert_eq!(notices(&["a-00001-of-00003.x"], false), [""; 0]);
+        assert_eq!(notices(&["a-00001-of-00003.x", "a-00003-of-00003.x"], false), ["1 of 3 shards is missing: a-00002-of-00003.x"]);
+        assert_eq!(notices(&["a-00001-of-00002", "a-00002-of-00002", "a-1-of-2", "-00003-of-00002"], true), [""; 0]);
+    }
+
+    #[test]
+    fn files_named_twice_are_noticed() {
+        let text = "a.x is named more than once: each is read as often as it is named";
+        assert_eq!(notices(&["a.x", "./a.x", "b.x"], true), [text]);
+        assert_eq!(notices(&["a.x", "a.x"], false), [""; 0]);
+    }
+}

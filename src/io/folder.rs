@@ -1,0 +1,116 @@
+//! A directory as an input: the files below it.
+
+use crate::error::{Error, Kind, Result};
+use crate::options::Options;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A directory that was named.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// As it was named.
+    pub path: PathBuf,
+    /// A glob of the files that most others are like.
+    pub glob: String,
+}
+
+/// The regular files below a directory, sorted by path. Names that begin with `.` or `_` are skipped, as Spark, PyArrow
+/// and Hive do (`_SUCCESS`, `_metadata`); links to directories are not followed.
+///
+/// # Errors
+/// A directory cannot be read, or there is no file.
+pub fn files(directory: &Path, options: &Options) -> Result<(Folder, Vec<PathBuf>)> {
+    let mut found = Found::default();
+    found.search(directory)?;
+    found.files.sort();
+    if let Some(name) = found.partition {
+        let text = format!("{}: the values in the names of directories, such as {name}, are not read as fields", directory.display());
+        options.notices.add(text, options.strict)?;
+    }
+    if !found.files.is_empty() {
+        let folder = Folder { path: directory.to_owned(), glob: glob(directory, &found.files) };
+        return Ok((folder, found.files));
+    }
+    let error = Error::new(Kind::Io, "the directory has no files to read").in_input(directory.display().to_string());
+    Err(match found.hidden {
+        Some(path) => error.help(format!("names that begin with `.` or `_` are skipped; to read such a file, name it: {}", path.display())),
+        None => error.help("for a run without records, name an empty file and its format: --from jsonl /dev/null"),
+    })
+}
+
+/// A glob of the files with the extension that most have.
+fn glob(directory: &Path, files: &[PathBuf]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for extension in files.iter().filter_map(|path| path.extension()?.to_str()) {
+        *counts.entry(extension).or_default() += 1;
+    }
+    let extension = counts.into_iter().max_by_key(|(extension, count)| (*count, std::cmp::Reverse(*extension)));
+    format!("{}/**/*{}", directory.display(), extension.map_or_else(String::new, |(extension, _)| format!(".{extension}")))
+}
+
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    /// A file that is skipped for its name.
+    hidden: Option<PathBuf>,
+    /// The name of a directory that gives the value of a field, as `date=2024-01-01`.
+    partition: Option<String>,
+}
+
+impl Found {
+    fn search(&mut self, directory: &Path) -> Result<()> {
+        let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);
+        for entry in std::fs::read_dir(directory).map_err(|e| failed(&e))? {
+            let entry = entry.map_err(|e| failed(&e))?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let kind = entry.file_type().map_err(|e| failed(&e))?;
+            let is_file = kind.is_file() || (kind.is_symlink() && path.is_file());
+            if is_hidden(&name) {
+                if is_file && self.hidden.is_none() {
+                    self.hidden = Some(path);
+                }
+            } else if kind.is_dir() {
+                if name.as_bytes().contains(&b'=') {
+                    let name = name.display().to_string();
+                    self.partition = Some(self.partition.take().map_or_else(|| name.clone(), |first| first.min(name.clone())));
+                }
+                self.search(&path)?;
+            } else if is_file {
+                self.files.push(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names that no reader of directories takes for data; `_x=1` is a partition.
+fn is_hidden(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b".") || (name.starts_with(b"_") && !name.contains(&b'='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_files_are_found_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["b.x", "a/z.x", "a/_SUCCESS", ".part.crc", "_metadata", "_temporary/0/a.x", "c=1/d.x", "c=0/d.x", "_k=1/e.x"];
+        for name in names {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
+        std::os::unix::fs::symlink("b.x", folder.path().join("link.x")).unwrap();
+        let options = Options::default();
+        let (found_in, found) = files(folder.path(), &options).unwrap();
+        assert_eq!(found_in.glob, format!("{}/**/*.x", folder.path().display()));
+        let found: Vec<_> = found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
+        assert_eq!(found, ["_k=1/e.x", "a/z.x", "b.x", "c=0/d.x", "c=1/d.x", "link.x"]);
+        assert!(options.notices.take()[0].ends_with("such as _k=1, are not read as fields"));
+    }
+}

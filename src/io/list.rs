@@ -1,0 +1,73 @@
+//! `--files-from LIST`: names of inputs, one a line or each ended by a zero byte.
+
+use super::missing;
+use super::names::{STANDARD_INPUT, is_standard_input};
+use crate::error::{Error, Result};
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The names in a list, which are files or directories: no globs, no `@N`.
+pub struct List<'a> {
+    /// The name of the list; `-` is standard input.
+    pub name: &'a OsStr,
+    /// Whether zero bytes end the names.
+    pub null: bool,
+}
+
+impl List<'_> {
+    /// Whether it is read from standard input.
+    pub fn is_standard_input(&self) -> bool {
+        is_standard_input(self.name)
+    }
+
+    /// The names, without blank lines.
+    ///
+    /// # Errors
+    /// The list cannot be read, or names no file; its names are separated otherwise than is said.
+    pub fn names(&self) -> Result<Vec<OsString>> {
+        let shown = if self.is_standard_input() { STANDARD_INPUT.to_owned() } else { self.name.display().to_string() };
+        let bytes = self.read(&shown)?;
+        if !self.null && bytes.contains(&0) {
+            return Err(Error::usage("the names end with zero bytes").in_input(shown).help("add -0 to --files-from"));
+        }
+        let end = if self.null { 0 } else { b'\n' };
+        let is_blank = |name: &[u8]| if self.null { name.is_empty() } else { name.trim_ascii().is_empty() };
+        let names = bytes.split(|byte| *byte == end).filter(|name| !is_blank(name));
+        let names: Vec<OsString> = names.map(|name| OsString::from_vec(name.to_owned())).collect();
+        if names.is_empty() {
+            return Err(Error::usage("the list names no file").in_input(shown));
+        }
+        Ok(names)
+    }
+
+    fn read(&self, shown: &str) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if self.is_standard_input() {
+            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io(shown, "reading", &e))?;
+            return Ok(bytes);
+        }
+        std::fs::read(self.name).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("required by --files-from"),
+            _ => Error::io(shown, "reading", &e),
+        })
+    }
+
+    /// The error of a name in it that is not there.
+    pub fn missing(&self, path: &Path) -> Error {
+        let error = missing::missing(path);
+        let name = path.as_os_str().as_bytes();
+        if self.null && name.contains(&b'\n') {
+            return error.help("with -0 every name ends with a zero byte; leave it out if there is one name a line");
+        }
+        if let Some(front) = name.strip_suffix(b"\r").filter(|front| PathBuf::from(OsStr::from_bytes(front)).exists()) {
+            let front = OsStr::from_bytes(front).display();
+            return error.help(format!("its line ends with a carriage return, but {front} exists: remove them with tr -d '\\r'"));
+        }
+        if name.iter().any(|byte| b"*?[@".contains(byte)) {
+            return error.help("names in a list are those of files and directories: globs and @N are not expanded");
+        }
+        error
+    }
+}

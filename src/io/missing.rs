@@ -1,0 +1,24 @@
+//! The error of a file that is not there.
+
+use crate::error::{Error, Kind, nearest};
+use std::path::Path;
+
+/// The error of a file that is not there: names the nearest that is, or the directory that is missing.
+pub fn missing(path: &Path) -> Error {
+    let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
+    let directory = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return error,
+    };
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return error.help(format!("there is no directory {}", directory.display()));
+    };
+    // A bound for directories of millions of files.
+    let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
+    let wanted = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean {}?", path.with_file_name(near).display())),
+        None => error,
+    }
+}

@@ -1,0 +1,70 @@
+//! Messages as JSON, one object a line: `--messages json`.
+
+use crate::error::Error;
+use serde_json::{Map, Value, json};
+
+/// An error with its parts; what is not known is left out.
+pub fn of_error(error: &Error) -> Value {
+    let mut object = Map::new();
+    object.insert("kind".to_owned(), "error".into());
+    object.insert("exit".to_owned(), error.exit_code().into());
+    object.extend(parts(error));
+    if !error.helps().is_empty() {
+        object.insert("help".to_owned(), error.helps().into());
+    }
+    object.insert("text".to_owned(), error.to_string().into());
+    Value::Object(object)
+}
+
+/// Where an error is, and its message.
+pub fn parts(error: &Error) -> Map<String, Value> {
+    let at = error.location();
+    let (first, last) = at.records.unzip();
+    let (expected, found) = expected_and_found(error.message()).unzip();
+    let parts = [
+        ("file", at.input.as_deref().map(Value::from)),
+        ("record", first.map(Value::from)),
+        ("last_record", last.filter(|last| Some(*last) != first).map(Value::from)),
+        ("line", at.line.map(Value::from)),
+        ("column", at.column.map(Value::from)),
+        ("byte", at.byte.map(Value::from)),
+        ("field", error.field().map(Value::from)),
+        ("axis", error.axis().map(Value::from)),
+        ("expected", expected.map(Value::from)),
+        ("found", found.map(Value::from)),
+        ("message", Some(Value::from(error.message()))),
+    ];
+    parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The two halves of `expected ..., found ...`.
+fn expected_and_found(message: &str) -> Option<(&str, &str)> {
+    message.strip_prefix("expected ")?.rsplit_once(", found ")
+}
+
+/// A text of some kind: a notice, or information.
+pub fn of_text(kind: &str, text: &str) -> Value {
+    json!({"kind": kind, "message": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_taken_apart() {
+        let error = Error::data("expected a number, found the string \"n/a\"").in_field("items.price").in_input("a.jsonl").help("do this");
+        let error = error.locate(|at| (at.records, at.line, at.column) = (Some((3, 3)), Some(4), Some(37)));
+        let expected = json!({
+            "kind": "error", "exit": 1, "file": "a.jsonl", "record": 3, "line": 4, "column": 37, "field": "items.price",
+            "expected": "a number", "found": "the string \"n/a\"", "message": "expected a number, found the string \"n/a\"",
+            "help": ["do this"],
+            "text": "a.jsonl: record 3 (line 4, column 37): items.price: expected a number, found the string \"n/a\"\n  do this",
+        });
+        assert_eq!(of_error(&error), expected);
+        assert_eq!(
+            of_error(&Error::usage("no verb is given")),
+            json!({"kind": "error", "exit": 2, "message": "no verb is given", "text": "no verb is given"})
+        );
+    }
+}
