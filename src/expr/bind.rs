@@ -1,6 +1,6 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Function, as_node, dtype_named, fold, strict_node, subscript};
+use super::call::{Function, as_node, dtype_named, fold, map_lookup, strict_node, subscript};
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
@@ -20,6 +20,8 @@ pub struct Scope {
     pub names: Vec<(String, Type, usize)>,
     /// Parameters of functions, and assigned values that are not tensors: found before the fields, the last one first.
     pub values: Vec<(String, OperandKind)>,
+    /// The slots of fields that are maps.
+    pub maps: Vec<usize>,
     /// Values of `--arg` and `--with`.
     pub constants: Arc<BTreeMap<String, Operand>>,
 }
@@ -28,7 +30,8 @@ impl Scope {
     /// A scope with the fields of a record in slots 0, 1 ...
     pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
         let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
-        Scope { names, values: Vec::new(), constants }
+        let maps = (0..fields.len()).filter(|i| fields[*i].is_map()).collect();
+        Scope { names, values: Vec::new(), maps, constants }
     }
 
     fn find(&self, name: &str) -> Option<(&Type, usize)> {
@@ -117,6 +120,9 @@ impl Binder<'_> {
             ExprKind::Subscript { of, keys } => {
                 let of = self.bind(of)?;
                 let keys = self.all(keys)?;
+                if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
+                    return Ok(found);
+                }
                 subscript(&of, &keys, &self.text, &expr.span)?
             }
             ExprKind::Unary(op, operand) => self.unary(expr, *op, operand)?,
@@ -178,7 +184,7 @@ impl Binder<'_> {
             return Ok(value.clone());
         }
         if let Some((ty, slot)) = self.scope.find(name) {
-            let kind = NodeKind::Slot { slot, name: name_text(name).into() };
+            let kind = NodeKind::Slot { slot, name: name_text(name).into(), map: self.scope.maps.contains(&slot) };
             return Ok(OperandKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
         }
         if quoted {

@@ -62,8 +62,8 @@ pub struct Node {
 /// What a bound expression does.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
-    /// A whole column, or a value assigned before.
-    Slot { slot: usize, name: Arc<str> },
+    /// A whole column, or a value assigned before; `map`: a field that holds maps.
+    Slot { slot: usize, name: Arc<str>, map: bool },
     /// A field inside the structures of a node, below `levels` axes of its own.
     Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str> },
     /// One row that stands for all records.

@@ -264,7 +264,7 @@ impl Binding {
             let settled = match value.node() {
                 Some(node) if !matches!(node.kind, NodeKind::Slot { .. } | NodeKind::Constant(_)) => {
                     let (slot, ty) = self.value(value)?;
-                    let node = Node { ty, span: value.span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into() } };
+                    let node = Node { ty, span: value.span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), map: false } };
                     Operand { kind: OperandKind::Tensor(node), span: value.span.clone() }
                 }
                 _ => self.settled(value)?,
@@ -286,7 +286,7 @@ impl Binding {
         }
         // Computed once, whatever it is.
         let (slot, ty) = self.value(item)?;
-        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into() } };
+        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), map: false } };
         let whole = Operand { kind: OperandKind::Tensor(whole), span: span.clone() };
         (0..n)
             .map(|i| {

@@ -3,7 +3,7 @@
 //! Facts are carried with every field and every schema that no verb changes, and written by the formats that
 //! have a place for them. They take no part in comparisons: two fields of one name and type are equal.
 
-use arrow_schema::{Field as ArrowField, Metadata};
+use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
 /// Keys of schema metadata that describe the columns themselves: they hold only while the columns stay as they are.
@@ -17,14 +17,36 @@ pub enum Storage {
     Inferred,
     /// `--schema` gives its type, which says where nulls may be.
     Declared,
+    /// The entries of maps, while it has that rank; see [`super::maps`].
+    Map {
+        /// As [`Storage::Declared`]; [`Storage::Inferred`] otherwise.
+        declared: bool,
+        /// The number of its axes, that of the entries included.
+        rank: usize,
+    },
     /// A file gives its type: the field as it is stored there. It holds while it reads as the field's type.
     Arrow(Arc<ArrowField>),
 }
 
 impl Storage {
-    /// The storage of a field that two inputs have.
-    pub fn join(&self, other: &Storage) -> Storage {
+    /// Whether nulls may be wherever Arrow allows them, as other data may have them.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Storage::Inferred | Storage::Map { declared: false, .. })
+    }
+
+    /// Whether it says that a field of that rank holds maps.
+    pub fn is_map(&self, rank: usize) -> bool {
+        match self {
+            Storage::Map { rank: stored, .. } => *stored == rank,
+            Storage::Arrow(stored) => is_map_below(stored.data_type(), rank),
+            Storage::Inferred | Storage::Declared => false,
+        }
+    }
+
+    /// The storage of a field of that rank that two inputs have.
+    pub fn join(&self, other: &Storage, rank: usize) -> Storage {
         match (self, other) {
+            (Storage::Map { declared: true, .. }, _) | (_, Storage::Map { declared: true, .. }) => Storage::Map { declared: true, rank },
             (Storage::Declared, _) | (_, Storage::Declared) => Storage::Declared,
             (Storage::Arrow(a), Storage::Arrow(b)) if a.data_type() == b.data_type() => {
                 let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
@@ -34,6 +56,7 @@ impl Storage {
                 }
                 Storage::Arrow(Arc::new(joined))
             }
+            _ if self.is_map(rank) && other.is_map(rank) => Storage::Map { declared: false, rank },
             _ => Storage::Inferred,
         }
     }
@@ -44,6 +67,21 @@ impl Storage {
             Storage::Arrow(field) => Some(field),
             _ => None,
         }
+    }
+}
+
+/// Whether a map lies below `rank - 1` levels of lists.
+fn is_map_below(ty: &DataType, rank: usize) -> bool {
+    match ty {
+        DataType::Map(..) => rank == 1,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => rank > 1 && is_map_below(item.data_type(), rank - 1),
+        DataType::Dictionary(_, values) => is_map_below(values, rank),
+        DataType::RunEndEncoded(_, values) => is_map_below(values.data_type(), rank),
+        _ => false,
     }
 }
 

@@ -20,6 +20,7 @@ mod encoding;
 pub mod facts;
 pub mod leaves;
 pub mod literal;
+pub mod maps;
 pub mod notation;
 pub mod time;
 pub mod unify;

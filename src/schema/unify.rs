@@ -58,10 +58,13 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
     let named = |fields: &[Field], name: &str| fields.iter().find(|f| f.name == name).cloned();
     let found = inferred.iter().map(|field| match named(declared, &field.name) {
         Some(mut said) => {
-            if let (Element::Struct(said), Element::Struct(found)) = (&mut said.ty.element, &field.ty.element) {
+            // The keys of an object that is declared a map are values, not fields.
+            let fields = !said.is_map() || field.is_map();
+            if let (Element::Struct(said), Element::Struct(found), true) = (&mut said.ty.element, &field.ty.element, fields) {
                 *said = overlay_fields(said, found);
             }
-            if let Some(stored) = field.storage.arrow().filter(|_| said.ty.clone().with_optional(field.ty.optional) == field.ty) {
+            let same = said.ty.clone().with_optional(field.ty.optional) == field.ty && said.is_map() == field.is_map();
+            if let Some(stored) = field.storage.arrow().filter(|_| same) {
                 said.storage = Storage::Arrow(Arc::new(stored.clone().with_nullable(said.ty.optional)));
             }
             said
@@ -83,7 +86,7 @@ fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &m
         let path = outer.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let mut unified = field.clone();
         unified.ty = unify_types(&field.ty, &other.ty, &path, clashes);
-        unified.storage = field.storage.join(&other.storage);
+        unified.storage = field.storage.join(&other.storage, unified.ty.rank());
         unified.default = unified.default.or_else(|| other.default.clone());
         if unified.source.is_empty() {
             unified.source = other.source.clone();

@@ -6,7 +6,7 @@
 //! - [`integer`]: integers known before the first record, or different in each.
 //! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]: shapes as tensors.
 //! - [`known`]: what is known of an operand before the first record; [`fold`]: calls of constants.
-//! - [`subscript`] binds `x[keys]`.
+//! - [`subscript`] binds `x[keys]`; [`maps`] binds `m["key"]`.
 
 mod arguments;
 mod binding;
@@ -15,6 +15,7 @@ mod fold;
 mod function;
 mod integer;
 mod known;
+mod maps;
 mod pack;
 mod shape;
 mod signature;
@@ -26,6 +27,7 @@ pub use fold::fold;
 pub use function::Function;
 pub use integer::{Integer, Integers};
 pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
+pub use maps::{map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;
 pub use subscript::subscript;

@@ -3,7 +3,7 @@
 //! Source of the meaning: the properties of `tf.RaggedTensor`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, nth};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, map_part, nth};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::entries;
@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["values"],
         "x|rt_input|sp_input",
-        "The concatenated rows of a ragged tensor; the values of a sparse one.",
+        "The concatenated rows of a ragged tensor; the values of a sparse one, or of maps.",
         [("values([[3, 1], [2]])", "[3, 1, 2]")],
         values
     ),
@@ -294,6 +294,9 @@ pub fn values_of(call: &mut Call, node: Node) -> ExprResult<Node> {
 }
 
 fn values(call: &mut Call) -> ExprResult<OperandKind> {
+    if let Some(node) = map_part(call.operand(0)?, 1, false) {
+        return Ok(OperandKind::Tensor(node));
+    }
     let x = call.any(0)?;
     values_in(call, x)
 }

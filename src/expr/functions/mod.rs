@@ -23,6 +23,7 @@ mod higher;
 mod join;
 mod lines;
 mod lookup;
+mod maps;
 mod math;
 mod matrix;
 mod nulls;
@@ -84,6 +85,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
     Family { title: "Times", functions: time::FUNCTIONS },
     Family { title: "Structures", functions: structured::FUNCTIONS },
+    Family { title: "Maps", functions: maps::FUNCTIONS },
     Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
     Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },
     Family { title: "Sparse shapes and entries", functions: sparse::structure::FUNCTIONS },

@@ -5,11 +5,12 @@ use super::cursor::Cursor;
 use super::error::Parse;
 use super::leaf::Leaf;
 use super::list::List;
+use super::map::MapColumn;
 use super::object::Object;
 use super::rules::Rules;
 use super::sparse::SparseColumn;
-use crate::error::Result;
-use crate::schema::{Element, Field, Type};
+use crate::error::{Error, Result};
+use crate::schema::{DType, Element, Field, Type};
 use crate::tensor::Tensor;
 
 /// A column under construction.
@@ -20,6 +21,8 @@ pub enum Column {
     List(Box<List<Column>>),
     /// Structures.
     Object(Box<Object<Column>>),
+    /// Maps with string keys.
+    Map(Box<MapColumn<Column>>),
     /// Sparse tensors.
     Sparse(Box<SparseColumn>),
 }
@@ -31,20 +34,35 @@ macro_rules! each {
             Column::Leaf($name) => $body,
             Column::List($name) => $body,
             Column::Object($name) => $body,
+            Column::Map($name) => $body,
             Column::Sparse($name) => $body,
         }
     };
+}
+
+/// Whether `--schema` reads objects as maps.
+fn string_keys(declared: Option<&Field>, ty: &Type) -> bool {
+    let key = declared.filter(|said| said.ty.rank() == ty.rank()).and_then(Field::map_fields).map(|(key, _)| &key.ty);
+    key.is_some_and(|key| key.element == Element::Value(DType::String) && key.dims.is_empty())
 }
 
 impl Builder for Column {
     fn of(ty: &Type, declared: Option<&Field>, options: BuildOptions) -> Result<Column> {
         let outer = Rules { nullable: ty.optional, declared: declared.is_some(), first_wins: options.first_wins };
         let inner = Rules { nullable: ty.with_nulls, ..outer };
-        let dims = ty.list_dims();
+        let mut dims = ty.list_dims();
         let innermost = if dims.is_empty() { outer } else { inner };
         let mut column = match &ty.element {
             Element::Value(dtype) => Column::Leaf(Leaf::new(dtype, innermost)?),
             Element::Sparse(dtype) => Column::Sparse(Box::new(SparseColumn::new(ty, dtype, outer)?)),
+            Element::Struct(fields) if string_keys(declared, ty) => {
+                // The innermost axis is that of the entries.
+                dims = &dims[..dims.len() - 1];
+                let rules = if dims.is_empty() { outer } else { inner };
+                let fields = (fields.last(), declared.and_then(|f| f.ty.fields()?.last()));
+                let (Some(value), said) = fields else { return Err(Error::internal("a map without values")) };
+                Column::Map(Box::new(MapColumn::new(rules, Column::of(&value.ty, said, options)?)))
+            }
             Element::Struct(fields) => {
                 let declared = declared.and_then(|f| f.ty.fields()).unwrap_or(&[]);
                 Column::Object(Box::new(Object::new(fields, innermost, BuildOptions { declared, ..options })?))

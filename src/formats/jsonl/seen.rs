@@ -82,7 +82,7 @@ impl Interest {
     pub fn at(fields: &[Field], key: &str) -> Interest {
         match fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == key) {
             None => Interest::All,
-            Some(field) if matches!(field.ty.element, Element::Struct(_)) => Interest::Inside(Arc::new(field.clone())),
+            Some(field) if matches!(field.ty.element, Element::Struct(_)) && !field.is_map() => Interest::Inside(Arc::new(field.clone())),
             Some(field) => Interest::Declared(Arc::new(field.clone())),
         }
     }

@@ -101,6 +101,7 @@ enum View<'a> {
     Json(&'a LargeStringArray, FieldPath),
     Arrow(LargeStringArray),
     List(&'a List, Box<Encoder<'a>>),
+    Map(&'a List, &'a LargeStringArray, Box<Encoder<'a>>, FieldPath),
     Object(Object<'a>, FieldPath),
     Sparse(&'a Sparse, Box<Encoder<'a>>),
 }
@@ -127,11 +128,32 @@ impl<'a> Member<'a> {
         let mut key = Vec::new();
         write_string(field.name.as_bytes(), &mut key);
         key.push(b':');
-        Ok(Member { key, values: Encoder::of(tensor, &field.ty, path, omit_null)? })
+        Ok(Member { key, values: Encoder::of_field(tensor, field, path, omit_null)? })
     }
 }
 
 impl<'a> Encoder<'a> {
+    fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
+        match field.map_fields() {
+            Some((key, value)) if key.ty == Type::tensor(DType::String, Vec::new()) => Encoder::of_maps(tensor, value, path, omit_null),
+            _ => Encoder::of(tensor, &field.ty, path, omit_null),
+        }
+    }
+
+    /// Maps with string keys, below any number of lists.
+    fn of_maps(tensor: &'a Tensor, value: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
+        let list = tensor.as_list().map_err(|_| Error::internal("the tensor is not of its type").in_field(path))?;
+        let view = match list.values() {
+            Tensor::Struct(entries) => {
+                let [keys, values] = <&[Tensor; 2]>::try_from(entries.fields()).map_err(|_| Error::internal("a map of key and value"))?;
+                let values = Encoder::of_field(values, value, &path.join(&value.name), omit_null)?;
+                View::Map(list, keys.as_leaf()?.as_string::<i64>(), Box::new(values), path.clone())
+            }
+            lists => View::List(list, Box::new(Encoder::of_maps(lists, value, path, omit_null)?)),
+        };
+        Ok(Encoder { nulls: list.validity().cloned(), view })
+    }
+
     fn of(tensor: &'a Tensor, ty: &Type, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         let nulls = match tensor {
             Tensor::Leaf(array) => array.nulls().cloned(),
@@ -180,6 +202,7 @@ impl<'a> Encoder<'a> {
             View::Bytes(values) => write_bytes(values.value(row), out),
             View::Json(values, path) => write_json(values.value(row), path, out)?,
             View::List(list, values) => values.write_list(list.partition().range(row), out)?,
+            View::Map(list, keys, values, path) => write_map(list.partition().range(row), keys, values, path, out)?,
             View::Object(object, path) => {
                 object.check_form(row).map_err(|e| e.in_field(path))?;
                 object.write(row, out)?;
@@ -285,6 +308,28 @@ impl<'a> Object<'a> {
         }
         Ok(())
     }
+}
+
+/// The entries of a map as one object.
+fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
+    let mut sorted: Vec<&str> = entries.clone().map(|entry| keys.value(entry)).collect();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::data(format!("the map has the key {:?} twice, and a JSON object cannot", twice[0]))
+            .in_field(path)
+            .help("write the entries as a list: --schema with the type {key: string, value: ...}[?] instead of map<string, ...>"));
+    }
+    out.push(b'{');
+    for (i, entry) in entries.enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_string(keys.value(entry).as_bytes(), out);
+        out.push(b':');
+        values.write(entry, out)?;
+    }
+    out.push(b'}');
+    Ok(())
 }
 
 /// A value kept as text: as it is, but on one line.

@@ -136,7 +136,22 @@ impl<'a> Columns<'a> {
                     other => other.clone(),
                 }
             }
-            // Maps are carried as they are; the crate gives their entries the ids of a hint only.
+            DataType::Map(entries, sorted) => match (entries.data_type(), repeated_group(node)) {
+                (DataType::Struct(fields), Some(group)) if group.get_fields().len() == fields.len() => {
+                    let hint = inside(hint, entries.name(), 0);
+                    let hint = |field: &Field, i: usize| match hint.as_ref().map(|f| f.data_type()) {
+                        Some(DataType::Struct(fields)) => {
+                            fields.iter().find(|f| f.name() == field.name()).or_else(|| fields.get(i)).cloned()
+                        }
+                        _ => None,
+                    };
+                    let nodes = group.get_fields().iter().zip(fields).enumerate();
+                    let all = nodes.map(|(i, (node, f))| self.field(f, node, hint(f, i).as_deref(), level + 1, false));
+                    let entry = entries.as_ref().clone().with_data_type(DataType::Struct(all.collect()));
+                    DataType::Map(Arc::new(entry), *sorted)
+                }
+                _ => self.skipped(ty, node),
+            },
             other => self.skipped(other, node),
         }
     }
@@ -176,6 +191,14 @@ fn element<'a>(node: &'a Node, item: &Field) -> Option<(&'a Node, bool)> {
     match (repeated.get_fields(), item.data_type()) {
         ([only], _) if repeated.name() == "list" || only.name() == item.name() => Some((only, false)),
         ([_, _, ..], DataType::Struct(_)) => Some((repeated, true)),
+        _ => None,
+    }
+}
+
+/// The entries of a map.
+fn repeated_group(node: &Node) -> Option<&Node> {
+    match if node.is_group() { node.get_fields() } else { return None } {
+        [group] if group.is_group() && group.get_basic_info().repetition() == Repetition::REPEATED => Some(group),
         _ => None,
     }
 }

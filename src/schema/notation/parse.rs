@@ -8,6 +8,7 @@ use crate::path::FieldPath;
 use crate::schema::cursor::{Cursor, MAX_DEPTH};
 use crate::schema::facts::Storage;
 use crate::schema::literal::literal;
+use crate::schema::maps::{ENTRY, entries};
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashSet;
 
@@ -54,11 +55,11 @@ pub fn parse(text: &str) -> Result<Schema> {
 /// As [`parse`].
 pub fn parse_type(text: &str) -> Result<Type> {
     let mut cursor = Cursor::new(text);
-    let ty = ty(&mut cursor, false)?;
+    let typed = typed(&mut cursor, String::new(), false)?;
     if !cursor.at_end() {
         return Err(cursor.unexpected("nothing after the type"));
     }
-    Ok(ty)
+    Ok(typed.ty)
 }
 
 /// `name: type = default from v ...`; `inside` a structure that has axes itself, or is inside one.
@@ -81,7 +82,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     if !names.insert(name.clone()) {
         return Err(cursor.fail(start, end, format!("the field `{name}` appears twice")));
     }
-    let mut field = Field { storage: Storage::Declared, ..Field::new(name, ty(cursor, inside)?) };
+    let mut field = typed(cursor, name, inside)?;
     clauses(cursor, &mut field)?;
     Ok(field)
 }
@@ -171,10 +172,13 @@ fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     Ok(split)
 }
 
-/// `optional {...}[..] with nulls`.
-fn ty(cursor: &mut Cursor, inside: bool) -> Result<Type> {
+/// A field of that name: `optional {...}[..] with nulls`.
+fn typed(cursor: &mut Cursor, name: String, inside: bool) -> Result<Field> {
     let optional = cursor.eat_word("optional");
     let start = cursor.pos();
+    if cursor.peek_word() == "map" {
+        return map(cursor, name, optional, inside);
+    }
     let mut element = element(cursor)?;
     let end = cursor.end();
     let is_sparse = matches!(element, Element::Sparse(_));
@@ -193,11 +197,46 @@ fn ty(cursor: &mut Cursor, inside: bool) -> Result<Type> {
         }
         _ => {}
     }
+    let with_nulls = with_nulls(cursor)?;
+    Ok(Field { storage: Storage::Declared, ..Field::new(name, Type { element, dims, optional, with_nulls }) })
+}
+
+fn with_nulls(cursor: &mut Cursor) -> Result<bool> {
     let with_nulls = cursor.eat_word("with");
     if with_nulls && !cursor.eat_word("nulls") {
         return Err(cursor.unexpected("`nulls` after `with`"));
     }
-    Ok(Type { element, dims, optional, with_nulls })
+    Ok(with_nulls)
+}
+
+/// `map<string, optional int64>[..]`.
+fn map(cursor: &mut Cursor, name: String, optional: bool, inside: bool) -> Result<Field> {
+    cursor.advance("map".len());
+    angle(cursor, "map")?;
+    let start = cursor.pos();
+    let key = typed(cursor, ENTRY[0].to_owned(), true)?;
+    if key.ty.optional {
+        return Err(cursor.fail(start, cursor.end(), "the keys of a map cannot be null"));
+    }
+    if !cursor.eat(',') {
+        return Err(cursor.unexpected("`,` and the type of the values, as in map<string, int64>"));
+    }
+    let value = typed(cursor, ENTRY[1].to_owned(), true)?;
+    cursor.expect_close('>', "`>`")?;
+    let dims = dims(cursor, inside, false)?;
+    let start = cursor.pos();
+    let with_nulls = with_nulls(cursor)?;
+    if with_nulls && dims.is_empty() {
+        return Err(cursor
+            .fail(start, cursor.end(), "the entries of a map are not null")
+            .help("map<string, optional int64> has values that may be null"));
+    }
+    let mut ty = entries(key, value, dims);
+    if let Element::Struct(fields) = &mut ty.element {
+        first_axes_uniform(fields);
+    }
+    let storage = Storage::Map { declared: true, rank: ty.rank() };
+    Ok(Field { storage, ..Field::new(name, Type { optional, with_nulls, ..ty }) })
 }
 
 /// In a structure without axes a field's axis 0 has one slice in each record: the field where it is called ragged.
@@ -282,7 +321,7 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     let near = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
     Err(match near.or_else(|| nearest(word, names)) {
         Some(near) => error.help(format!("did you mean {near}?")),
-        None => error.help(format!("the dtypes are: {}, sparse<..>, arrow<..>, {{..}}", names.join(", "))),
+        None => error.help(format!("the dtypes are: {}, sparse<..>, map<.., ..>, arrow<..>, {{..}}", names.join(", "))),
     })
 }
 

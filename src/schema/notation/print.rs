@@ -42,28 +42,33 @@ impl fmt::Display for DType {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if self.optional {
-            f.write_str("optional ")?;
-        }
-        match &self.element {
-            Element::Value(dtype) => write!(f, "{dtype}")?,
-            Element::Sparse(dtype) => write!(f, "sparse<{dtype}>")?,
+        around(f, self, &self.dims, |f| match &self.element {
+            Element::Value(dtype) => write!(f, "{dtype}"),
+            Element::Sparse(dtype) => write!(f, "sparse<{dtype}>"),
             Element::Struct(fields) => {
                 f.write_str("{")?;
                 separated(f, fields, ", ")?;
-                f.write_str("}")?;
+                f.write_str("}")
             }
-        }
-        if !self.dims.is_empty() {
-            f.write_str("[")?;
-            separated(f, &self.dims, ", ")?;
-            f.write_str("]")?;
-        }
-        if self.with_nulls {
-            f.write_str(" with nulls")?;
-        }
-        Ok(())
+        })
     }
+}
+
+/// An element with its axes and nulls.
+fn around(f: &mut fmt::Formatter, ty: &Type, dims: &[Dim], element: impl FnOnce(&mut fmt::Formatter) -> fmt::Result) -> fmt::Result {
+    if ty.optional {
+        f.write_str("optional ")?;
+    }
+    element(f)?;
+    if !dims.is_empty() {
+        f.write_str("[")?;
+        separated(f, dims, ", ")?;
+        f.write_str("]")?;
+    }
+    if ty.with_nulls {
+        f.write_str(" with nulls")?;
+    }
+    Ok(())
 }
 
 impl fmt::Display for Dim {
@@ -109,7 +114,13 @@ struct Typed<'a>(&'a Field);
 impl fmt::Display for Typed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let field = self.0;
-        write!(f, "{}", field.ty)?;
+        match field.map_fields() {
+            Some((key, value)) => {
+                let maps = &field.ty.dims[..field.ty.dims.len() - 1];
+                around(f, &field.ty, maps, |f| write!(f, "map<{}, {}>", Typed(key), Typed(value)))?;
+            }
+            None => write!(f, "{}", field.ty)?,
+        }
         if let Some(default) = &field.default {
             write!(f, " = {default}")?;
         }

@@ -32,6 +32,8 @@ const PAGE: &[(&str, Option<&str>)] = &[
     ("image/encoded: bytes; user-id: int64; 日本: string", None),
     ("m: float32[2, 2] = [[1.5, 2.0], [3.0, Infinity]]; t: string = \"a\\\"\\n\"; b: bytes = b\"\\xff\"; d: int64[2] = 7", None),
     ("o: optional {a: optional int32[?] with nulls}[?, (?)] with nulls", None),
+    ("m: map<string, int64>; n: optional map<int32, optional {a: string[?]}>[?] with nulls", None),
+    ("o: {m: map<string, map<string, float32[?, (?)] with nulls>>}[?]", None),
     // What else is read, and how it is printed.
     (" id :int64 ;; t:string[ ? ] \n\n", Some("id: int64; t: string[?]")),
     ("a: int64 # the first\n# nothing\nb: bool\r\n", Some("a: int64; b: bool")),

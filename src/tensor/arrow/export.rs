@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::tensor::{List, RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, LargeListViewArray, ListArray, ListViewArray,
+    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, LargeListViewArray, ListArray, ListViewArray, MapArray,
     OffsetSizeTrait, StructArray, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -33,6 +33,7 @@ pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
 fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
     match (tensor, field.data_type()) {
         (Tensor::Leaf(array), ty) => leaf(array, ty),
+        (Tensor::List(list), DataType::Map(entries, sorted)) => map(list, entries, *sorted),
         (Tensor::List(list), ty) => {
             let values = plain(list.values(), item_of(field)?)?;
             rows(list.partition(), values, list.validity().cloned(), ty)
@@ -47,6 +48,13 @@ fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
         }
         (_, ty) => Err(Error::internal(format!("no {ty} can be made of this tensor"))),
     }
+}
+
+fn map(list: &List, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
+    let values = plain(list.values(), entries)?;
+    let offsets = OffsetBuffer::new(narrow(&list.partition().row_splits())?);
+    let values = values.as_struct_opt().ok_or_else(|| Error::internal("the entries of a map are structures"))?.clone();
+    Ok(Arc::new(MapArray::try_new(entries.clone(), offsets, values, list.validity().cloned(), sorted).map_err(unexpected)?))
 }
 
 fn item_of(field: &Field) -> Result<&FieldRef> {

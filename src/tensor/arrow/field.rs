@@ -5,6 +5,7 @@ use super::note;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::facts::Storage;
+use crate::schema::maps::ENTRY;
 use crate::schema::{DType, Dim, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
@@ -71,7 +72,7 @@ pub(super) fn reading(field: &ArrowField, role: Role) -> Reading {
 }
 
 /// The field that an Arrow field is read as. Dictionaries and run-end encoded values are read as their
-/// values, maps and other types that tensors do not have as they are.
+/// values, maps as the list of their entries, types that tensors do not have as they are.
 ///
 /// # Errors
 /// Nesting that is too deep, a structure of too many fields or with two of one name, a negative size.
@@ -130,6 +131,7 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
             let size = u64::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
             Ok(rows_of(Dim::known(size), read_type(item, Role::Item, depth + 1)?, optional))
         }
+        DataType::Map(item, _) => Ok(rows_of(Dim::UNIFORM, entry_type(item, depth + 1)?, optional)),
         DataType::Struct(fields) => {
             check_names(fields)?;
             let fields = fields.iter().map(|f| named(f, depth + 1)).collect::<Result<_>>()?;
@@ -139,6 +141,17 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
         DataType::RunEndEncoded(_, values) => plain_type(&field.clone().with_data_type(values.data_type().clone()), depth + 1),
         other => value(value_dtype(other, field)),
     }
+}
+
+/// The type of the entries of a map, whatever their names are there. They, and their keys, are never null.
+fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
+    let (DataType::Struct(fields), true) = (entries.data_type(), depth <= MAX_DEPTH) else {
+        return Err(Error::data("a map of entries that are not structures, or nested too deep"));
+    };
+    let [key, value] = <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::data("a map whose entries are not key and value"))?;
+    let key = named(&key.as_ref().clone().with_name(ENTRY[0]).with_nullable(false), depth + 1)?;
+    let value = named(&value.as_ref().clone().with_name(ENTRY[1]), depth + 1)?;
+    Ok(Type::structure(vec![key, value], Vec::new()))
 }
 
 /// Fields of one structure: not too many.

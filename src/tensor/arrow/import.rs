@@ -15,6 +15,7 @@ use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, RunArray, UInt64Array, make_array};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
+use std::sync::Arc;
 
 /// Values that list views or dictionaries may spread out to in one array: views may share values, so that
 /// a few bytes name any number of them.
@@ -63,6 +64,11 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
             let list = array.as_list_view::<i64>();
             rows(ListRows::views(list.offsets(), list.sizes()), list.values(), item, array, field, mask)
         }
+        DataType::Map(entries, _) => {
+            let map = array.as_map();
+            let values: ArrayRef = Arc::new(map.entries().clone());
+            rows(ListRows::offsets(map.value_offsets()), &values, &never_null(entries), array, field, mask)
+        }
         DataType::FixedSizeList(item, size) => {
             let size = usize::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
             let partition = RowPartition::uniform(size, array.len())?;
@@ -89,6 +95,11 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
         }
         _ => leaf(array, field, mask),
     }
+}
+
+/// The entries of a map: neither they nor their keys are null, whatever the file says.
+fn never_null(entries: &Field) -> Field {
+    entries.clone().with_nullable(false)
 }
 
 /// The values of a dictionary or of run ends, row by row.

@@ -74,6 +74,7 @@ fn type_in_form(ty: &DataType, form: Form) -> DataType {
         DataType::LargeListView(f) => DataType::LargeListView(item(f)),
         DataType::FixedSizeList(f, size) => DataType::FixedSizeList(item(f), *size),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(item).collect()),
+        DataType::Map(f, sorted) => DataType::Map(item(f), *sorted),
         DataType::Dictionary(_, values) if form.dictionaries && !values.is_nested() => ty.clone(),
         DataType::Dictionary(_, values) => type_in_form(values, form),
         DataType::RunEndEncoded(_, values) => type_in_form(values.data_type(), form),

@@ -4,13 +4,14 @@ use super::field::{Form, from_arrow_field};
 use super::{extension, note, stored};
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::facts::Storage;
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 use std::sync::Arc;
 
 /// The name of the items of a list: that of the Parquet specification.
 const ITEM: &str = "element";
+/// The name of the entries of a map: that of Arrow.
+const ENTRIES: &str = "entries";
 
 /// The Arrow field that a field is written as.
 ///
@@ -21,7 +22,7 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
         return Ok(stored);
     }
     let ty = &field.ty;
-    let nullable = matches!(field.storage, Storage::Inferred);
+    let nullable = field.storage.is_open();
     let arrow = match form.tensor_types {
         Some(kinds) => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls)), kinds),
         None => None,
@@ -29,7 +30,7 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
     let arrow = match arrow {
         Some(arrow) => arrow,
         None => {
-            let arrow = data_type(ty, form, nullable).map_err(|e| e.in_field(quoted(&field.name)))?;
+            let arrow = data_type(ty, form, nullable, field.is_map()).map_err(|e| e.in_field(quoted(&field.name)))?;
             ArrowField::new(&field.name, arrow, nullable || is_nullable(ty))
         }
     };
@@ -58,8 +59,8 @@ fn is_nullable(ty: &Type) -> bool {
     ty.optional || is_null(ty) && ty.dims.is_empty()
 }
 
-/// The Arrow type of a type; `nullable`: items may be null whatever the type says.
-fn data_type(ty: &Type, form: Form, nullable: bool) -> Result<DataType> {
+/// The Arrow type of a type; `nullable`: items may be null whatever the type says; `map`: the innermost axis is that of maps.
+fn data_type(ty: &Type, form: Form, nullable: bool, map: bool) -> Result<DataType> {
     if let Element::Sparse(dtype) = &ty.element {
         return sparse_type(dtype, ty, form);
     }
@@ -73,11 +74,23 @@ fn data_type(ty: &Type, form: Form, nullable: bool) -> Result<DataType> {
         };
     };
     let item = ty.item();
-    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form, nullable)?, nullable || is_nullable(&item)));
+    if map && ty.dims.len() == 1 {
+        return Ok(DataType::Map(Arc::new(ArrowField::new(ENTRIES, entries(&item, form)?, false)), false));
+    }
+    let item = Arc::new(ArrowField::new(ITEM, data_type(&item, form, nullable, map)?, nullable || is_nullable(&item)));
     Ok(match dim.size {
         Size::Known(size) => DataType::FixedSizeList(item, fixed(size)?),
         _ => list(item, form),
     })
+}
+
+/// The structure of an entry: its key is never null.
+fn entries(item: &Type, form: Form) -> Result<DataType> {
+    let fields = item.fields().unwrap_or_default().iter().enumerate().map(|(position, field)| {
+        let field = to_arrow_field(field, form)?;
+        Ok(if position == 0 { field.with_nullable(false) } else { field })
+    });
+    Ok(DataType::Struct(fields.collect::<Result<Vec<_>>>()?.into()))
 }
 
 fn list(item: FieldRef, form: Form) -> DataType {

@@ -137,7 +137,7 @@ records = {
 #[test]
 fn a_pyarrow_schema() {
     let record = "id: int64; v: optional float32[?, 2] with nulls; d: {t: string}[?]; w: arrow<timestamp[us, UTC]>; \
-                  m: arrow<map<string, int32>>; q: arrow<decimal128(10, 2)>; r: int8[?, ?]; i: arrow<interval[day_time]>";
+                  m: map<string, optional int32>; q: arrow<decimal128(10, 2)>; r: int8[?, ?]; i: arrow<interval[day_time]>";
     let want = r#"import pyarrow as pa
 
 schema = pa.schema([
@@ -145,7 +145,7 @@ schema = pa.schema([
     pa.field("v", pa.list_(pa.field("element", pa.list_(pa.field("element", pa.float32()), 2)))),
     pa.field("d", pa.list_(pa.field("element", pa.struct([pa.field("t", pa.string(), nullable=False)]), nullable=False)), nullable=False),
     pa.field("w", pa.timestamp("us", tz="UTC"), nullable=False),
-    pa.field("m", pa.map_(pa.field("keys", pa.string(), nullable=False), pa.field("values", pa.int32())), nullable=False),
+    pa.field("m", pa.map_(pa.field("key", pa.string(), nullable=False), pa.field("value", pa.int32())), nullable=False),
     pa.field("q", pa.decimal128(10, 2), nullable=False),
     pa.field("r", pa.list_(pa.field("element", pa.list_(pa.field("element", pa.int8(), nullable=False)), nullable=False)), nullable=False, metadata={"tatter:type": "int8[?, ?]"}),
     # "i": pyarrow has no such interval

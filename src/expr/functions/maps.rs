@@ -1,0 +1,22 @@
+//! Maps as tensors: their keys. `values` and `m["key"]` are in [`super::decompose`] and [`crate::expr::call::map_lookup`].
+
+use crate::expr::call::{Call, Function, map_part};
+use crate::expr::error::ExprResult;
+use crate::expr::operand::OperandKind;
+
+pub static FUNCTIONS: &[Function] = &[function!(
+    ["keys"],
+    "m",
+    "The keys of maps; values(m) are their values, m[\"a\"] is the value of one key, null where the map does not have it.",
+    [("keys(StructuredTensor.from_pyval([{\"key\": \"a\", \"value\": 1}, {\"key\": \"b\", \"value\": 2}]))", "[\"a\", \"b\"]")],
+    keys
+)];
+
+fn keys(call: &mut Call) -> ExprResult<OperandKind> {
+    match map_part(call.operand(0)?, 0, true) {
+        Some(node) => Ok(OperandKind::Tensor(node)),
+        None => Err(call
+            .error("keys works on maps, and on structures of key and value")
+            .help("--schema 'm: map<string, int64>' reads objects as maps")),
+    }
+}

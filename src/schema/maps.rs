@@ -1,0 +1,53 @@
+//! Maps: structured tensors of `{key, value}` that columnar files store, and JSON writes, as maps.
+//!
+//! A map has no type of its own: every verb sees its entries, `{key: string, value: int64}[?]`. That they are a map is
+//! a fact of the field's storage, which holds while the innermost axis is still the one that the entries lie on.
+
+use super::{Dim, Element, Field, Size, Type};
+
+/// The names of the fields of an entry.
+pub const ENTRY: [&str; 2] = ["key", "value"];
+
+/// The type of the entries of maps; `dims` are the axes that the maps themselves lie on.
+pub fn entries(key: Field, value: Field, mut dims: Vec<Dim>) -> Type {
+    dims.push(if dims.is_empty() { Dim::UNIFORM } else { Dim::RAGGED });
+    Type::structure(vec![key, value], dims)
+}
+
+impl Field {
+    /// Whether the field holds maps, or lists of maps; the innermost axis is that of the entries.
+    pub fn is_map(&self) -> bool {
+        self.map_fields().is_some()
+    }
+
+    /// The fields of the keys and of the values, if the field holds maps.
+    pub fn map_fields(&self) -> Option<(&Field, &Field)> {
+        let Element::Struct(fields) = &self.ty.element else { return None };
+        let [key, value] = fields.as_slice() else { return None };
+        let rank = self.ty.rank();
+        let size = if rank == 1 { Size::Uniform } else { Size::Ragged };
+        let entries = self.ty.dims.last().is_some_and(|dim| *dim == Dim::of(size)) && !(rank == 1 && self.ty.with_nulls);
+        (self.storage.is_map(rank) && entries && [&key.name, &value.name] == ENTRY).then_some((key, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::schema::notation::parse;
+
+    #[test]
+    fn a_map_is_one_while_its_entries_lie_on_the_innermost_axis() {
+        let field = parse("m: map<string, int64>[?]").unwrap().fields.remove(0);
+        assert_eq!(field.ty.to_string(), "{key: string, value: int64}[?, (?)]");
+        assert!(field.is_map());
+        let mut merged = field.clone();
+        merged.ty.dims.remove(0);
+        assert!(!merged.is_map());
+        let mut renamed = field;
+        if let crate::schema::Element::Struct(fields) = &mut renamed.ty.element {
+            fields[0].name = "k".to_owned();
+        }
+        assert!(!renamed.is_map());
+        assert!(!parse("m: {key: string, value: int64}[?]").unwrap().fields[0].is_map());
+    }
+}
