@@ -21,7 +21,7 @@ fi
 export TATTER_BIN="$tatter" PYTHONPATH="$here/../../python" PYTHONDONTWRITEBYTECODE=1
 export TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES=-1
 cd "$here"
-exec "$venv/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules . ../../python/tatter_data \
+exec "$venv/bin/python" -m pytest -q -c "$here/pytest.ini" -p no:cacheprovider --doctest-modules . ../../python/tatter_data \
     --ignore=../../python/tatter_data/_tf.py --ignore=../../python/tatter_data/_torch.py \
     --ignore=../../python/tatter_data/spark.py --ignore=../../python/tatter_data/_sparktypes.py --ignore=../../python/tatter_data/source.py --ignore=../../python/tatter_data/ray.py \
     --ignore=../../python/tatter_data/__main__.py "$@"

@@ -223,7 +223,7 @@ fn cut_off() -> Error {
 pub fn lifted(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut_off(),
-        io::ErrorKind::InvalidData => Error::data(error.to_string()),
-        _ => Error::new(crate::error::Kind::Io, error.to_string()),
+        io::ErrorKind::InvalidData => Error::carried_by(error).unwrap_or_else(|| Error::data(error.to_string())),
+        _ => Error::io("the input", "reading", error),
     }
 }

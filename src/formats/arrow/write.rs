@@ -2,7 +2,7 @@
 
 use super::message::MAGIC;
 use crate::chunk::Chunk;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::options::{Compression, Options};
@@ -15,7 +15,7 @@ use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWri
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
 use arrow_schema::{ArrowError, DataType, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 /// Rows in a record batch, at most.
@@ -75,7 +75,7 @@ impl ArrowWriter {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
-        out.write_all(bytes).map_err(|e| failed(&e))?;
+        out.write_all(bytes).map_err(|e| Error::io("the output", "writing", &e))?;
         self.at += bytes.len();
         Ok(())
     }
@@ -180,16 +180,9 @@ impl Writer for ArrowWriter {
             self.put(&footer)?;
         }
         match self.out.take() {
-            Some(mut out) => out.flush().map_err(|e| failed(&e)),
+            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "writing", &e)),
             None => Ok(()),
         }
-    }
-}
-
-fn failed(error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader closed the pipe"),
-        _ => Error::new(Kind::Io, error.to_string()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Failures of the parquet crate as errors of tatter.
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use parquet::errors::ParquetError;
 
 /// An error of the parquet crate: of the data, unless reading the file failed.
@@ -8,7 +8,7 @@ pub fn lifted(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
             Ok(io) => from_io(&io),
-            Err(other) => Error::data(other.to_string()),
+            Err(other) => Error::carried_by(other.as_ref()).unwrap_or_else(|| Error::data(other.to_string())),
         },
         ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => {
             Error::data(text)
@@ -20,9 +20,8 @@ pub fn lifted(error: ParquetError) -> Error {
 /// A failure of reading or writing.
 pub fn from_io(error: &std::io::Error) -> Error {
     match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader closed the pipe"),
-        std::io::ErrorKind::UnexpectedEof => Error::data("the file ends too early"),
-        _ => Error::new(Kind::Io, error.to_string()),
+        std::io::ErrorKind::UnexpectedEof => Error::carried_by(error).unwrap_or_else(|| Error::data("the file ends too early")),
+        _ => Error::io("the file", "reading or writing", error),
     }
 }
 
