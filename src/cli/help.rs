@@ -21,6 +21,7 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   docs:   {title: string, tokens: string[?]}[?]
                                       a list of structures
   feats:  sparse<float32>[?, 1000]    a sparse tensor
+  props:  map<string, int64>          a map: verbs see {key: string, value: int64}[?]
   note:   optional string             the whole field may be null
   tags:   string[?] with nulls        null somewhere inside
   age:    int64 = -1                  a missing value reads as -1

@@ -203,6 +203,8 @@ impl Tensor {
     /// Which rows of this level are not null; `None` if all. A leaf of dtype null has only nulls.
     pub fn validity(&self) -> Option<NullBuffer> {
         match self {
+            // A union has no nulls of its own, only its members have.
+            Tensor::Leaf(array) if matches!(array.data_type(), arrow_schema::DataType::Union(..)) => None,
             Tensor::Leaf(array) => array.logical_nulls().filter(|n| n.null_count() > 0),
             Tensor::List(list) => list.validity.clone(),
             Tensor::Struct(s) => s.validity.clone(),

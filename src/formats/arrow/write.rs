@@ -62,7 +62,9 @@ impl ArrowWriter {
         let form = Form { wide: false, tensor_types: options.tensor_types, dictionaries: false };
         let fields = schema.fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<Vec<_>>>()?;
         if let Some(field) = fields.iter().find(|f| has_dictionary(f.data_type())) {
-            return Err(Error::usage("a dictionary inside a type that is carried unchanged is not written").in_field(quoted(field.name())));
+            return Err(Error::usage("a dictionary inside a type that is carried unchanged is not written")
+                .in_field(quoted(field.name()))
+                .help(format!("leave it out: drop {}", quoted(field.name()))));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;

@@ -5,7 +5,8 @@ use super::times::{
     NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
 };
 use crate::error::{Error, Result};
-use crate::schema::DType;
+use crate::schema::{DType, Element, Field};
+use crate::tensor::arrow::extension;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};
@@ -17,6 +18,46 @@ use std::sync::Arc;
 /// Whether values of the type have a text form.
 pub fn has_text(ty: &DataType) -> bool {
     is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(ty, &DataType::LargeUtf8)
+}
+
+/// Whether the values of a field, at its innermost axis, are of Arrow's extension type for UUIDs.
+pub fn is_uuid(field: &Field) -> bool {
+    let mut stored = match (&field.ty.element, field.storage.arrow()) {
+        (Element::Value(DType::Arrow(ty)), Some(stored)) if **ty == DataType::FixedSizeBinary(16) => stored,
+        _ => return false,
+    };
+    while let DataType::List(item)
+    | DataType::LargeList(item)
+    | DataType::ListView(item)
+    | DataType::LargeListView(item)
+    | DataType::FixedSizeList(item, _) = stored.data_type()
+    {
+        stored = item;
+    }
+    stored.metadata().get(extension::NAME).is_some_and(|name| name == "arrow.uuid")
+}
+
+/// The texts of UUIDs: `0f8fad5b-d9cb-469f-a165-70867728950e`.
+///
+/// # Errors
+/// Values of another type.
+pub fn uuids(array: &ArrayRef) -> Result<LargeStringArray> {
+    let bytes = array.as_fixed_size_binary_opt().ok_or_else(|| Error::internal("UUIDs are bytes"))?;
+    let text = |value: &[u8]| {
+        let digits: Vec<String> = value.iter().map(|byte| format!("{byte:02x}")).collect();
+        [&digits[..4], &digits[4..6], &digits[6..8], &digits[8..10], &digits[10..]].map(|part| part.concat()).join("-")
+    };
+    Ok(bytes.iter().map(|value| value.map(text)).collect())
+}
+
+/// The bytes of a UUID's text.
+fn uuid(text: &str) -> Option<Vec<u8>> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let digits = parts.concat();
+    if !parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12]) || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    (0..16).map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok()).collect()
 }
 
 /// Whether the text form can be read back.
@@ -189,7 +230,8 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut La
     let nbytes = usize::try_from(width).unwrap_or(0);
     let mut values = arrow_array::builder::FixedSizeBinaryBuilder::with_capacity(texts.len(), width);
     for row in 0..texts.len() {
-        let decoded = texts.is_valid(row).then(|| STANDARD.decode(texts.value(row)).ok().filter(|bytes| bytes.len() == nbytes));
+        let decode = |text: &str| uuid(text).or_else(|| STANDARD.decode(text).ok()).filter(|bytes| bytes.len() == nbytes);
+        let decoded = texts.is_valid(row).then(|| decode(texts.value(row)));
         match decoded {
             None => values.append_null(),
             Some(Some(bytes)) => values.append_value(bytes).map_err(internal)?,

@@ -9,9 +9,11 @@ use super::map::MapColumn;
 use super::object::Object;
 use super::rules::Rules;
 use super::sparse::SparseColumn;
+use super::union::UnionColumn;
 use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Field, Type};
 use crate::tensor::Tensor;
+use arrow_schema::DataType;
 
 /// A column under construction.
 pub enum Column {
@@ -25,6 +27,8 @@ pub enum Column {
     Map(Box<MapColumn<Column>>),
     /// Sparse tensors.
     Sparse(Box<SparseColumn>),
+    /// Arrow's unions.
+    Union(Box<UnionColumn<Column>>),
 }
 
 /// Calls a method of whatever the column is.
@@ -36,6 +40,7 @@ macro_rules! each {
             Column::Object($name) => $body,
             Column::Map($name) => $body,
             Column::Sparse($name) => $body,
+            Column::Union($name) => $body,
         }
     };
 }
@@ -53,6 +58,9 @@ impl Builder for Column {
         let mut dims = ty.list_dims();
         let innermost = if dims.is_empty() { outer } else { inner };
         let mut column = match &ty.element {
+            Element::Value(DType::Arrow(arrow)) if matches!(arrow.as_ref(), DataType::Union(..)) => {
+                Column::Union(Box::new(UnionColumn::new(arrow, innermost, options)?))
+            }
             Element::Value(dtype) => Column::Leaf(Leaf::new(dtype, innermost)?),
             Element::Sparse(dtype) => Column::Sparse(Box::new(SparseColumn::new(ty, dtype, outer)?)),
             Element::Struct(fields) if string_keys(declared, ty) => {

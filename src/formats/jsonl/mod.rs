@@ -5,7 +5,7 @@
 //!           lines, stream                     cut the input into blocks of whole records
 //!           seen, settle, observe             inference: what has been seen of types; the schema that holds it, or the clashes
 //!           decode                            a block into columns
-//!           column: leaf, list, map, object, sparse   columns under construction, over the contract in builder
+//!           column: leaf, list, map, object, sparse, union   columns under construction, over the contract in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
 //! both      arrow_text, times                 the text of dates, times, decimals and other Arrow types
@@ -48,6 +48,7 @@ mod string;
 mod suggest;
 mod text;
 mod times;
+mod union;
 mod write;
 mod writer;
 

@@ -1,9 +1,10 @@
 //! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
 
-use super::arrow_text::{has_text, to_text};
+use super::arrow_text::{has_text, is_uuid, to_text, uuids};
 use super::cursor::Cursor;
 use super::forms::{SPARSE_KEYS, quote_non_finite};
 use super::text::{float, float16, float32, integer, write_bytes, write_integers, write_string};
+use super::union;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
@@ -13,6 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use half::f16;
@@ -27,6 +29,12 @@ pub fn check(schema: &Schema) -> Result<()> {
 }
 
 fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
+    if let Element::Value(DType::Arrow(arrow)) = &field.ty.element
+        && let Some(members) = union::members(arrow)
+    {
+        let members = members.map_err(|e| e.in_field(path).help(format!("leave it out: drop {path}")))?;
+        return members.iter().try_for_each(|(_, _, member)| check_field(member, path));
+    }
     match &field.ty.element {
         Element::Value(DType::Arrow(arrow)) if !has_text(arrow) => {
             Err(Error::usage(format!("{} cannot be written as JSON", field.ty)).in_field(path).help(format!("leave it out: drop {path}")))
@@ -100,6 +108,7 @@ enum View<'a> {
     Bytes(&'a LargeBinaryArray),
     Json(&'a LargeStringArray, FieldPath),
     Arrow(LargeStringArray),
+    Union(LargeStringArray),
     List(&'a List, Box<Encoder<'a>>),
     Map(&'a List, &'a LargeStringArray, Box<Encoder<'a>>, FieldPath),
     Object(Object<'a>, FieldPath),
@@ -136,8 +145,19 @@ impl<'a> Encoder<'a> {
     fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         match field.map_fields() {
             Some((key, value)) if key.ty == Type::tensor(DType::String, Vec::new()) => Encoder::of_maps(tensor, value, path, omit_null),
+            _ if is_uuid(field) => Encoder::of_uuids(tensor, path),
             _ => Encoder::of(tensor, &field.ty, path, omit_null),
         }
+    }
+
+    /// UUIDs below any number of lists.
+    fn of_uuids(tensor: &'a Tensor, path: &FieldPath) -> Result<Encoder<'a>> {
+        let nulls = tensor.validity();
+        let view = match tensor {
+            Tensor::List(list) => View::List(list, Box::new(Encoder::of_uuids(list.values(), path)?)),
+            other => View::Arrow(uuids(other.as_leaf()?).map_err(|e| e.in_field(path))?),
+        };
+        Ok(Encoder { nulls, view })
     }
 
     /// Maps with string keys, below any number of lists.
@@ -199,6 +219,7 @@ impl<'a> Encoder<'a> {
             View::Float64(values) => float(values[row], out),
             View::String(values) => write_string(values.value(row).as_bytes(), out),
             View::Arrow(values) => write_string(values.value(row).as_bytes(), out),
+            View::Union(values) => out.extend_from_slice(values.value(row).as_bytes()),
             View::Bytes(values) => write_bytes(values.value(row), out),
             View::Json(values, path) => write_json(values.value(row), path, out)?,
             View::List(list, values) => values.write_list(list.partition().range(row), out)?,
@@ -267,6 +288,14 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
         DType::String => View::String(array.as_string::<i64>()),
         DType::Bytes => View::Bytes(array.as_binary::<i64>()),
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
+        DType::Arrow(arrow) if matches!(arrow.as_ref(), DataType::Union(..)) => View::Union(union::texts(array, |tensor, field, rows| {
+            let member = Encoder::of_field(tensor, field, path, false)?;
+            let text = |row: &usize| {
+                let mut out = Vec::new();
+                member.write(*row, &mut out).map(|()| out)
+            };
+            rows.iter().map(text).collect()
+        })?),
         DType::Arrow(_) => View::Arrow(to_text(array).map_err(|e| e.in_field(path))?),
     })
 }
