@@ -122,6 +122,25 @@ impl Chunk {
         Ok(Chunk { nrows: parts.iter().map(|p| p.nrows).sum(), columns, origin: Origin::concat(parts) })
     }
 
+    /// The columns of all parts in at most `shares` consecutive shares of about the same size: the number of the
+    /// first column, and the parts with those columns only. The parts are of one schema.
+    pub fn split_columns(mut parts: Vec<Chunk>, shares: usize) -> Vec<(usize, Vec<Chunk>)> {
+        let width = parts.first().map_or(0, |p| p.columns.len());
+        let size = |i: usize| parts.iter().filter_map(|p| p.columns.get(i)).map(|c| c.nbytes() as u64).sum::<u64>();
+        let sizes: Vec<u64> = (0..width).map(size).collect();
+        let mut split = Vec::new();
+        for range in even_shares(&sizes, shares).into_iter().rev() {
+            let share = |part: &mut Chunk| Chunk {
+                nrows: part.nrows,
+                columns: part.columns.split_off(range.start.min(part.columns.len())),
+                origin: part.origin.clone(),
+            };
+            split.push((range.start, parts.iter_mut().map(share).collect()));
+        }
+        split.reverse();
+        split
+    }
+
     /// Memory of the columns in bytes, which do not depend on how the records are split into chunks.
     pub fn nbytes(&self) -> usize {
         self.columns.iter().map(Tensor::nbytes).sum()
@@ -145,6 +164,23 @@ impl Chunk {
         }
         Ok(())
     }
+}
+
+/// Consecutive ranges of about the same sum, at most `shares`.
+pub fn even_shares(sizes: &[u64], shares: usize) -> Vec<Range<usize>> {
+    let share = sizes.iter().sum::<u64>().div_ceil(shares.max(1) as u64).max(1);
+    let (mut ranges, mut start, mut sum) = (Vec::new(), 0, 0u64);
+    for (i, size) in sizes.iter().enumerate() {
+        sum += size;
+        if sum >= share && ranges.len() + 1 < shares {
+            ranges.push(start..i + 1);
+            (start, sum) = (i + 1, 0);
+        }
+    }
+    if start < sizes.len() {
+        ranges.push(start..sizes.len());
+    }
+    ranges
 }
 
 impl Origin {
@@ -295,4 +331,20 @@ pub struct Decoded {
     pub faults: Vec<Fault>,
     /// Bytes of input that the block takes, for progress.
     pub nbytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_even() {
+        assert_eq!(even_shares(&[1, 1, 1, 1], 2), [0..2, 2..4]);
+        assert_eq!(even_shares(&[100, 1, 1], 3), [0..1, 1..3]);
+        assert_eq!(even_shares(&[1, 100, 1], 8), [0..2, 2..3]);
+        assert_eq!(even_shares(&[5], 8), std::slice::from_ref(&(0..1)));
+        assert!(even_shares(&[], 8).is_empty());
+        let many = even_shares(&[1; 3000], 8);
+        assert_eq!((many.len(), many.last().cloned()), (8, Some(2625..3000)));
+    }
 }

@@ -6,7 +6,7 @@
 
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::Wanted;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Input;
 use crate::options::{OnError, Options};
 use crate::schema::{Schema, Type};
@@ -154,6 +154,18 @@ pub trait Encode: Send + Sync {
         let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
         self.encode(chunk).map_err(|e| origin.resolve(e, nrows))
     }
+
+    /// Encodes some consecutive columns of a group, of which `first` is the first. The writer gets the columns
+    /// of a group one after the other. Only for formats with [`Grouping::shares`].
+    ///
+    /// # Errors
+    /// As [`Encode::encode_group`].
+    fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
+        match first {
+            0 => self.encode_group(chunks),
+            _ => Err(Error::internal("a format without columns was given some of them")),
+        }
+    }
 }
 
 /// How an output is cut into groups of rows: by the rows only, never by the chunks they come in.
@@ -163,6 +175,8 @@ pub struct Grouping {
     pub rows: usize,
     /// A group also ends before it holds more than this many bytes ([`Chunk::nbytes`]), but holds one row at least.
     pub nbytes: usize,
+    /// In how many shares of its columns a group may be encoded at the same time; 1: as a whole.
+    pub shares: usize,
 }
 
 /// Writes one output.

@@ -61,13 +61,16 @@ pub struct PerRecord {
 impl Encoder {
     /// Encodes the chunks of a piece of work.
     pub fn encode(&self, mut work: Work) -> Work {
-        let (target, chunks) = match work.take_load() {
-            Load::Chunk(chunk) => (0, vec![chunk]),
-            Load::Group { target, chunks } => (target, chunks),
+        let rows_of = |chunks: &[Chunk]| chunks.iter().map(|c| c.nrows as u64).sum();
+        let (nrows, encoded) = match work.take_load() {
+            Load::Chunk(chunk) => (chunk.nrows as u64, self.encode_group(0, vec![chunk])),
+            Load::Group { target, chunks } => (rows_of(&chunks), self.encode_group(target, chunks)),
+            Load::Columns { target, chunks, first, nrows, .. } => {
+                (nrows, self.encode.encode_columns(chunks, first).map(|encoded| vec![(target, encoded)]))
+            }
             other => return Work { load: other, ..work },
         };
-        let nrows = chunks.iter().map(|c| c.nrows as u64).sum();
-        match self.encode_group(target, chunks) {
+        match encoded {
             Ok(parts) => work.load = Load::Encoded { parts, nrows },
             Err(error) => work.error = Some(error),
         }

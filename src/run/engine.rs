@@ -13,7 +13,7 @@
 //! last node to the first and finally to the source, so that what is nearest to the output
 //! goes first and little is in flight. One worker is a value, not a special case: it does everything by itself,
 //! in the same order. A node takes in at most `threads + 2` pieces that have not left it in
-//! order yet; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
+//! order yet, and no more of them once they hold [`MAX_NBYTES`]; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
 
 use crate::error::{Error, Result};
 use crate::panic;
@@ -22,6 +22,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Gives the next piece of work; `None` at the end.
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
+
+/// Bytes that a parallel node may have in work before it takes in no more, however many threads there are.
+const MAX_NBYTES: usize = 96 << 20;
+
+/// A piece of work.
+pub trait Piece {
+    /// Its memory, where it is much.
+    fn nbytes(&self) -> usize {
+        0
+    }
+}
 
 /// One step of the flow.
 pub enum Node<'a, W> {
@@ -46,7 +57,7 @@ pub trait Serial<W>: Send {
 ///
 /// # Errors
 /// A panic inside a node.
-pub fn run<'a, W: Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<()> {
+pub fn run<'a, W: Piece + Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<()> {
     let threads = threads.max(1);
     let stations = nodes.into_iter().map(Station::new).collect();
     let shared = Shared {
@@ -89,6 +100,9 @@ struct Station<'a, W> {
     /// Parallel: pieces to start, in order.
     ready: VecDeque<(u64, W)>,
     running: usize,
+    /// Parallel: the bytes of each piece that the next node has not taken yet, in order, and their sum.
+    sizes: VecDeque<usize>,
+    nbytes: usize,
     /// Serial: pieces that have arrived, perhaps out of order.
     pending: BTreeMap<u64, W>,
     /// Serial: the number of the piece to take next.
@@ -116,6 +130,8 @@ impl<'a, W> Station<'a, W> {
             is_parallel,
             ready: VecDeque::new(),
             running: 0,
+            sizes: VecDeque::new(),
+            nbytes: 0,
             pending: BTreeMap::new(),
             next: 0,
             total: None,
@@ -131,7 +147,7 @@ impl<'a, W> Station<'a, W> {
     }
 }
 
-impl<'a, W: Send> Shared<'a, W> {
+impl<'a, W: Piece + Send> Shared<'a, W> {
     fn lock(&self) -> MutexGuard<'_, State<'a, W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -233,7 +249,7 @@ impl<'a, W: Send> Shared<'a, W> {
     }
 }
 
-impl<'a, W> State<'a, W> {
+impl<'a, W: Piece> State<'a, W> {
     /// The job nearest to the output that can run now.
     fn take_job(&mut self, window: usize) -> Option<Job<'a, W>> {
         let Some(at) = (0..self.stations.len()).rev().find(|at| self.can_run(*at, window)) else {
@@ -246,13 +262,12 @@ impl<'a, W> State<'a, W> {
             return Some(Job::Parallel(at, number, function.clone(), work));
         }
         let Some(Node::Serial(node)) = station.node.take() else { return None };
-        Some(match station.pending.remove(&station.next) {
-            Some(work) => {
-                station.next += 1;
-                Job::Push(at, node, work)
-            }
-            None => Job::Finish(at, node),
-        })
+        let Some(work) = station.pending.remove(&station.next) else { return Some(Job::Finish(at, node)) };
+        station.next += 1;
+        if let Some(before) = at.checked_sub(1).and_then(|before| self.stations.get_mut(before)) {
+            before.nbytes -= before.sizes.pop_front().unwrap_or(0);
+        }
+        Some(Job::Push(at, node, work))
     }
 
     fn take_source(&mut self, window: usize) -> Option<Job<'a, W>> {
@@ -289,12 +304,16 @@ impl<'a, W> State<'a, W> {
     fn room_at(&self, at: usize, window: usize) -> bool {
         let Some(station) = self.stations.get(at) else { return true };
         let waiting = if station.is_parallel { self.stations.get(at + 1).map_or(0, |s| s.pending.len()) } else { 0 };
-        station.ready.len() + station.running + station.pending.len() + waiting < window
+        let count = station.ready.len() + station.running + station.pending.len() + waiting;
+        count < window && (count == 0 || station.nbytes < MAX_NBYTES)
     }
 
     fn arrive(&mut self, at: usize, number: u64, work: W) {
         if let Some(station) = self.stations.get_mut(at) {
             if station.is_parallel {
+                let nbytes = work.nbytes();
+                station.sizes.push_back(nbytes);
+                station.nbytes += nbytes;
                 station.ready.push_back((number, work));
             } else {
                 station.pending.insert(number, work);
@@ -345,6 +364,8 @@ mod tests {
     use super::*;
     use crate::error::Kind;
     use std::time::Duration;
+
+    impl Piece for u64 {}
 
     struct Collect<'a>(&'a mut Vec<u64>, usize);
     impl Serial<u64> for Collect<'_> {

@@ -1,7 +1,7 @@
 //! The schema of all inputs together: what `--schema` says, and what the parts of each input show of its types,
 //! decoded in parallel and merged in order.
 
-use super::engine::{self, Node, Serial, Source};
+use super::engine::{self, Node, Piece, Serial, Source};
 use super::inputs::Inputs;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -65,6 +65,8 @@ enum Part {
     Task(Task<Box<dyn Observed>>),
     Done(Result<Box<dyn Observed>>),
 }
+
+impl Piece for Part {}
 
 /// Merges what all parts show.
 struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);

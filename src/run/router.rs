@@ -133,7 +133,24 @@ impl Serial<Work> for Router {
 impl Router {
     fn give(&mut self, target: u64, chunks: Vec<Chunk>, out: &mut Vec<Work>) {
         let held = std::mem::take(&mut self.held);
-        out.push(Work { load: Load::Group { target, chunks }, ..held });
+        let shares = self.grouping.map_or(1, |grouping| grouping.shares);
+        if shares == 1 || self.distribution == Distribution::PerRecord {
+            out.push(Work { load: Load::Group { target, chunks }, ..held });
+            return;
+        }
+        let all = chunks.iter().map(|c| c.nrows as u64).sum();
+        let shares = Chunk::split_columns(chunks, shares);
+        let count = shares.len();
+        let first_of_group = out.len();
+        for (i, (first, chunks)) in shares.into_iter().enumerate() {
+            let nbytes = chunks.iter().map(Chunk::nbytes).sum();
+            let nrows = if i + 1 == count { all } else { 0 };
+            out.push(Work { load: Load::Columns { target, chunks, first, nrows, nbytes }, ..Work::default() });
+        }
+        match out.get_mut(first_of_group) {
+            Some(work) => work.count(&held),
+            None => self.held = held,
+        }
     }
 
     /// Gives the groups that are not full, too.

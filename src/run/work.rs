@@ -1,5 +1,6 @@
 //! What flows through a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
+use super::engine::Piece;
 use crate::chunk::{Chunk, Decoded, Fault};
 use crate::error::{Error, Result};
 use crate::formats::{Encoded, Task};
@@ -40,6 +41,19 @@ pub enum Load {
         /// The chunks of the group.
         chunks: Vec<Chunk>,
     },
+    /// Some consecutive columns of a group.
+    Columns {
+        /// The number of the output file.
+        target: u64,
+        /// The chunks of the group, with these columns only.
+        chunks: Vec<Chunk>,
+        /// The number of the first of the columns.
+        first: usize,
+        /// Records of the group, counted with the last of its columns.
+        nrows: u64,
+        /// Memory of the columns.
+        nbytes: usize,
+    },
     /// What a report needs of a chunk.
     Digest {
         /// The digest.
@@ -54,6 +68,15 @@ pub enum Load {
         /// Records in it.
         nrows: u64,
     },
+}
+
+impl Piece for Work {
+    fn nbytes(&self) -> usize {
+        match &self.load {
+            Load::Columns { nbytes, .. } => *nbytes,
+            _ => 0,
+        }
+    }
 }
 
 impl Work {

@@ -146,7 +146,7 @@ impl Encode for BatchEncoder {
 
 impl Writer for ArrowWriter {
     fn grouping(&self) -> Option<Grouping> {
-        Some(Grouping { rows: self.rows, nbytes: NBYTES })
+        Some(Grouping { rows: self.rows, nbytes: NBYTES, shares: 1 })
     }
 
     fn encoder(&self) -> Arc<dyn Encode> {

@@ -9,6 +9,7 @@
 //! This is the one place in a format that has locks: what is shared is a position in a file.
 
 use super::failure::{damaged, lifted};
+use crate::chunk::even_shares;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use arrow_array::ArrayRef;
@@ -110,38 +111,5 @@ fn shares(metadata: &ArrowReaderMetadata, group: usize, roots: &[usize]) -> Vec<
         nbytes[schema.get_column_root_idx(leaf)] += u64::try_from(column.compressed_size()).unwrap_or(0).max(1);
     }
     let sizes: Vec<u64> = roots.iter().map(|root| nbytes.get(*root).copied().unwrap_or(1)).collect();
-    split(&sizes, MAX_LANES)
-}
-
-/// Consecutive ranges of about the same sum, at most `parts`.
-fn split(sizes: &[u64], parts: usize) -> Vec<Range<usize>> {
-    let share = sizes.iter().sum::<u64>().div_ceil(parts.max(1) as u64).max(1);
-    let (mut ranges, mut start, mut sum) = (Vec::new(), 0, 0u64);
-    for (i, size) in sizes.iter().enumerate() {
-        sum += size;
-        if sum >= share && ranges.len() + 1 < parts {
-            ranges.push(start..i + 1);
-            (start, sum) = (i + 1, 0);
-        }
-    }
-    if start < sizes.len() {
-        ranges.push(start..sizes.len());
-    }
-    ranges
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_divided_by_size() {
-        assert_eq!(split(&[1, 1, 1, 1], 2), [0..2, 2..4]);
-        assert_eq!(split(&[100, 1, 1], 3), [0..1, 1..3]);
-        assert_eq!(split(&[1, 100, 1], 8), [0..2, 2..3]);
-        assert_eq!(split(&[5], 8), std::slice::from_ref(&(0..1)));
-        assert!(split(&[], 8).is_empty());
-        let many = split(&[1; 3000], 8);
-        assert_eq!((many.len(), many.last().cloned()), (8, Some(2625..3000)));
-    }
+    even_shares(&sizes, MAX_LANES)
 }

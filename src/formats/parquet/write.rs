@@ -3,34 +3,38 @@
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
 use super::failure::lifted;
 use super::schema::OutputSchema;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::options::{self, Options};
 use crate::path::quoted;
-use crate::schema::Schema;
+use crate::schema;
+use crate::tensor::Tensor;
 use crate::tensor::arrow::to_arrow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::collections::VecDeque;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows in a row group, at most: what PyArrow writes.
 const ROWS: usize = 1 << 20;
 /// Bytes in memory of a row group, at most. Every row group has dictionaries of its own, so that small ones
-/// make large files; every thread holds one, so that large ones take memory.
+/// make large files; some are in work at a time, so that large ones take memory.
 const NBYTES: usize = 48 << 20;
+/// Shares of the columns that are encoded at the same time.
+const SHARES: usize = 8;
 /// Rows that are encoded at a time. Where pages end depends on it, therefore on nothing else.
 const WINDOW_ROWS: usize = 2048;
 
@@ -40,23 +44,42 @@ pub struct ParquetWriter {
     properties: Arc<WriterProperties>,
     output: OutputSchema,
     rows: usize,
+    /// The columns of the row group at hand that have come so far.
+    columns: Vec<ArrowColumnChunk>,
     file: Option<SerializedFileWriter<Box<dyn Write + Send>>>,
 }
 
 struct GroupEncoder {
     memory: Vec<Field>,
     schema: SchemaRef,
-    parquet: SchemaDescriptor,
-    properties: Arc<WriterProperties>,
+    columns: Vec<Column>,
+    properties: WriterProperties,
 }
 
-/// One encoded row group.
+/// A column as if it were the only one.
+struct Column {
+    parquet: SchemaDescriptor,
+    arrow: SchemaRef,
+}
+
+impl Column {
+    fn all(parquet: &SchemaDescriptor, arrow: &SchemaRef) -> Result<Vec<Column>> {
+        let roots = parquet.root_schema().get_fields().iter().zip(arrow.fields());
+        let column = |(root, field): (&TypePtr, &FieldRef)| {
+            let root = Type::group_type_builder("schema").with_fields(vec![root.clone()]).build().map_err(lifted)?;
+            Ok(Column { parquet: SchemaDescriptor::new(Arc::new(root)), arrow: Arc::new(Schema::new(vec![field.clone()])) })
+        };
+        roots.map(column).collect()
+    }
+}
+
+/// Consecutive columns of an encoded row group.
 struct Group(Vec<ArrowColumnChunk>);
 
 impl ParquetWriter {
     /// # Errors
     /// Usage errors: a field that Parquet cannot hold, wrong options.
-    pub fn try_new(schema: &Arc<Schema>, options: &Options) -> Result<ParquetWriter> {
+    pub fn try_new(schema: &Arc<schema::Schema>, options: &Options) -> Result<ParquetWriter> {
         let output = OutputSchema::of(schema, options)?;
         let compression = match options.compression.unwrap_or(options::Compression::Zstd(options::Compression::ZSTD_LEVEL)) {
             options::Compression::None => Compression::UNCOMPRESSED,
@@ -65,12 +88,16 @@ impl ParquetWriter {
             options::Compression::Lz4 => Compression::LZ4_RAW,
             options::Compression::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(|e| Error::usage(e.to_string()))?),
         };
+        // What columns have in common; the rest is in the footer.
+        let of_columns = || {
+            WriterProperties::builder()
+                .set_compression(compression)
+                .set_statistics_enabled(EnabledStatistics::Chunk)
+                .set_max_row_group_row_count(None)
+                .set_coerce_types(true)
+        };
         let pairs = output.standard.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
-        let mut properties = WriterProperties::builder()
-            .set_compression(compression)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_max_row_group_row_count(None)
-            .set_coerce_types(true)
+        let mut properties = of_columns()
             .set_key_value_metadata(Some(pairs))
             .set_created_by(concat!("tatter ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
@@ -79,10 +106,17 @@ impl ParquetWriter {
         let encoder = Arc::new(GroupEncoder {
             memory: output.memory.clone(),
             schema: output.wide.clone(),
-            parquet: output.parquet.clone(),
-            properties: properties.clone(),
+            columns: Column::all(&output.parquet, &output.wide)?,
+            properties: of_columns().build(),
         });
-        Ok(ParquetWriter { encoder, properties, output, rows: options.row_group_rows.unwrap_or(ROWS).max(1), file: None })
+        Ok(ParquetWriter {
+            encoder,
+            properties,
+            output,
+            rows: options.row_group_rows.unwrap_or(ROWS).max(1),
+            columns: Vec::new(),
+            file: None,
+        })
     }
 
     fn file(&mut self) -> Result<&mut SerializedFileWriter<Box<dyn Write + Send>>> {
@@ -95,30 +129,22 @@ impl Encode for GroupEncoder {
         self.encode_group(vec![chunk])
     }
 
-    /// The chunks are not put together but encoded window after window, and let go on the way: a row group
-    /// takes its memory once, not twice.
     fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
-        let mut chunks = VecDeque::from(chunks);
-        chunks.retain(|chunk| chunk.nrows > 0);
-        if chunks.is_empty() {
-            return Ok(Box::new(Group(Vec::new())));
+        self.encode_columns(chunks, 0)
+    }
+
+    /// Column after column, each window after window and let go on the way: a row group takes its memory once, not
+    /// twice, and only one column at a time has the buffers of a writer.
+    fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
+        let width = chunks.first().map_or(0, |chunk| chunk.columns.len());
+        let rows = Rows(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
+        let mut chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.columns.into_iter()).collect();
+        let mut encoded = Vec::new();
+        for index in first..first + width {
+            let column = chunks.iter_mut().filter_map(Iterator::next).filter(|part| part.nrows() > 0).collect();
+            self.encode_column(index, column, &rows, &mut encoded)?;
         }
-        let nrows: usize = chunks.iter().map(|c| c.nrows).sum();
-        let mut first = Vec::new();
-        while first.len() * WINDOW_ROWS < SAMPLE_ROWS
-            && let Some(window) = next_window(&mut chunks)?
-        {
-            first.push(self.arrays(window)?);
-        }
-        let mut writers = self.column_writers(&first, nrows)?;
-        for arrays in first {
-            self.write(arrays, &mut writers)?;
-        }
-        while let Some(window) = next_window(&mut chunks)? {
-            self.write(self.arrays(window)?, &mut writers)?;
-        }
-        let columns = writers.into_iter().map(|w| w.close().map_err(lifted)).collect::<Result<_>>()?;
-        Ok(Box::new(Group(columns)))
+        Ok(Box::new(Group(encoded)))
     }
 }
 
@@ -138,68 +164,118 @@ fn whole_days(array: &ArrayRef) -> Result<()> {
     }
 }
 
-/// The next [`WINDOW_ROWS`] rows, or what is left.
-fn next_window(chunks: &mut VecDeque<Chunk>) -> Result<Option<Chunk>> {
+/// Where the rows of a group came from: the rows of each chunk and their origin.
+struct Rows(Vec<(usize, Origin)>);
+
+impl Rows {
+    fn count(&self) -> usize {
+        self.0.iter().map(|(nrows, _)| nrows).sum()
+    }
+
+    /// Turns the row of a window that an error names into a record.
+    fn resolve(&self, window: Range<usize>, error: Error) -> Error {
+        let (mut start, mut parts) = (0, Vec::new());
+        for (nrows, origin) in &self.0 {
+            let (from, to) = (window.start.clamp(start, start + nrows), window.end.clamp(start, start + nrows));
+            if from < to {
+                parts.push(Chunk { nrows: to - from, columns: Vec::new(), origin: origin.slice(from - start, to - from) });
+            }
+            start += nrows;
+        }
+        Origin::concat(&parts).resolve(error, window.len())
+    }
+}
+
+/// The next [`WINDOW_ROWS`] rows of a column, or what is left.
+fn next_window(column: &mut VecDeque<Tensor>) -> Result<Option<Tensor>> {
     let (mut parts, mut nrows) = (Vec::new(), 0);
     while nrows < WINDOW_ROWS {
-        let Some(chunk) = chunks.pop_front() else { break };
-        let take = chunk.nrows.min(WINDOW_ROWS - nrows);
-        if take < chunk.nrows {
-            chunks.push_front(chunk.slice(take, chunk.nrows - take));
+        let Some(part) = column.pop_front() else { break };
+        let take = part.nrows().min(WINDOW_ROWS - nrows);
+        if take < part.nrows() {
+            column.push_front(part.slice(take, part.nrows() - take));
+            parts.push(part.slice(0, take));
+        } else {
+            parts.push(part);
         }
-        parts.push(chunk.slice(0, take));
         nrows += take;
     }
-    if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
+    if parts.is_empty() { Ok(None) } else { Tensor::concat(&parts.iter().collect::<Vec<_>>()).map(Some) }
 }
 
 impl GroupEncoder {
-    /// The window as Arrow has it, column by column.
-    fn arrays(&self, window: Chunk) -> Result<Vec<ArrayRef>> {
-        let (origin, nrows) = (window.origin, window.nrows);
-        let mut arrays = Vec::with_capacity(window.columns.len());
-        for ((column, memory), field) in window.columns.into_iter().zip(&self.memory).zip(self.schema.fields()) {
-            let in_field = |e: Error| origin.resolve(e.in_field(quoted(field.name())), nrows);
-            let mut array = to_arrow(&column, memory).map_err(in_field)?;
-            whole_days(&array).map_err(in_field)?;
-            if array.data_type() != field.data_type() {
-                let strict = CastOptions { safe: false, ..Default::default() };
-                array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
-            }
-            arrays.push(array);
+    fn encode_column(&self, index: usize, mut column: VecDeque<Tensor>, rows: &Rows, encoded: &mut Vec<ArrowColumnChunk>) -> Result<()> {
+        let mut seen = 0;
+        let mut next = || -> Result<Option<ArrayRef>> {
+            let Some(window) = next_window(&mut column)? else { return Ok(None) };
+            let range = seen..seen + window.nrows();
+            seen = range.end;
+            self.array(index, &window).map(Some).map_err(|e| rows.resolve(range, e))
+        };
+        let mut first = Vec::new();
+        while first.len() * WINDOW_ROWS < SAMPLE_ROWS
+            && let Some(array) = next()?
+        {
+            first.push(array);
         }
-        Ok(arrays)
+        if first.is_empty() {
+            return Ok(());
+        }
+        let mut writers = self.column_writers(index, &first, rows.count())?;
+        for array in first {
+            self.write(index, &array, &mut writers)?;
+        }
+        while let Some(array) = next()? {
+            self.write(index, &array, &mut writers)?;
+        }
+        for writer in writers {
+            encoded.push(writer.close().map_err(lifted)?);
+        }
+        Ok(())
     }
 
-    /// A writer for each column of a group, whose first windows are given; without dictionaries where they do not pay.
-    fn column_writers(&self, first: &[Vec<ArrayRef>], nrows: usize) -> Result<Vec<ArrowColumnWriter>> {
-        let mut samples: Vec<Sample> = self.parquet.columns().iter().map(|_| Sample::default()).collect();
-        for arrays in first {
+    /// A window of a column as Arrow has it.
+    fn array(&self, index: usize, window: &Tensor) -> Result<ArrayRef> {
+        let field = self.schema.field(index);
+        let in_field = |e: Error| e.in_field(quoted(field.name()));
+        let mut array = to_arrow(window, &self.memory[index]).map_err(in_field)?;
+        whole_days(&array).map_err(in_field)?;
+        if array.data_type() != field.data_type() {
+            let strict = CastOptions { safe: false, ..Default::default() };
+            array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
+        }
+        Ok(array)
+    }
+
+    /// A writer for each leaf of a column, whose first windows are given; without dictionaries where they do not pay.
+    fn column_writers(&self, index: usize, first: &[ArrayRef], nrows: usize) -> Result<Vec<ArrowColumnWriter>> {
+        let Column { parquet, arrow } = &self.columns[index];
+        let mut samples: Vec<Sample> = parquet.columns().iter().map(|_| Sample::default()).collect();
+        for array in first {
             let mut columns = Vec::new();
-            arrays.iter().for_each(|array| leaves(array, &mut columns));
+            leaves(array, &mut columns);
             samples.iter_mut().zip(&columns).for_each(|(sample, column)| sample.look(column));
         }
-        let seen: usize = first.iter().filter_map(|arrays| arrays.first()).map(|a| a.len()).sum();
-        let mut properties = self.properties.as_ref().clone().into_builder();
-        for (sample, column) in samples.into_iter().zip(self.parquet.columns()) {
+        let seen: usize = first.iter().map(|a| a.len()).sum();
+        let mut properties = self.properties.clone().into_builder();
+        for (sample, column) in samples.into_iter().zip(parquet.columns()) {
             if !sample.pays(seen as f64 / nrows as f64) {
                 properties = properties.set_column_dictionary_enabled(column.path().clone(), false);
             }
         }
         // The factory takes what it needs from a writer; this one writes to nowhere.
         let nowhere =
-            SerializedFileWriter::new(std::io::sink(), self.parquet.root_schema_ptr(), Arc::new(properties.build())).map_err(lifted)?;
-        ArrowRowGroupWriterFactory::new(&nowhere, self.schema.clone()).create_column_writers(0).map_err(lifted)
+            SerializedFileWriter::new(std::io::sink(), parquet.root_schema_ptr(), Arc::new(properties.build())).map_err(lifted)?;
+        ArrowRowGroupWriterFactory::new(&nowhere, arrow.clone()).create_column_writers(0).map_err(lifted)
     }
 
-    fn write(&self, arrays: Vec<ArrayRef>, writers: &mut [ArrowColumnWriter]) -> Result<()> {
+    fn write(&self, index: usize, array: &ArrayRef, writers: &mut [ArrowColumnWriter]) -> Result<()> {
+        let field = self.schema.field(index);
+        let in_field = |e: Error| e.in_field(quoted(field.name()));
         let mut writers = writers.iter_mut();
-        for (array, field) in arrays.iter().zip(self.schema.fields()) {
-            let in_field = |e: Error| e.in_field(quoted(field.name()));
-            for leaf in compute_leaves(field, array).map_err(lifted).map_err(in_field)? {
-                let writer = writers.next().ok_or_else(|| Error::internal("more leaves than columns"))?;
-                writer.write(&leaf).map_err(lifted).map_err(in_field)?;
-            }
+        for leaf in compute_leaves(field, array).map_err(lifted).map_err(in_field)? {
+            let writer = writers.next().ok_or_else(|| Error::internal("more leaves than columns"))?;
+            writer.write(&leaf).map_err(lifted).map_err(in_field)?;
         }
         Ok(())
     }
@@ -207,7 +283,7 @@ impl GroupEncoder {
 
 impl Writer for ParquetWriter {
     fn grouping(&self) -> Option<Grouping> {
-        Some(Grouping { rows: self.rows, nbytes: NBYTES })
+        Some(Grouping { rows: self.rows, nbytes: NBYTES, shares: SHARES })
     }
 
     fn encoder(&self) -> Arc<dyn Encode> {
@@ -222,9 +298,11 @@ impl Writer for ParquetWriter {
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let Group(columns) = *encoded.downcast::<Group>().map_err(|_| Error::internal("no row group"))?;
-        if columns.is_empty() {
+        self.columns.extend(columns);
+        if self.columns.is_empty() || self.columns.len() < self.output.parquet.num_columns() {
             return Ok(());
         }
+        let columns = std::mem::take(&mut self.columns);
         let mut group = self.file()?.next_row_group().map_err(lifted)?;
         for column in columns {
             column.append_to_row_group(&mut group).map_err(lifted)?;
