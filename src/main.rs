@@ -8,7 +8,7 @@ use tatter::error::{Error, Kind, Result};
 use tatter::options::in_color;
 use tatter::printable::printable;
 use tatter::verbs::Verdict;
-use tatter::{io, message, panic};
+use tatter::{io, message, panic, screen};
 
 fn main() -> ExitCode {
     panic::silence();
@@ -32,13 +32,26 @@ fn show(error: &Error) {
     let _ = if cli::typed_json_messages(&words) {
         writeln!(stderr, "{}", message::of_error(error))
     } else {
-        let label = if in_color(cli::typed_color(&words)) { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-        writeln!(stderr, "{label} {}", printable(&error.to_string()))
+        let text = format!("error: {}", printable(&error.to_string()));
+        let text = screen::message_columns().map_or_else(|| text.clone(), |columns| screen::wrapped_message(&text, columns));
+        let text = if in_color(cli::typed_color(&words)) { text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1) } else { text };
+        writeln!(stderr, "{text}")
     };
 }
 
 fn run() -> Result<Verdict> {
-    match cli::parse(std::env::args_os().skip(1))? {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(answer) = cli::complete(&words) {
+        print(&answer)?;
+        return Ok(Verdict::Good);
+    }
+    match cli::parse(words)? {
+        Request::Look(invocation, error) => {
+            let size = screen::size().ok_or(error)?;
+            let in_color = in_color(invocation.options.color);
+            print(&tatter::run::preview(*invocation, size, in_color)?)?;
+            Ok(Verdict::Good)
+        }
         Request::Text(text) => {
             print(&text)?;
             Ok(Verdict::Good)
@@ -53,10 +66,16 @@ fn run() -> Result<Verdict> {
             Err(Error::usage("no FILE is given, and standard input is a terminal").help(cli::short_usage()))
         }
         Request::Chain(chain) => {
-            io::signals::install(io::remove_unfinished)?;
+            io::signals::install(stopped)?;
             tatter::run::run(*chain)
         }
     }
+}
+
+/// After a signal that ends the run.
+fn stopped() {
+    io::remove_unfinished();
+    tatter::run::interrupted();
 }
 
 fn print(text: &str) -> Result<()> {

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::notice::Notices;
 use crate::path::glob_matches;
 use crate::schema::Type;
+use crate::screen;
 use crate::tensor::Tensor;
 use crate::tensor::arrow::extension::TensorTypes;
 use std::collections::BTreeMap;
@@ -142,6 +143,14 @@ impl Default for Options {
             hints: Notices::default(),
             source: None,
         }
+    }
+}
+
+impl Options {
+    /// The columns that a report on standard output has to fit; `None` where it goes to a file or nothing is known.
+    pub fn columns(&self) -> Option<usize> {
+        let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");
+        is_stdout.then(screen::columns).flatten()
     }
 }
 

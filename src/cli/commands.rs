@@ -1,7 +1,7 @@
 //! The standalone commands: one row each.
 
 use super::standalone::Standalone;
-use super::{completions, help, man};
+use super::{help, man, scripts};
 use crate::error::Error;
 use crate::run::diff;
 use crate::verbs::Verdict;
@@ -33,14 +33,20 @@ pub static COMMANDS: &[Standalone] = &[
     },
     Standalone {
         name: "completions",
-        summary: "print shell completions: bash, zsh or fish",
-        about: "Prints a script that completes verbs, options and files.\n\
-                bash: tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
-                zsh:  tatter completions zsh > ~/.zfunc/_tatter (a directory of $fpath)\n\
-                fish: tatter completions fish > ~/.config/fish/completions/tatter.fish",
+        summary: "print shell completions: bash, zsh, fish or powershell",
+        about: "Prints a script that completes verbs, options, their values, files, and the fields of the file on the \
+                command line (in fish, which does not tell what follows the cursor, of a file before it).\n\
+                bash:\n    \
+                    tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
+                zsh, in a directory of $fpath:\n    \
+                    tatter completions zsh > ~/.zfunc/_tatter\n\
+                fish:\n    \
+                    tatter completions fish > ~/.config/fish/completions/tatter.fish\n\
+                PowerShell:\n    \
+                    tatter completions powershell >> $PROFILE",
         examples: &[],
-        augment: |command| command.arg(Arg::new("SHELL").required(true).value_parser(["bash", "zsh", "fish"]).help("Which shell")),
-        run: |matches, _, out| completions::write(matches.get_one::<String>("SHELL").map_or("", String::as_str), COMMANDS, out),
+        augment: |command| command.arg(Arg::new("SHELL").required(true).value_parser(scripts::SHELLS).help("Which shell")),
+        run: |matches, _, out| scripts::write(matches.get_one::<String>("SHELL").map_or("", String::as_str), out),
     },
     Standalone {
         name: "man",

@@ -1,10 +1,12 @@
 //! The texts that explain the command line, from the same definitions that parse it.
 
+use super::arguments;
 use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::FORMATS;
+use crate::screen;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
 use clap::{Args, Command};
 use std::fmt::Write;
@@ -26,16 +28,16 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   tags:   string[?] with nulls        null somewhere inside
   age:    int64 = -1                  a missing value reads as -1
   raw:    json                        any JSON value, kept as its text
-Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from
-the last. Inside structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
-dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are not identifiers
-are written in backquotes.
+Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from the last. Inside \
+structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
+dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are not identifiers are written in \
+backquotes.
 ";
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
-  1    bad data: also records skipped by --on-error (more than --max-errors, if given), or errors found by validate
+  1    bad data: an invalid record, records skipped by --on-error (more than --max-errors, if given), errors found by validate
   2    usage: unknown options, verbs or fields, wrong types
   3    a file cannot be read or written
   70   a bug in tatter
@@ -75,13 +77,15 @@ pub fn short_usage() -> String {
 /// `-h`: one screen.
 pub fn short(commands: &[Standalone]) -> String {
     let others = commands.iter().map(|c| c.name).collect::<Vec<_>>().join(" ");
-    format!("{TITLE}\n{USAGE}\n\n{}  {:<21}{others}\n\n{SHORT}", verb_names(), "Other commands:")
+    let commands = row("Other commands:", &others);
+    fitted(&format!("{TITLE}\n{USAGE}\n\n{}{commands}\n{SHORT}", verb_names()))
 }
 
 /// The options and the example that `-h` shows.
 const SHORT: &str = "\
 Options, before the first verb or after the last:
-  -o OUT, --from FORMAT, --to FORMAT, --schema TEXT, --on-error skip, --threads N, --dry-run, -q, -v
+  Files:               -o OUT, --from FORMAT, --to FORMAT, --schema TEXT
+  Running:             --dry-run, --threads N, --on-error skip, -q, -v
 
 Example: pad the tokens of every 32 records to a common length
   tatter select tokens then batch 32 then to-dense --default 0 train.jsonl -o padded.npz
@@ -98,20 +102,20 @@ pub fn long(commands: &[Standalone]) -> String {
     let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
     text.push_str(&format_list());
     let _ = write!(text, "{SUFFIXES}\n{ARRAYS}\n{NOTATION}\n{EXIT_CODES}");
-    text
+    fitted(&text)
 }
 
 pub const ABOUT: &str = "\
-Reads records whose fields have different lengths, holds each field as a ragged, sparse, dense or structured
-tensor, runs a chain of verbs over the stream, and writes records back out. `then` chains verbs in one process;
-a chain gives exactly what a pipe of its verbs gives. FILEs follow the last verb; global options come before
-the first verb or after the last; after `--` every word is a FILE. Without FILE, or with `-`, standard input is
-read. Without -o, or with `-o -`, JSON lines are written to standard output.
+Reads records whose fields have different lengths, holds each field as a ragged, sparse, dense or structured tensor, runs a \
+chain of verbs over the stream, and writes records back out. `then` chains verbs in one process; a chain gives exactly what a \
+pipe of its verbs gives. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
+every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON lines are written to \
+standard output.
 
-A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N)
-or a directory: all files below it, sorted by path, as PyArrow and Polars read it. Links to directories are not
-followed, and names that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are one stream. A missing
-shard of NAME-00003-of-00010 is a notice, and an error with --strict.
+A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
+directory: all files below it, sorted by path, as PyArrow and Polars read it. Links to directories are not followed, and names \
+that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are one stream. A missing shard of NAME-00003-of-00010 is a \
+notice, and an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors; also in the man page.
@@ -122,17 +126,16 @@ npz, npy, safetensors: all records stacked, the record axis first.
   string field        the same: uint8 x/values, one more row_splits
   sparse field        x/indices, x/values, x/dense_shape; x/dense_shapes if those of the records may differ
   inside structures   by path: docs.tokens/values
-With one file per record (`-o 'batch-#####.npz'`) each holds the arrays of its record, without the record axis:
-axis 0 of a batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the
-records that were written. In arrays of other programs axis 0 is the record axis; if --schema gives an array all
-its axes, the file is one record. An npy file is one array without a name: its rows are records with one field,
-`value`. `tatter schema --as numpy` prints the lines that load what is written. Nulls and standard output are
-not supported.
+With one file per record (`-o 'batch-#####.npz'`) each holds the arrays of its record, without the record axis: axis 0 of a \
+batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the records that were written. \
+In arrays of other programs axis 0 is the record axis; if --schema gives an array all its axes, the file is one record. An npy \
+file is one array without a name: its rows are records with one field, `value`. `tatter schema --as numpy` prints the lines \
+that load what is written. Nulls and standard output are not supported.
 ";
 
 const SUFFIXES: &str = "\
-The input format is detected by the first bytes, else by the extension; the output format by the extension.
-A further extension .gz or .zst compresses the output; compressed input is detected by its first bytes.
+The input format is detected by the first bytes, else by the extension; the output format by the extension. A further \
+extension .gz or .zst compresses the output; compressed input is detected by its first bytes.
 ";
 
 pub fn format_list() -> String {
@@ -159,32 +162,28 @@ fn verb_list() -> String {
     text
 }
 
-/// The names of the verbs alone, a line or two for each group.
+/// The names of the verbs, a row for each group.
 fn verb_names() -> String {
-    const WIDTH: usize = 78;
-    let mut text = String::new();
-    for group in Group::ALL {
-        let mut line = format!("  {:<21}", format!("{}:", group.title()));
-        for verb in VERBS.iter().filter(|verb| verb.group == group) {
-            if line.len() + 1 + verb.name.len() > WIDTH {
-                let _ = writeln!(text, "{}", line.trim_end());
-                line = " ".repeat(23);
-            }
-            line.push_str(verb.name);
-            line.push(' ');
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let names = |group| VERBS.iter().filter(|verb| verb.group == group).map(|verb| verb.name).collect::<Vec<_>>().join(" ");
+    Group::ALL.into_iter().map(|group| row(&format!("{}:", group.title()), &names(group))).collect()
+}
+
+fn row(title: &str, text: &str) -> String {
+    format!("  {title:<21}{text}\n")
+}
+
+/// The width of help: that of the terminal, but no lines too long to read.
+fn columns() -> usize {
+    screen::columns().unwrap_or(screen::DEFAULT).min(100)
+}
+
+/// Text broken to fit the terminal.
+fn fitted(text: &str) -> String {
+    screen::wrapped(text, columns())
 }
 
 fn global_options() -> String {
-    arguments(Typed::augment_args(Command::new("tatter")))
-}
-
-/// The arguments and options of a command, as clap lists them.
-fn arguments(command: Command) -> String {
-    command.disable_help_flag(true).disable_version_flag(true).help_template("{all-args}").render_help().to_string()
+    arguments::listed(&Typed::augment_args(Command::new("tatter")), columns())
 }
 
 /// `tatter help WORD`.
@@ -199,10 +198,10 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
         return Ok(of_command(command));
     }
     if word == "functions" {
-        return Ok(expr::function_list());
+        return Ok(fitted(&expr::function_list()));
     }
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
-        return Ok(text);
+        return Ok(fitted(&text));
     }
     let error = Error::usage(format!("there is no verb or function `{word}` to explain"));
     let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
@@ -216,11 +215,11 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
 pub fn of_verb(verb: &Entry) -> String {
     let mut text = of(verb.name, verb.summary, verb.about, verb.command());
     if !verb.meaning.is_empty() {
-        let _ = writeln!(text, "\nMeaning: {}", verb.meaning);
+        let _ = write!(text, "\n{}", fitted(&format!("Meaning: {}\n", verb.meaning)));
     }
     examples(&mut text, verb.examples);
-    let _ = write!(text, "\n{EXIT_CODES}");
-    text.push_str("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n");
+    let _ = write!(text, "\n{}", fitted(EXIT_CODES));
+    text.push_str(&fitted("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n"));
     text
 }
 
@@ -232,37 +231,13 @@ pub fn of_command(command: &Standalone) -> String {
 }
 
 fn of(name: &str, summary: &str, about: &str, command: Command) -> String {
-    let mut text = format!("tatter {name}: {summary}\n\nUsage: {}\n\n{}\n", usage_line(name, &command), wrapped(about.trim_end()));
-    let arguments = arguments(command);
-    if !arguments.trim().is_empty() {
-        let _ = write!(text, "\n{}\n", arguments.trim_end());
+    let head = format!("tatter {name}: {summary}\n\nUsage: {}\n\n{}\n", usage_line(name, &command), about.trim_end());
+    let mut text = fitted(&head);
+    let arguments = arguments::listed(&command, columns());
+    if !arguments.is_empty() {
+        let _ = write!(text, "\n{arguments}");
     }
     text
-}
-
-/// Lines longer than a help text should be, broken at spaces.
-fn wrapped(text: &str) -> String {
-    const WIDTH: usize = 100;
-    let mut out = String::with_capacity(text.len() + 16);
-    for (i, line) in text.lines().enumerate() {
-        if i > 0 {
-            out.push('\n');
-        }
-        let mut column = 0;
-        for (j, word) in line.split(' ').enumerate() {
-            let width = word.chars().count();
-            if j > 0 && column + 1 + width > WIDTH {
-                out.push('\n');
-                column = 0;
-            } else if j > 0 {
-                out.push(' ');
-                column += 1;
-            }
-            out.push_str(word);
-            column += width;
-        }
-    }
-    out
 }
 
 fn examples(text: &mut String, examples: &[Example]) {
@@ -271,11 +246,12 @@ fn examples(text: &mut String, examples: &[Example]) {
     }
     text.push_str("\nExamples:\n");
     for example in examples {
-        let _ = writeln!(text, "  {}\n    $ tatter {}", example.about, example.args);
+        let command = screen::wrapped_command(&format!("    $ tatter {}", example.args), columns(), 8);
+        let _ = writeln!(text, "{}\n{command}", fitted(&format!("  {}", example.about)));
         for (label, lines) in [("in", example.input), ("out", example.output)] {
             for (i, line) in lines.lines().enumerate() {
                 let label = if i == 0 { label } else { "" };
-                let _ = writeln!(text, "    {label:<5}{line}");
+                text.push_str(&fitted(&format!("    {label:<5}{line}\n")));
             }
         }
     }

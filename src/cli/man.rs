@@ -4,6 +4,7 @@ use super::help;
 use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
+use crate::screen::wrapped;
 use crate::verbs::{Entry, Example, VERBS};
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -59,6 +60,9 @@ pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
     Ok(())
 }
 
+/// The width of text that is not filled.
+const COLUMNS: usize = 78;
+
 fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     let mut page = Page::new("tatter", "ragged, sparse and structured tensors from the command line");
     page.section("SYNOPSIS");
@@ -79,9 +83,9 @@ fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     }
     page.options(Typed::augment_args(Command::new("tatter")))?;
     page.section("FORMATS");
-    page.verbatim(&format!("{}\n{}", help::format_list(), help::ARRAYS));
+    page.verbatim(&wrapped(&format!("{}\n{}", help::format_list(), help::ARRAYS), COLUMNS));
     page.section("TYPES");
-    page.verbatim(help::NOTATION);
+    page.verbatim(&wrapped(help::NOTATION, COLUMNS));
     page.section("EXIT STATUS");
     page.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
     Ok(page.text)

@@ -7,12 +7,14 @@
 //! its words, the last verb's together with the global options and the FILEs. Only the commands of
 //! the verbs in use are built.
 
+mod arguments;
 mod commands;
-mod completions;
+mod completion;
 mod help;
 mod man;
 mod parse;
 mod reword;
+mod scripts;
 mod split;
 mod standalone;
 mod synonyms;
@@ -20,6 +22,7 @@ mod typed;
 mod version;
 
 pub use commands::COMMANDS;
+pub use completion::complete;
 pub use help::{MARKS, short_usage, verb_table};
 pub use man::pages;
 pub use parse::{Request, parse};

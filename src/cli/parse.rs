@@ -26,6 +26,8 @@ pub enum Request {
     Standalone(Box<dyn FnOnce(&mut dyn Write) -> Result<Verdict>>),
     /// Print a text on standard output.
     Text(String),
+    /// Files without a verb: a first look at them on a terminal; elsewhere the error.
+    Look(Box<Invocation>, Error),
 }
 
 /// Reads the words after the program's name.
@@ -57,6 +59,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     };
     if let Some(command) = first.to_str().and_then(commands::find) {
         return standalone(command, words);
+    }
+    if words.verbs.len() == 1 && verbs::find(&first.to_string_lossy()).is_none() && Path::new(first).exists() {
+        return look(words);
     }
     let mut parsed = Vec::with_capacity(words.verbs.len());
     for (i, own) in words.verbs.iter().enumerate() {
@@ -131,6 +136,19 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
         return Err(Error::usage(format!("`{}` takes no --files-from", standalone.name)));
     }
     Ok(Request::Standalone(Box::new(move |out| (standalone.run)(&matches, &options, out))))
+}
+
+/// FILEs and global options without a verb.
+fn look(words: Words) -> Result<Request> {
+    let name = words.verbs[0].first().map_or_else(String::new, |first| first.to_string_lossy().into_owned());
+    let error = unknown_verb(&name, 0, &words);
+    let command = whole(Command::new("tatter"));
+    let Ok(matches) = command.try_get_matches_from(words.before.iter().chain(&words.verbs[0])) else { return Err(error) };
+    let (files, options) = files_and_options(&matches, &words.files)?;
+    if options.output.is_some() || options.to.is_some() {
+        return Err(error);
+    }
+    Ok(Request::Look(Box::new(Invocation { verbs: Vec::new(), files, options }), error))
 }
 
 /// The verb that these words start with, and its arguments.
@@ -254,6 +272,7 @@ mod tests {
     /// The line that a command line fails with.
     fn refused(line: &str) -> String {
         match parse(line.split_whitespace().map(OsString::from)) {
+            Ok(Request::Look(_, error)) => error.to_string().lines().next().unwrap_or_default().to_owned(),
             Ok(_) => format!("no error for {line}"),
             Err(error) => {
                 assert_eq!(error.exit_code(), 2);

@@ -1,9 +1,10 @@
 //! `--version`, and what it says with `-v`.
 
+use crate::formats::FORMATS;
 use std::fmt::Write;
 
-/// `tatter 1.2.3`; with details: the commit it was built from, where that was known to the build (`TATTER_COMMIT`),
-/// the profile, the target, and the features of this machine's processor that are made use of.
+/// `tatter 1.2.3`; with details: the commit it was built from, with `+` where sources were changed since, the profile, the
+/// target, the formats, and the features of this machine's processor that are made use of.
 pub fn text(is_verbose: bool) -> String {
     let mut text = format!("tatter {}\n", env!("CARGO_PKG_VERSION"));
     if is_verbose {
@@ -11,7 +12,9 @@ pub fn text(is_verbose: bool) -> String {
         let _ = writeln!(text, "commit: {}", option_env!("TATTER_COMMIT").unwrap_or("unknown"));
         let _ = writeln!(text, "profile: {profile}");
         let _ = writeln!(text, "target: {}-{}", std::env::consts::ARCH, std::env::consts::OS);
-        let _ = writeln!(text, "features: {}", processor().join(" "));
+        let formats: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+        let _ = writeln!(text, "formats: {}", formats.join(" "));
+        let _ = writeln!(text, "cpu: {}", processor().join(" "));
     }
     text
 }

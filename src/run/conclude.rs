@@ -28,12 +28,9 @@ pub fn conclude(
     if let Some(path) = &options.summary {
         write_summary(path, counts, progress, started)?;
     }
-    if options.verbose {
-        let (bytes, rate, seconds) = progress.summary();
-        progress.info(&format!(
-            "{} records in, {} out, {} skipped; {bytes} in {seconds:.2} s ({rate}/s)",
-            counts.records_in, counts.records_out, counts.skipped
-        ));
+    if options.verbose || progress.was_shown() {
+        let Counts { records_in, records_out, skipped, .. } = counts;
+        progress.info(&format!("{records_in} records in, {records_out} out, {skipped} skipped; {}", progress.summary()));
     }
     if counts.skipped + counts.nulled == 0 {
         return Ok(verdict);

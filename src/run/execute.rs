@@ -87,7 +87,7 @@ impl Execution<'_> {
         if let Some(digest) = report.digest() {
             stages.last(Last::Digest(digest));
         }
-        Ok(End::Report { report, out: self.outputs.create(0)?, verdict: Verdict::Good })
+        Ok(End::Report { report, out: self.progress.counted(self.outputs.create(0)?), verdict: Verdict::Good })
     }
 
     /// `skip`: map verbs may leave records out.
@@ -122,7 +122,7 @@ impl Execution<'_> {
             }
         }
         for (index, writer) in writers.iter_mut().enumerate() {
-            writer.begin(self.outputs.create(index as u64)?)?;
+            writer.begin(self.progress.counted(self.outputs.create(index as u64)?))?;
         }
         Ok(End::Writers(writers))
     }

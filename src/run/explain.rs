@@ -8,23 +8,27 @@ use crate::formats::Format;
 use crate::io::Outputs;
 use crate::options::Options;
 use crate::schema::{Schema, notation};
+use crate::screen;
 use crate::verbs::Parsed;
 use indicatif::BinaryBytes;
 use std::io::Write;
+
+const INDENT: &str = "    ";
 
 /// Prints the inputs, the schema between all verbs and the output.
 ///
 /// # Errors
 /// Writing fails.
 pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, output: &str, output_format: &str) -> Result<()> {
+    let columns = screen::columns().unwrap_or(screen::DEFAULT) - INDENT.len();
     let mut text = String::new();
     for opened in inputs.iter() {
         text += &format!("input   {} ({})\n", opened.input.name(), opened.format.name());
     }
     let mut stage = |title: &str, schema: &Schema| {
         text += &format!("{title}\n");
-        for line in notation::lines(schema).lines() {
-            text += &format!("    {line}\n");
+        for line in notation::fitted(schema, columns).lines() {
+            text += &format!("{INDENT}{line}\n");
         }
     };
     stage("schema in", &chain.schemas[0]);

@@ -18,6 +18,8 @@ pub mod format;
 pub mod inference;
 pub mod inputs;
 pub mod map;
+pub mod outline;
+pub mod preview;
 pub mod progress;
 pub mod records;
 pub mod router;
@@ -27,5 +29,8 @@ pub mod stages;
 pub mod start;
 pub mod work;
 
+pub use outline::outline;
+pub use preview::preview;
+pub use progress::interrupted;
 pub use records::Records;
 pub use start::{Invocation, run};

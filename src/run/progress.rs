@@ -5,6 +5,7 @@
 use crate::message;
 use crate::options::{Options, When, in_color};
 use crate::printable::printable;
+use crate::screen;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,11 @@ const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 const KNOWN_END: &str = "{wide_bar} {msg}";
 const OPEN_END: &str = "{spinner} {msg}";
+/// The least width of the bar.
+const BAR: usize = 8;
+
+/// The run whose progress is shown on a terminal, for the message after Ctrl-C.
+static SHOWN: OnceLock<(ProgressBar, Arc<Counts>)> = OnceLock::new();
 
 /// How far a run has come. Cheap to update for every chunk.
 pub struct Progress {
@@ -29,12 +35,36 @@ pub struct Progress {
     json: bool,
     total: Option<u64>,
     started: Instant,
-    nbytes: AtomicU64,
-    nrecords: AtomicU64,
+    counts: Arc<Counts>,
     /// Bytes taken from the inputs as they are on disk.
     consumed: Vec<Arc<AtomicU64>>,
     /// When it was shown last.
     shown: Mutex<Instant>,
+}
+
+#[derive(Default)]
+struct Counts {
+    nbytes: AtomicU64,
+    nrecords: AtomicU64,
+    nwritten: AtomicU64,
+}
+
+/// An output whose bytes are counted.
+struct Counted {
+    out: Box<dyn Write + Send>,
+    counts: Arc<Counts>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.counts.nwritten.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 enum Display {
@@ -57,8 +87,7 @@ impl Progress {
         };
         let started = Instant::now();
         let shown = Mutex::new(started);
-        let (nbytes, nrecords) = (AtomicU64::new(0), AtomicU64::new(0));
-        Progress { display, label, quiet, json, total: total_bytes, started, nbytes, nrecords, consumed: Vec::new(), shown }
+        Progress { display, label, quiet, json, total: total_bytes, started, counts: Arc::default(), consumed: Vec::new(), shown }
     }
 
     /// Counts bytes as they are read from disk instead of those of the records. Inputs that count none (files
@@ -69,10 +98,15 @@ impl Progress {
         self
     }
 
+    /// Counts the bytes written to an output.
+    pub fn counted(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
+        Box::new(Counted { out, counts: self.counts.clone() })
+    }
+
     /// That many bytes and records more.
     pub fn add(&self, nbytes: u64, nrecords: u64) {
-        self.nbytes.fetch_add(nbytes, Ordering::Relaxed);
-        self.nrecords.fetch_add(nrecords, Ordering::Relaxed);
+        self.counts.nbytes.fetch_add(nbytes, Ordering::Relaxed);
+        self.counts.nrecords.fetch_add(nrecords, Ordering::Relaxed);
         let between = match &self.display {
             Display::Nothing => return,
             Display::Bar { patience, .. } if self.started.elapsed() < *patience => return,
@@ -102,7 +136,7 @@ impl Progress {
 
     /// A line that is text, or an object with `--messages json`. The text is printed as it is.
     pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
-        if self.json { self.print(&object().to_string()) } else { self.print(text) }
+        if self.json { self.print(&object().to_string()) } else { self.print(&fitted(text)) }
     }
 
     /// The label of notices, in color if messages are colored.
@@ -135,6 +169,11 @@ impl Progress {
         }
     }
 
+    /// Whether a terminal showed it: the run took long.
+    pub fn was_shown(&self) -> bool {
+        self.bar().is_some()
+    }
+
     fn bar(&self) -> Option<&ProgressBar> {
         match &self.display {
             Display::Bar { bar, .. } => bar.get(),
@@ -148,7 +187,9 @@ impl Progress {
             Display::Lines => self.put_progress(),
             Display::Bar { bar, .. } => {
                 let bar = bar.get_or_init(|| self.new_bar());
-                bar.set_message(self.line());
+                let _ = SHOWN.set((bar.clone(), self.counts.clone()));
+                let columns = screen::message_columns().unwrap_or(screen::DEFAULT);
+                bar.set_message(self.line_of(columns - BAR - 1));
                 bar.set_position(self.position());
                 bar.tick();
             }
@@ -158,7 +199,7 @@ impl Progress {
     fn put_progress(&self) {
         let line = self.line();
         self.put(&format!("progress: {line}"), || {
-            let (bytes, records) = (self.position(), self.nrecords.load(Ordering::Relaxed));
+            let (bytes, records) = (self.position(), self.counts.nrecords.load(Ordering::Relaxed));
             serde_json::json!({"kind": "progress", "bytes": bytes, "total_bytes": self.total, "records": records, "message": line})
         });
     }
@@ -174,37 +215,70 @@ impl Progress {
     /// Bytes so far, never beyond what there is.
     fn position(&self) -> u64 {
         let consumed = self.consumed.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
-        let position = if consumed > 0 { consumed } else { self.nbytes.load(Ordering::Relaxed) };
+        let position = if consumed > 0 { consumed } else { self.counts.nbytes.load(Ordering::Relaxed) };
         position.min(self.total.unwrap_or(u64::MAX))
     }
 
-    /// What was done, and how fast: for `--verbose`.
-    pub fn summary(&self) -> (String, String, f64) {
+    /// What was done, and how fast: `1.20 GiB read, 3.00 MiB written in 2.10 s (585.14 MiB/s)`.
+    pub fn summary(&self) -> String {
         let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
         let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
-        (HumanBytes(position).to_string(), HumanBytes(rate as u64).to_string(), seconds)
+        let written = self.counts.nwritten.load(Ordering::Relaxed);
+        format!("{} read, {} written in {seconds:.2} s ({}/s)", HumanBytes(position), HumanBytes(written), HumanBytes(rate as u64))
     }
 
-    /// `1.20 GiB of 3.40 GiB, 1,234,567 records, 210.00 MiB/s, 10 seconds left`
     fn line(&self) -> String {
+        self.parts().join(", ")
+    }
+
+    /// As much of the line as fits.
+    fn line_of(&self, columns: usize) -> String {
+        let mut parts = self.parts();
+        let too_wide = |parts: &[String]| parts.iter().map(|part| part.len() + 2).sum::<usize>() > columns + 2;
+        while parts.len() > 1 && too_wide(&parts) {
+            // What is written and the time left are of less interest than bytes and records.
+            parts.pop();
+        }
+        parts.join(", ")
+    }
+
+    /// `1.20 GiB of 3.40 GiB`, `1,234,567 records`, `210.00 MiB/s`, `10 seconds left`, `3.00 MiB written`
+    fn parts(&self) -> Vec<String> {
         let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
         let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
         let of = self.total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
-        let left = match self.total {
-            Some(total) if rate > 0.0 && total > position => {
-                let left = Duration::try_from_secs_f64((total - position) as f64 / rate).unwrap_or(Duration::MAX);
-                format!(", {} left", HumanDuration(left))
-            }
-            _ => String::new(),
-        };
-        let nrecords = HumanCount(self.nrecords.load(Ordering::Relaxed));
-        format!("{}{of}, {nrecords} records, {}/s{left}", HumanBytes(position), HumanBytes(rate as u64))
+        let nrecords = HumanCount(self.counts.nrecords.load(Ordering::Relaxed));
+        let mut parts =
+            vec![format!("{}{of}", HumanBytes(position)), format!("{nrecords} records"), format!("{}/s", HumanBytes(rate as u64))];
+        if let Some(total) = self.total.filter(|total| rate > 0.0 && *total > position) {
+            let left = Duration::try_from_secs_f64((total - position) as f64 / rate).unwrap_or(Duration::MAX);
+            parts.push(format!("{} left", HumanDuration(left)));
+        }
+        match self.counts.nwritten.load(Ordering::Relaxed) {
+            0 => {}
+            written => parts.push(format!("{} written", HumanBytes(written))),
+        }
+        parts
+    }
+}
+
+/// After Ctrl-C: takes the bar off the terminal and says how far the run got. Nothing where no progress was shown.
+pub fn interrupted() {
+    if let Some((bar, counts)) = SHOWN.get() {
+        bar.finish_and_clear();
+        let (nrecords, nbytes) = (counts.nrecords.load(Ordering::Relaxed), counts.nbytes.load(Ordering::Relaxed));
+        print(&format!("interrupted after {} records, {}; unfinished output files are removed", HumanCount(nrecords), HumanBytes(nbytes)));
     }
 }
 
 /// If standard error is closed, the text is lost.
 fn print(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// The text broken to fit the terminal, where there is one.
+fn fitted(text: &str) -> String {
+    screen::message_columns().map_or_else(|| text.to_owned(), |columns| screen::wrapped_message(text, columns))
 }
 
 #[cfg(test)]
@@ -217,6 +291,9 @@ mod tests {
         progress.add(2048, 1_234_567);
         let line = progress.line();
         assert!(line.starts_with("2.00 KiB of 4.00 KiB, 1,234,567 records, "), "{line}");
+        assert_eq!(progress.line_of(40), "2.00 KiB of 4.00 KiB, 1,234,567 records");
+        progress.counted(Box::new(std::io::sink())).write_all(&[0; 1024]).unwrap();
+        assert!(progress.line().ends_with("1.00 KiB written"), "{}", progress.line());
     }
 
     #[test]

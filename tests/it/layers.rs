@@ -10,6 +10,7 @@ use std::fs;
 const CONCURRENT: &[(&str, &str)] = &[
     ("run/engine.rs", "the stages of a run"),
     ("notice.rs", "notices come from any thread"),
+    ("run/outline.rs", "gives up after a moment"),
     ("run/progress.rs", "draws while the engine works"),
     ("formats/parquet/lanes.rs", "the tasks of a row group share its readers"),
     ("io/", "outputs are created on any thread, and pipes are remembered"),

@@ -22,7 +22,7 @@ mod print;
 
 pub use arrow::arrow_type_text;
 pub use parse::{parse, parse_type};
-pub use print::lines;
+pub use print::{fitted, lines};
 
 pub use super::literal::{parse_literal, parse_literal_for};
 

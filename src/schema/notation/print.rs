@@ -3,19 +3,42 @@
 use super::arrow::arrow_type_text;
 use super::name::name_text;
 use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
+use crate::screen::{padded, width};
 use std::fmt::{self, Write};
 
-/// One field a line, the types in one column: what `tatter schema` prints.
+/// One field a line, the types in one column: as schemas are stored.
 pub fn lines(schema: &Schema) -> String {
+    fitted(schema, usize::MAX)
+}
+
+/// As [`lines`], but a structure that is wider than `columns` is written as an indented tree: what `tatter schema` prints.
+pub fn fitted(schema: &Schema, columns: usize) -> String {
+    let mut text = String::new();
+    tree(&mut text, &schema.fields, columns, 0);
+    text
+}
+
+fn tree(text: &mut String, fields: &[Field], columns: usize, indent: usize) {
     /// A longer name pushes its own type out, and no other.
     const WIDEST: usize = 24;
-    let names: Vec<String> = schema.fields.iter().map(|f| format!("{}:", name_text(&f.name))).collect();
-    let width = names.iter().map(|n| n.chars().count()).filter(|n| *n <= WIDEST).max().unwrap_or(0);
-    let mut text = String::new();
-    for (name, field) in names.iter().zip(&schema.fields) {
-        let _ = writeln!(text, "{name:width$} {}", Typed(field));
+    let names: Vec<String> = fields.iter().map(|f| format!("{}:", name_text(&f.name))).collect();
+    let widest = names.iter().map(|n| width(n)).filter(|n| *n <= WIDEST).max().unwrap_or(0);
+    let is_inside = indent > 0;
+    for (i, (name, field)) in names.iter().zip(fields).enumerate() {
+        let comma = if is_inside && i + 1 < fields.len() { "," } else { "" };
+        let line = format!("{:indent$}{} {}{comma}", "", padded(name, widest, false), Typed(field));
+        let inner = field.ty.fields().filter(|inner| !inner.is_empty() && width(&line) > columns);
+        let Some(inner) = inner else {
+            let _ = writeln!(text, "{line}");
+            continue;
+        };
+        let empty = Field { ty: Type { element: Element::Struct(Vec::new()), ..field.ty.clone() }, ..field.clone() };
+        let outside = Typed(&empty).to_string();
+        let (start, end) = outside.split_once("{}").unwrap_or((&outside, ""));
+        let _ = writeln!(text, "{:indent$}{name} {start}{{", "");
+        tree(text, inner, columns, indent + 4);
+        let _ = writeln!(text, "{:indent$}}}{end}{comma}", "");
     }
-    text
 }
 
 impl fmt::Display for Schema {

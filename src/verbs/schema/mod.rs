@@ -11,6 +11,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::{Schema as Fields, notation};
+use crate::screen;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
@@ -82,7 +83,7 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
         let text = match self.form {
             Form::Text => {
                 options.hints.take().into_iter().try_for_each(|hint| options.notices.add(hint, false))?;
-                notation::lines(schema)
+                notation::fitted(schema, options.columns().unwrap_or(screen::DEFAULT))
             }
             Form::Json => json::object(schema),
             Form::Arrow => arrow::code(schema, options)?,

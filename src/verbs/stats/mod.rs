@@ -108,7 +108,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
     ];
     const REPORTS: bool = true;
 
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         if self.histogram && self.form != Form::Text {
             return Err(Error::usage("--histogram works only with --as text; json and html always include histograms"));
         }
@@ -136,7 +136,16 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
             fields: fields.iter().map(Summary::cleared).collect(),
             padded: padded.iter().map(PaddedField::position_and_rank).collect(),
         });
-        let report = Summaries { records: 0, fields, padded, digest, form: self.form, batch: self.padding, histogram: self.histogram };
+        let report = Summaries {
+            records: 0,
+            fields,
+            padded,
+            digest,
+            form: self.form,
+            batch: self.padding,
+            histogram: self.histogram,
+            columns: options.columns(),
+        };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(report)) })
     }
 
@@ -204,6 +213,8 @@ struct Summaries {
     form: Form,
     batch: Option<usize>,
     histogram: bool,
+    /// The width that the text has to fit.
+    columns: Option<usize>,
 }
 
 impl Report for Summaries {
@@ -233,7 +244,7 @@ impl Report for Summaries {
         let reports: Vec<PaddingCosts> = self.padded.iter_mut().map(PaddedField::finish).collect();
         let padding = self.batch.map(|batch| (batch, &reports[..]));
         let text = match self.form {
-            Form::Text => text::text(self.records, &fields, padding, self.histogram),
+            Form::Text => text::text(self.records, &fields, padding, self.histogram, self.columns),
             Form::Json => json::text(self.records, &fields, padding),
             Form::Html => html::text(self.records, &fields, padding),
         };

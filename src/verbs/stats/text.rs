@@ -6,6 +6,7 @@ use super::summary::Summary;
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
 use crate::path::quoted;
 use crate::printable::printable;
+use crate::screen;
 use std::fmt::Write;
 
 /// Width of the longest bar, in characters.
@@ -14,15 +15,21 @@ const BAR: usize = 40;
 const WIDEST: usize = 36;
 
 /// The whole report.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>, histograms: bool) -> String {
+pub fn text(
+    records: u64,
+    fields: &[&Summary],
+    padding: Option<(usize, &[PaddingCosts])>,
+    histograms: bool,
+    columns: Option<usize>,
+) -> String {
     let mut text = format!("{} {}\n", grouped(records), if records == 1 { "record" } else { "records" });
     let values: Vec<TableRow> = fields.iter().map(|s| value_row(s, histograms)).collect();
     let sizes: Vec<TableRow> = fields.iter().flat_map(|s| size_rows(s, histograms)).collect();
-    section(&mut text, &VALUES, &[1, 7], values.iter().map(cells).collect());
-    section(&mut text, &SIZES, &[1, 11], sizes.iter().map(cells).collect());
+    section(&mut text, &VALUES, &[1, 7], values.iter().map(cells).collect(), columns.map(|columns| (columns, &[3, 6, 7, 1][..])));
+    section(&mut text, &SIZES, &[1, 11], sizes.iter().map(cells).collect(), columns.map(|columns| (columns, &[9, 3, 11, 4, 7, 2][..])));
     if let Some((batch, reports)) = padding {
         let rows = reports.iter().flat_map(|r| padding_rows(r, batch)).collect();
-        section(&mut text, &["batches", "", "padding", "", "by"], &[1, 4], rows);
+        section(&mut text, &["batches", "", "padding", "", "by"], &[1, 4], rows, None);
     }
     if histograms {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
@@ -37,32 +44,69 @@ fn cells(row: &TableRow) -> Vec<String> {
 }
 
 /// A table with its head, after an empty line; nothing if there are no rows. The first column and those in `left` are
-/// left-aligned, all others right-aligned.
-fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>) {
+/// left-aligned, all others right-aligned. To fit a number of columns of the screen, the widest cells are cut; then columns
+/// are left out, in the order given.
+fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>, fit: Option<(usize, &[usize])>) {
     if rows.is_empty() {
         return;
     }
+    let names = head;
     let head = head.iter().map(|h| (*h).to_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count());
-        cells.filter(|n| column > 1 || *n <= WIDEST).max().unwrap_or(0)
+    let ncolumns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|r| r.get(column)).map(|c| screen::width(c));
+        cells.filter(|n| fit.is_some() || column > 1 || *n <= WIDEST).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut widths: Vec<Option<usize>> = (0..ncolumns).map(|column| Some(widest(column))).collect();
+    if let Some((columns, dispensable)) = fit {
+        narrow(&mut widths, columns, dispensable);
+    }
     text.push('\n');
     for row in &rows {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
-            let width = widths[column];
-            let gap = if column == 0 { "" } else { "  " };
-            let _ = match column == 0 || left.contains(&column) {
-                true => write!(line, "{gap}{cell:width$}"),
-                false => write!(line, "{gap}{cell:>width$}"),
+            let Some(width) = widths[column] else { continue };
+            let cell = match (fit, column) {
+                (None, _) => cell.into(),
+                // Names often differ at their ends only.
+                (Some(_), 0) => screen::cut_start(cell, width),
+                (Some(_), _) => screen::cut(cell, width),
             };
+            let is_left = column == 0 || left.contains(&column);
+            line.push_str(if column == 0 { "" } else { "  " });
+            line.push_str(&screen::padded(&cell, width, !is_left));
         }
         text.push_str(line.trim_end());
         text.push('\n');
+    }
+    let hidden: Vec<&str> = names.iter().zip(&widths).filter(|(_, width)| width.is_none()).map(|(name, _)| *name).collect();
+    if let (Some((columns, _)), false) = (fit, hidden.is_empty()) {
+        let note = format!("(too narrow for {})", hidden.join(", "));
+        let _ = writeln!(text, "{}", screen::wrapped(&note, columns));
+    }
+}
+
+/// Takes space from the widest columns until the table fits, then leaves columns out.
+fn narrow(widths: &mut [Option<usize>], columns: usize, dispensable: &[usize]) {
+    /// Numbers up to a million stay whole.
+    const LEAST: usize = 7;
+    const LEAST_NAME: usize = 14;
+    let total = |widths: &[Option<usize>]| widths.iter().flatten().map(|width| width + 2).sum::<usize>().saturating_sub(2);
+    let least = |column: usize| if column == 0 { LEAST_NAME } else { LEAST };
+    let mut dispensable = dispensable.iter();
+    while total(widths) > columns {
+        let shrinking = widths.iter_mut().enumerate().filter_map(|(column, width)| width.as_mut().filter(|width| **width > least(column)));
+        match shrinking.max() {
+            Some(widest) => *widest -= 1,
+            None => match dispensable.next() {
+                Some(column) => widths[*column] = None,
+                None => match widths.iter_mut().flatten().max() {
+                    Some(widest) if *widest > 3 => *widest -= 1,
+                    _ => return,
+                },
+            },
+        }
     }
 }
 
@@ -86,7 +130,7 @@ fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
 /// A histogram, one line per bar.
 fn drawn(text: &mut String, histogram: &Histogram) {
     let labels: Vec<String> = histogram.bars.iter().map(|b| bar_label(b, histogram.is_whole)).collect();
-    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    let width = labels.iter().map(|l| screen::width(l)).max().unwrap_or(0);
     let most = histogram.bars.iter().map(|b| b.count).max().unwrap_or(0);
     let _ = writeln!(text, "\n{}", histogram.title);
     for (label, one) in labels.iter().zip(&histogram.bars) {

@@ -1,0 +1,83 @@
+//! The fields that reach the verb at the cursor.
+
+use super::line::Line;
+use crate::cli::parse::{Request, parse};
+use crate::path;
+use crate::run;
+use crate::schema::Field;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a shell may be kept waiting.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// A list longer than this is of no use.
+const MOST: usize = 2000;
+
+/// How the names are written.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Names {
+    /// As a field path on the command line.
+    Path,
+    /// As a name in an expression.
+    Expression,
+}
+
+/// Options that tell how a file is read.
+const READING: [&str; 4] = ["--from", "--schema", "--scalar", "--mixed"];
+/// Options whose value is not an input.
+const WRITTEN: [&str; 4] = ["-o", "--output", "--summary", "--with"];
+
+/// Paths and types of the fields; none where no file is named or its fields are not found in time.
+pub fn fields(line: &Line, names: Names) -> Vec<(String, String)> {
+    let Some(words) = question(line) else { return Vec::new() };
+    let Ok(Request::Chain(invocation)) = parse(words) else { return Vec::new() };
+    let Some(schema) = run::outline(*invocation, PATIENCE) else { return Vec::new() };
+    let mut found = Vec::new();
+    add(&schema.fields, "", names, &mut found);
+    found.truncate(MOST);
+    found
+}
+
+fn add(fields: &[Field], parent: &str, names: Names, found: &mut Vec<(String, String)>) {
+    for field in fields {
+        let own = match names {
+            Names::Path => path::quoted(&field.name),
+            Names::Expression if is_identifier(&field.name) => field.name.clone(),
+            Names::Expression => format!("`{}`", field.name.replace('`', "``")),
+        };
+        let path = format!("{parent}{own}");
+        found.push((path.clone(), field.ty.to_string()));
+        add(field.ty.fields().unwrap_or(&[]), &format!("{path}."), names, found);
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The verbs before the cursor, then `schema`, of the files on the line.
+fn question(line: &Line) -> Option<Vec<OsString>> {
+    let verbs = match line.before.iter().rposition(|word| word == "then") {
+        Some(then) => &line.before[..=then],
+        None => &[],
+    };
+    let leading = verbs.iter().position(|word| crate::verbs::find(word).is_some()).unwrap_or(0);
+    let mut options = Vec::new();
+    let mut files = Vec::new();
+    let mut words = line.before.iter().chain(&line.after).peekable();
+    while let Some(word) = words.next() {
+        if READING.contains(&word.as_str()) {
+            options.extend([Some(word), words.next()].into_iter().flatten().map(OsString::from));
+        } else if READING.iter().any(|option| word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))) {
+            options.push(word.into());
+        } else if WRITTEN.contains(&word.as_str()) {
+            words.next();
+        } else if Path::new(word).is_file() {
+            files.push(OsString::from(word));
+        }
+    }
+    files.first()?;
+    let verbs = verbs[leading..].iter().map(OsString::from);
+    Some(verbs.chain(["schema".into()]).chain(options).chain(["--".into()]).chain(files).collect())
+}

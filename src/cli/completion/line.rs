@@ -1,0 +1,139 @@
+//! The command line to complete, as each shell passes it.
+
+/// The words of the command line without the program's name, and which of them is completed.
+#[derive(Debug, Default, PartialEq)]
+pub struct Line {
+    /// The words before the one that is completed.
+    pub before: Vec<String>,
+    /// That word, up to the cursor.
+    pub current: String,
+    /// The words after it.
+    pub after: Vec<String>,
+    /// Of bash: where in `current` the word starts that readline replaces.
+    pub replaced_from: usize,
+    /// Of bash: whether a quote is open at the cursor.
+    pub in_quotes: bool,
+}
+
+impl Line {
+    /// bash passes its word breaks and the text before and after the cursor; the other shells pass the number of words
+    /// before the cursor, and the words.
+    pub fn read(shell: &str, words: &[String]) -> Option<Line> {
+        if shell == "bash" {
+            let [breaks, before, after] = words else { return None };
+            return Some(Line::of_text(breaks, before, after));
+        }
+        let (at, words) = words.split_first()?;
+        let at: usize = at.parse().ok().filter(|at| *at <= words.len())?;
+        Some(Line {
+            before: words[..at].to_vec(),
+            current: words.get(at).cloned().unwrap_or_default(),
+            after: words.get(at + 1..).unwrap_or_default().to_vec(),
+            ..Line::default()
+        })
+    }
+
+    fn of_text(breaks: &str, before: &str, after: &str) -> Line {
+        let mut words = Words::default();
+        words.read(before, breaks);
+        let (current, replaced_from) = (words.current.take().unwrap_or_default(), words.replaced_from);
+        let in_quotes = words.quote.is_some();
+        // What is left of the word at the cursor is not looked at.
+        let rest = if in_quotes || current.is_empty() { after } else { after.trim_start_matches(|c: char| !c.is_whitespace()) };
+        let mut following = Words::default();
+        following.read(rest, "");
+        following.end();
+        let program = words.done.iter().position(|word| !is_variable(word)).map_or(0, |at| at + 1);
+        Line { before: words.done.split_off(program.min(words.done.len())), current, after: following.done, replaced_from, in_quotes }
+    }
+}
+
+/// `NAME=VALUE` before the program.
+fn is_variable(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+/// Splits text as a shell does; redirections are left out.
+#[derive(Default)]
+struct Words {
+    done: Vec<String>,
+    current: Option<String>,
+    quote: Option<char>,
+    replaced_from: usize,
+    /// The next word is the target of a redirection.
+    is_target: bool,
+}
+
+impl Words {
+    fn read(&mut self, text: &str, breaks: &str) {
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            match (self.quote, c) {
+                (Some(quote), c) if c == quote => self.quote = None,
+                (Some('"') | None, '\\') => self.push(chars.next()),
+                (Some(_), c) => self.push(Some(c)),
+                (None, '\'' | '"') => {
+                    self.quote = Some(c);
+                    self.replaced_from = self.current.get_or_insert_default().len();
+                }
+                (None, '<' | '>') => {
+                    // The number in `2>` belongs to it.
+                    self.current = None;
+                    self.is_target = true;
+                }
+                (None, c) if c.is_whitespace() => self.end(),
+                (None, c) => {
+                    self.push(Some(c));
+                    if breaks.contains(c) {
+                        self.replaced_from = self.current.as_ref().map_or(0, String::len);
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, c: Option<char>) {
+        self.current.get_or_insert_default().extend(c);
+    }
+
+    fn end(&mut self) {
+        if let Some(word) = self.current.take()
+            && !std::mem::take(&mut self.is_target)
+        {
+            self.done.push(word);
+        }
+        self.replaced_from = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bash(before: &str, after: &str) -> Line {
+        let words = [" \t\n\"'@><=;|&(:", before, after].map(str::to_owned);
+        Line::read("bash", &words).unwrap()
+    }
+
+    #[test]
+    fn text_is_split_as_bash_splits_it() {
+        let line = bash("X=1 tatter --from=jsonl select ", " 'my file.jsonl' 2> log -q");
+        assert_eq!(line.before, ["--from=jsonl", "select"]);
+        assert_eq!((line.current.as_str(), line.after), ("", vec!["my file.jsonl".to_owned(), "-q".to_owned()]));
+        let line = bash("tatter convert --on-error=sk", "ip a\\ b");
+        assert_eq!((line.current.as_str(), line.replaced_from, line.after), ("--on-error=sk", 11, vec!["a b".to_owned()]));
+        let line = bash("tatter filter 'len(x) > to", "");
+        assert_eq!((line.current.as_str(), line.replaced_from, line.in_quotes), ("len(x) > to", 0, true));
+        assert_eq!(bash("tatter", ""), Line { current: "tatter".to_owned(), ..Line::default() });
+    }
+
+    #[test]
+    fn other_shells_pass_words() {
+        let words = ["1", "select", "i", "x.jsonl"].map(str::to_owned);
+        let line = Line::read("zsh", &words).unwrap();
+        assert_eq!((line.before, line.current.as_str(), line.after), (vec!["select".to_owned()], "i", vec!["x.jsonl".to_owned()]));
+        for words in [vec![], vec!["x".to_owned()], vec!["3".to_owned(), "a".to_owned()]] {
+            assert_eq!(Line::read("fish", &words), None);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What may be typed next at some place of a command line: `tatter __complete SHELL ...`, which the scripts of the shells call.
+//!
+//! ```text
+//! line      the words of the command line, as each shell passes them
+//! answer    verbs, options, values, fields: what fits at the cursor
+//! fields    the fields of the file on the command line, from its first bytes
+//! print     the answer, as each shell reads it
+//! ```
+
+mod answer;
+mod fields;
+mod line;
+mod print;
+
+use line::Line;
+use std::ffi::OsString;
+
+/// The word that the scripts call the program with; hidden, as it is for them only.
+const WORD: &str = "__complete";
+
+/// The answer, if the words after the program's name are a question of a script. Words that make no sense complete nothing:
+/// a message would end up in the command line.
+pub fn complete(words: &[OsString]) -> Option<String> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let (word, rest) = words.split_first()?;
+    let answer = |(shell, rest): (&String, &[String])| {
+        let line = Line::read(shell, rest)?;
+        Some(print::printed(shell, &line, answer::answer(&line)))
+    };
+    (word == WORD).then(|| rest.split_first().and_then(answer).unwrap_or_default())
+}

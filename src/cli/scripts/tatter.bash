@@ -1,0 +1,27 @@
+# bash completion for tatter: the program itself says what may be typed next.
+
+_tatter() {
+    local LC_ALL=C program=tatter how line
+    [[ -x $1 ]] && program=$1
+    COMPREPLY=()
+    {
+        IFS= read -r how
+        while IFS= read -r line; do
+            COMPREPLY+=("$line")
+        done
+    } < <("$program" __complete bash "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" "${COMP_LINE:COMP_POINT}" 2> /dev/null)
+    case " $how " in *" glued "*) compopt -o nospace 2> /dev/null ;; esac
+    case " $how " in
+        *" files "*)
+            # With words to offer, names of files are added; without, bash completes them itself.
+            if ((${#COMPREPLY[@]})); then
+                while IFS= read -r line; do
+                    COMPREPLY+=("$(printf %q "$line")")
+                done < <(compgen -f -- "$2")
+            fi
+            ;;
+        *) compopt +o default +o bashdefault 2> /dev/null ;;
+    esac
+}
+
+complete -o default -o bashdefault -F _tatter tatter

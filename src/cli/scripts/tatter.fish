@@ -1,0 +1,18 @@
+# fish completion for tatter: the program itself says what may be typed next.
+
+function __tatter_complete
+    # fish shows its completions only the words up to the cursor.
+    set -l program (commandline -opc)[1]
+    test -x "$program"; or set program tatter
+    set -l before (commandline -opc)[2..-1]
+    set -l current (commandline -ct)
+    set -l lines ($program __complete fish (count $before) $before "$current" 2>/dev/null)
+    for line in $lines[2..-1]
+        echo $line
+    end
+    if contains files (string split ' ' -- $lines[1])
+        __fish_complete_path "$current"
+    end
+end
+
+complete -c tatter -f -a '(__tatter_complete)'

@@ -1,0 +1,34 @@
+//! The schema at the end of a chain, from the first bytes of the inputs, or nothing: for completions, which must not
+//! keep a shell waiting.
+
+use super::chain::Chain;
+use super::inference::infer;
+use super::inputs::Inputs;
+use super::setup::setup;
+use super::start::Invocation;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::schema::Schema;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Bytes of each input that are read.
+const SAMPLE_BYTES: u64 = 64 << 10;
+
+/// The schema that reaches the last verb, if it is found in time. The thread that looks for it ends with the program.
+pub fn outline(invocation: Invocation, patience: Duration) -> Option<Schema> {
+    let (found, result) = mpsc::sync_channel(1);
+    thread::Builder::new().spawn(move || found.send(reaching(invocation))).ok()?;
+    result.recv_timeout(patience).ok()?.ok()
+}
+
+fn reaching(invocation: Invocation) -> Result<Schema> {
+    let Invocation { mut verbs, files, options } = invocation;
+    verbs.pop();
+    let options = setup(options)?;
+    let mut inputs = Inputs::open(&files, options.clone())?;
+    let schema = infer(&mut inputs, &Demand::everything(), Some(SAMPLE_BYTES), 1)?.schema;
+    let mut chain = Chain::bind(&verbs, &schema, &options)?;
+    Ok(chain.schemas.pop().map(|schema| schema.as_ref().clone()).unwrap_or_default())
+}

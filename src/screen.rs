@@ -1,0 +1,216 @@
+//! Text on a terminal: how wide the terminal is, how wide text is on it, and text broken, cut and aligned to fit.
+
+use console::Term;
+use std::borrow::Cow;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The width where none is known.
+pub const DEFAULT: usize = 80;
+/// A narrower terminal is treated as this wide.
+pub const LEAST: usize = 40;
+/// A second column gets at least this much.
+const ROOM: usize = 24;
+
+/// The columns of standard output: those of the terminal, else `COLUMNS`, else unknown.
+pub fn columns() -> Option<usize> {
+    size().map(|(columns, _)| columns).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok()).map(|columns| columns.max(LEAST))
+}
+
+/// Columns and rows of the terminal that standard output is.
+pub fn size() -> Option<(usize, usize)> {
+    known(&Term::stdout())
+}
+
+/// The columns of the terminal that standard error is.
+pub fn message_columns() -> Option<usize> {
+    known(&Term::stderr()).map(|(columns, _)| columns.max(LEAST))
+}
+
+fn known(term: &Term) -> Option<(usize, usize)> {
+    let (rows, columns) = term.size_checked().filter(|_| term.is_term())?;
+    Some((columns.into(), rows.into())).filter(|(columns, rows)| *columns > 0 && *rows > 0)
+}
+
+/// The columns that text takes: two for wide characters, none for combining ones.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with spaces up to `columns`: after it, or before it.
+pub fn padded(text: &str, columns: usize, to_the_right: bool) -> String {
+    let spaces = " ".repeat(columns.saturating_sub(width(text)));
+    if to_the_right { spaces + text } else { text.to_owned() + &spaces }
+}
+
+/// The text, or as much of it as fits with `…` at its end.
+///
+/// ```
+/// assert_eq!(tatter::screen::cut("東京都", 5), "東京…");
+/// assert_eq!(tatter::screen::cut("tokens", 6), "tokens");
+/// ```
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |(_, c): &(usize, char)| {
+        let wide = c.width().unwrap_or(0);
+        let fits = wide <= left;
+        left = left.saturating_sub(wide);
+        fits
+    };
+    let end = text.char_indices().take_while(fits).last().map_or(0, |(at, c)| at + c.len_utf8());
+    Cow::Owned(format!("{}…", &text[..end]))
+}
+
+/// The text, or as much of its end as fits after `…`.
+///
+/// ```
+/// assert_eq!(tatter::screen::cut_start("feature_17", 5), "…e_17");
+/// ```
+pub fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let fits = |start: &usize| width(&text[*start..]) < columns;
+    let start = text.char_indices().map(|(at, _)| at).find(fits).unwrap_or(text.len());
+    Cow::Owned(format!("…{}", &text[start..]))
+}
+
+/// Lines broken at spaces to fit `columns`. What follows a break is indented as its line, or to the second column of a
+/// line such as `  name   what it is`. Words longer than a line are not broken.
+pub fn wrapped(text: &str, columns: usize) -> String {
+    let lines: Vec<String> = text.lines().map(|line| wrapped_line(line, columns)).collect();
+    let end = if text.ends_with('\n') { "\n" } else { "" };
+    lines.join("\n") + end
+}
+
+fn wrapped_line(line: &str, columns: usize) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let indent = hanging(line, columns);
+    let mut out = String::with_capacity(line.len() + 16);
+    let mut column = 0;
+    for (i, word) in line.split(' ').enumerate() {
+        let wide = width(word);
+        let starts = out.trim_end().is_empty() || column <= indent;
+        if i > 0 && !word.is_empty() && column + 1 + wide > columns && !starts {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += wide;
+    }
+    out
+}
+
+/// How far the rest of a broken line is indented.
+fn hanging(line: &str, columns: usize) -> usize {
+    let indent = line.len() - line.trim_start().len();
+    let body = &line[indent..];
+    let second = body.find("  ").map(|gap| indent + width(&body[..gap]) + (body[gap..].len() - body[gap..].trim_start().len()));
+    second.filter(|second| indent > 0 && second + ROOM <= columns).unwrap_or(indent)
+}
+
+/// A command broken at spaces outside quotes, so that it still works when pasted.
+pub fn wrapped_command(command: &str, columns: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    let (mut word, mut quote) = (String::new(), None);
+    let mut words = Vec::new();
+    for c in command.chars() {
+        match quote {
+            None if c == ' ' => words.push(std::mem::take(&mut word)),
+            Some(q) if c == q => {
+                quote = None;
+                word.push(c);
+            }
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                word.push(c);
+            }
+            _ => word.push(c),
+        }
+    }
+    words.push(word);
+    for (i, word) in words.iter().enumerate() {
+        let wide = width(word);
+        // Two more for ` \`.
+        if i > 0 && column + 3 + wide > columns && column > indent {
+            out.push_str(" \\\n");
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += wide;
+    }
+    out
+}
+
+/// A message on a terminal of that width: prose is broken at spaces, commands and what is in backquotes or quotes is not.
+pub fn wrapped_message(text: &str, columns: usize) -> String {
+    /// Keeps spaces inside a token out of sight of [`wrapped`].
+    const HELD: &str = "\u{e000}";
+    let hold = |line: &str| {
+        let (prose, command) =
+            match line.find(": tatter ").map(|at| at + 2).or_else(|| line.trim_start().starts_with("tatter ").then_some(0)) {
+                Some(at) => line.split_at(at),
+                None => (line, ""),
+            };
+        let mut out = String::new();
+        for (i, part) in prose.split('`').enumerate() {
+            if i > 0 {
+                out.push('`');
+            }
+            out.push_str(&if i % 2 == 1 { part.replace(' ', HELD) } else { part.to_owned() });
+        }
+        let indent = command.len() - command.trim_start().len();
+        out + &command[..indent] + &command[indent..].replace(' ', HELD)
+    };
+    let lines: Vec<String> = text.lines().map(|line| wrapped(&hold(line), columns).replace(HELD, " ")).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn width_is_that_of_a_terminal() {
+        assert_eq!(["a", "東", "e\u{301}", ""].map(width), [1, 2, 1, 0]);
+        assert_eq!(padded("東", 4, false), "東  ");
+        assert_eq!(padded("東", 4, true), "  東");
+        assert_eq!(
+            ["abcdef", "東京都", "", "e\u{301}e\u{301}e\u{301}"].map(|text| cut(text, 3).into_owned()),
+            ["ab…", "東…", "", "e\u{301}e\u{301}e\u{301}"]
+        );
+    }
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        assert_eq!(wrapped("one two three", 8), "one two\nthree");
+        assert_eq!(wrapped("  -o OUT  where it goes\n", 14), "  -o OUT\n  where it\n  goes\n");
+        assert_eq!(wrapped("  -o  where all of the output goes", 30), "  -o  where all of the output\n      goes");
+        assert_eq!(wrapped("unbreakable", 4), "unbreakable");
+        assert_eq!(wrapped("a\n\nb", 4), "a\n\nb");
+    }
+
+    #[test]
+    fn commands_can_be_pasted() {
+        assert_eq!(wrapped_command("tatter filter 'a > b' then count", 20, 2), "tatter \\\n  filter 'a > b' \\\n  then count");
+        let message = "id: wrong\n  to read such records as text: tatter convert --schema 'id: json' x.jsonl";
+        assert_eq!(
+            wrapped_message(message, 24),
+            "id: wrong\n  to read such records\n  as text:\n  tatter convert --schema 'id: json' x.jsonl"
+        );
+    }
+}
