@@ -96,8 +96,8 @@ impl Error {
         Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
     }
 
-    /// The error of ours that a foreign one was made from: an [`std::io::Error`] of our inputs and
-    /// outputs, or a library's error around it.
+    /// The [`Error`] that another library's error was made from: an [`std::io::Error`] of an input or
+    /// an output, or a library's error around it.
     pub fn carried_by(source: &(dyn std::error::Error + 'static)) -> Option<Error> {
         let mut next = Some(source);
         while let Some(error) = next {

@@ -66,7 +66,7 @@ pub enum NodeKind {
     Slot { slot: usize, name: Arc<str>, map: bool },
     /// A field inside the structures of a node, below `levels` axes of its own.
     Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str> },
-    /// One row that stands for all records.
+    /// One row, the same for all records.
     Constant(Tensor),
     /// One of the results of a call.
     Call(Arc<CallNode>, usize),

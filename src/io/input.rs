@@ -147,7 +147,7 @@ impl Input {
         self.folder.as_deref()
     }
 
-    /// The error of a file that is no data, with the way to leave it out if nobody named it.
+    /// The error of a file that is no data, with the way to leave it out if it was not named.
     #[must_use]
     pub fn among_others(&self, error: Error) -> Error {
         match &self.folder {

@@ -8,11 +8,11 @@ use tatter::screen::width;
 
 const WIDTHS: [u16; 3] = [40, 80, 200];
 
-/// Lines that do not fit and could be broken: they hold a space, and no command to paste.
+/// Lines that do not fit and could be broken: more than a name and its type, and no command to paste.
 fn too_wide(shown: &str, columns: u16) -> Vec<String> {
     let shown = plain(shown);
     let is_wide = |line: &&str| width(line) > usize::from(columns);
-    let can_be_broken = |line: &&str| line.trim().contains(' ') && !line.contains("tatter ") && !line.contains(['\'', '{']);
+    let can_be_broken = |line: &&str| line.split_whitespace().count() > 2 && !line.contains("tatter ") && !line.contains(['\'', '{']);
     shown.lines().filter(is_wide).filter(can_be_broken).map(str::to_owned).collect()
 }
 

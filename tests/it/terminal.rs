@@ -78,7 +78,7 @@ impl Session {
     pub fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) {
         let started = Instant::now();
         while !holds(&self.shown()) {
-            assert!(started.elapsed() < PATIENCE, "waited in vain for {what}; the terminal shows:\n{}", self.shown());
+            assert!(started.elapsed() < PATIENCE, "no {what} in time; the terminal shows:\n{}", self.shown());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

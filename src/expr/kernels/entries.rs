@@ -97,11 +97,11 @@ impl<'a> Indices<'a> {
         for row in 0..self.entries.nrows() {
             let range = self.entries.range(row);
             let all = self.places(row, axes, &mut keys);
-            let stands = match all {
+            let holds = match all {
                 Some(_) => keys.is_sorted(),
                 None => range.clone().skip(1).all(|entry| self.compare(entry - 1, entry, axes).is_le()),
             };
-            if stands {
+            if holds {
                 continue;
             }
             let places = &mut out.get_or_insert_with(|| (0..self.entries.nvals()).collect())[range.clone()];

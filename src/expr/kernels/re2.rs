@@ -19,7 +19,7 @@ pub struct Pattern {
     pub cuts: bool,
 }
 
-/// What stands in the place of a match: text, and what the groups have matched.
+/// The replacement of a match: text, and what the groups have matched.
 #[derive(Clone, Debug)]
 pub struct Rewrite {
     pieces: Vec<Piece>,
@@ -151,7 +151,7 @@ impl Rewrite {
     }
 }
 
-/// What stands before the place where a repetition may follow.
+/// What may be repeated.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
