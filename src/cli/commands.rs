@@ -5,7 +5,7 @@ use super::{help, man, scripts};
 use crate::error::Error;
 use crate::run::diff;
 use crate::verbs::Verdict;
-use clap::Arg;
+use clap::{Arg, ArgAction};
 use std::ffi::{OsStr, OsString};
 
 /// All of them, in the order of the help.
@@ -15,7 +15,8 @@ pub static COMMANDS: &[Standalone] = &[
         summary: "print the first difference of two datasets",
         about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
                 values of the first difference. Exit code 1 if there is one. Both are read under one schema that fits the \
-                records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter.\n\
+                records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter. \
+                Then the types, nullability and metadata that Parquet and Arrow files state are compared, if both do.\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both.",
         examples: &[],
         augment: |command| {
@@ -25,10 +26,11 @@ pub static COMMANDS: &[Standalone] = &[
             command
                 .arg(file("A", "The first dataset: a file, a quoted glob or shards"))
                 .arg(file("B", "The second dataset; - is standard input"))
+                .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Compare no types and no metadata"))
         },
         run: |matches, options, out| {
             let name = |which| matches.get_one::<OsString>(which).map_or(OsStr::new(""), OsString::as_os_str);
-            diff::run(name("A"), name("B"), options, out)
+            diff::run(name("A"), name("B"), matches.get_flag("values-only"), options, out)
         },
     },
     Standalone {

@@ -12,7 +12,9 @@ use crate::schema::DType;
 use crate::tensor::Tensor;
 use crate::tensor::builder::{Nulls, Texts};
 use arrow_array::types::*;
-use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, NullArray, PrimitiveArray};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, NullArray, PrimitiveArray, make_array,
+};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use half::f16;
 use std::sync::Arc;
@@ -166,9 +168,7 @@ impl Leaf {
             // This has to be valid JSON, or a value of the Arrow type, under a null too: null is both.
             Buffer::Json(texts) => texts.push(b"null"),
             Buffer::Arrow(texts) => {
-                if self.rules.nullable {
-                    self.nulls.push(texts.nrows());
-                }
+                self.nulls.push(texts.nrows());
                 texts.end();
             }
             values => each!(values, count => *count += 1, values => values.push(Default::default()), texts => texts.end()),
@@ -204,7 +204,14 @@ impl Leaf {
                 let (offsets, bytes) = texts.into_parts();
                 Arc::new(LargeBinaryArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), nulls).map_err(internal)?)
             }
-            Buffer::Arrow(texts) => from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?,
+            Buffer::Arrow(texts) => {
+                let values = from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?;
+                // What lies under the null of something around it is no null of its own.
+                match self.rules.nullable {
+                    true => values,
+                    false => make_array(values.to_data().into_builder().nulls(None).build().map_err(internal)?),
+                }
+            }
         };
         Ok(Tensor::Leaf(array))
     }

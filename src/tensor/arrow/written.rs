@@ -22,7 +22,10 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
         return Ok(stored);
     }
     let ty = &field.ty;
-    let nullable = field.storage.is_open();
+    // A verb has changed the type: nulls may still be wherever the file allows them, though its data has none.
+    let stored = field.storage.arrow();
+    let nullable = field.storage.is_open() || stored.is_some_and(ArrowField::is_nullable);
+    let inside = field.storage.is_open() || stored.is_some_and(|f| allows_nulls(f.data_type()));
     let arrow = match form.tensor_types {
         Some(kinds) => extension::write(&field.name, ty, Arc::new(ArrowField::new(ITEM, value_type(ty, form), ty.with_nulls)), kinds),
         None => None,
@@ -30,7 +33,7 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
     let arrow = match arrow {
         Some(arrow) => arrow,
         None => {
-            let arrow = data_type(ty, form, nullable, field.is_map()).map_err(|e| e.in_field(quoted(&field.name)))?;
+            let arrow = data_type(ty, form, inside, field.is_map()).map_err(|e| e.in_field(quoted(&field.name)))?;
             ArrowField::new(&field.name, arrow, nullable || is_nullable(ty))
         }
     };
@@ -40,6 +43,20 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
         metadata.insert(note::KEY.to_owned(), note::write(ty));
     }
     Ok(arrow.with_metadata(metadata))
+}
+
+/// Whether items of lists may be null.
+fn allows_nulls(ty: &DataType) -> bool {
+    match ty {
+        DataType::List(f)
+        | DataType::LargeList(f)
+        | DataType::ListView(f)
+        | DataType::LargeListView(f)
+        | DataType::FixedSizeList(f, _)
+        | DataType::RunEndEncoded(_, f) => f.is_nullable() || allows_nulls(f.data_type()),
+        DataType::Dictionary(_, values) => allows_nulls(values),
+        _ => false,
+    }
 }
 
 fn same_own(a: &Type, b: &Type) -> bool {

@@ -3,6 +3,8 @@
 //! Both are read under the schema that fits the records of both; then equal values are equal in
 //! memory. Records are compared one at a time; one block of each dataset is held.
 
+mod facts;
+
 use super::records::Records;
 use crate::chunk::{Chunk, Decoded};
 use crate::error::{Error, Kind, Result};
@@ -19,11 +21,11 @@ use std::sync::Arc;
 /// Longest text of a value, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// Compares two datasets; prints the first difference.
+/// Compares two datasets; prints the first difference. `values_only`: what files say beside the values is not compared.
 ///
 /// # Errors
 /// One of them cannot be read; writing fails.
-pub fn run(a: &OsStr, b: &OsStr, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
     if a == "-" && b == "-" {
         return Err(Error::usage("only one of the two can be standard input"));
     }
@@ -32,7 +34,11 @@ pub fn run(a: &OsStr, b: &OsStr, options: &Options, out: &mut dyn Write) -> Resu
     let difference = match unify::unify(&schemas.0, &schemas.1) {
         Ok(schema) => {
             let schema = Arc::new(schema);
-            first_difference(&mut Side::new(left, a, &schema), &mut Side::new(right, b, &schema), &schema)?
+            let (mut left, mut right) = (Side::new(left, a, &schema), Side::new(right, b, &schema));
+            match first_difference(&mut left, &mut right, &schema)? {
+                None if !values_only => facts::difference(&schemas.0, &schemas.1, [&left.name, &right.name]),
+                found => found,
+            }
         }
         Err(clash) => Some(format!("the types differ: {clash}\n")),
     };
