@@ -55,7 +55,7 @@ pub struct Binder<'a> {
 }
 
 /// The namespaces of TensorFlow, NumPy and Paddle.
-const NAMESPACES: [&str; 21] = [
+const NAMESPACES: [&str; 22] = [
     "math",
     "ragged",
     "RaggedTensor",
@@ -74,6 +74,7 @@ const NAMESPACES: [&str; 21] = [
     "io",
     "np",
     "debugging",
+    "image",
     "compat",
     "fluid",
     "paddle",
@@ -532,8 +533,11 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
 
 fn unknown_function(name: &str, span: Span) -> ExprError {
     let error = ExprError::at(span, format!("there is no function {name}"));
+    if let Some(why) = functions::reason(name) {
+        return error.help(why);
+    }
     match name {
-        "print" | "input" | "open" | "exec" | "eval" => return error.help("expressions only compute"),
+        "input" | "open" | "exec" | "eval" => return error.help("expressions only compute"),
         "int" | "float" | "bool" | "str" => {
             let function = match name {
                 "int" => "cast(x, int64)",

@@ -78,12 +78,24 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
-    /// Refuses nulls.
-    NotNull { of: Box<Node>, name: Arc<str> },
+    /// Refuses nulls; with `outermost` only those of the tensor itself.
+    NotNull { of: Box<Node>, name: Arc<str>, outermost: bool },
 }
 
 /// A kernel: whole columns to whole columns. An error names the row.
-pub type Kernel = Box<dyn Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync>;
+pub enum Kernel {
+    One(Box<dyn Fn(&Args) -> Result<Tensor> + Send + Sync>),
+    Several(Box<dyn Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync>),
+}
+
+impl Kernel {
+    fn run(&self, args: &Args) -> Result<Vec<Tensor>> {
+        match self {
+            Kernel::One(kernel) => Ok(vec![kernel(args)?]),
+            Kernel::Several(kernel) => kernel(args),
+        }
+    }
+}
 
 /// A bound call.
 pub struct CallNode {
@@ -238,9 +250,10 @@ impl Node {
             }
             NodeKind::Each(each, which) => each.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
-            NodeKind::NotNull { of, name } => {
+            NodeKind::NotNull { of, name, outermost } => {
                 let value = of.eval(frame)?;
-                match value.tensor.first_null_row() {
+                let own = || value.tensor.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
+                match if *outermost { own() } else { value.tensor.first_null_row() } {
                     None => Ok(value),
                     Some(row) => Err(null_error(&value.tensor, &self.ty, name, false, false).at_row(row)),
                 }
@@ -331,7 +344,7 @@ impl CallNode {
         let values = self.args.iter().map(|a| a.eval(frame)).collect::<Result<Vec<_>>>()?;
         let constant = values.iter().all(|v| v.constant);
         let args = Args::new(if constant { 1 } else { frame.nrows }, values);
-        let results = (self.kernel)(&args).map_err(|e| {
+        let results = self.kernel.run(&args).map_err(|e| {
             // A constant fails for every record, and none is to blame. While names are bound the place is known by others.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
             if frame.slots.is_empty() { e } else { e.help(underlined(&self.text, &self.span)) }

@@ -1,7 +1,7 @@
 //! The functions' own documentation: one page for all, and one text for each.
 
 use super::call::Function;
-use super::functions::{FAMILIES, find};
+use super::functions::{FAMILIES, LEFT_OUT, find, reason};
 use std::fmt::Write;
 
 /// The man page `tatter-functions.7`.
@@ -25,6 +25,10 @@ Arguments are given by position or by keyword. Axes are counted inside the recor
             }
         }
     }
+    out.push_str(".SH LEFT OUT\nOperations of TensorFlow that take ragged tensors, or belong to training, and have no function here.\n");
+    for (names, why) in LEFT_OUT {
+        let _ = writeln!(out, ".TP\n{}\n{}", roff(&names.join(", ")), roff(why));
+    }
     out.push_str(".SH SEE ALSO\n.BR tatter (1),\n.BR tatter-map (1),\n.BR tatter-filter (1)\n");
     out
 }
@@ -36,7 +40,7 @@ fn roff(text: &str) -> String {
 
 /// What `tatter help NAME` prints for a function.
 pub fn function_help(name: &str) -> Option<String> {
-    find(name).map(described)
+    find(name).map(described).or_else(|| reason(name).map(|why| format!("{name} is left out: {why}\n")))
 }
 
 fn described(function: &Function) -> String {
@@ -52,7 +56,12 @@ fn described(function: &Function) -> String {
 
 /// What `tatter help functions` prints: a line for each function.
 pub fn function_list() -> String {
-    listed(|_| true)
+    let mut out = listed(|_| true);
+    out.push_str("\nLeft out, of TensorFlow's operations on ragged tensors and those of training:\n");
+    for (names, why) in LEFT_OUT {
+        let _ = writeln!(out, "  {}\n    {why}", names.join(", "));
+    }
+    out
 }
 
 /// What `tatter help strings` and `tatter help reduce` print: the functions whose names start with that.

@@ -1,33 +1,9 @@
 """The calls of the differential runner: for each function, how a call of it is drawn. A call is one expression, as
 TensorFlow and tatter both read it."""
 from draw import ALL, COMMON, FLOATS, INTEGERS, NUMBERS, written
-
-CALLS = {}
-
-
-def call(name, weight=1):
-    def register(draw):
-        CALLS[name] = (draw, weight)
-        return draw
-    return register
-
-
-def each(names, make, weight=1):
-    for name in names.split():
-        CALLS[name] = (make(name), weight)
-
-
-def options(d, **values):
-    """Keyword arguments, each given in half of the calls."""
-    given = {k: v() if callable(v) else v for k, v in values.items() if d.chance(0.5)}
-    return "".join(f", {k}={v if isinstance(v, str) else written(v)}" for k, v in given.items())
-
+from registry import CALLS, call, each, options, unary
 
 # ---- value by value
-
-def unary(dtypes):
-    return lambda name: lambda d: f"tf.{name}({d.tensor(dtypes)})"
-
 
 def operands(d, dtypes):
     """Two operands: alike, one that is broadcast, a literal."""
@@ -270,6 +246,81 @@ def _(d):
     else:
         more = options(d, ragged_rank=lambda: d.int(0, 3))
     return f"tf.RaggedTensor.from_tensor({x}{more})"
+
+
+@call("x.to_tensor(vector)")
+def _(d):
+    x = d.of(d.some(ALL), ["n", None, d.int(1, 3)])
+    return f"{x}.to_tensor(default_value={d.of(d.inputs[x][0].dtype, [d.inputs[x][0].dims[2] if d.chance(0.9) else 1])})"
+
+
+@call("RaggedTensor.from_tensor(nested)")
+def _(d):
+    x = d.of(d.some(ALL), [2, 2, d.int(0, 3)])
+    dtype = d.inputs[x][0].dtype
+    if d.chance(0.4):
+        return f"tf.RaggedTensor.from_tensor({x}, padding={d.of(dtype, d.one([], [d.known(x, 2)]))}, ragged_rank={d.one(1, 2)})"
+    lengths = [[d.int(0, 2), d.int(0, 2)] for _ in range(d.nrecords)]
+    inner = d.of("int64", [sum(lengths[0]) if d.nrecords == 1 and d.chance(0.9) else "i"], low=0, high=3)
+    return f"tf.RaggedTensor.from_tensor({x}, lengths=({d.put('int64', [2], lengths)}, {inner}))"
+
+
+def nested(kind, numbers):
+    @call(f"RaggedTensor.from_nested_{kind}")
+    def _(d):
+        outer = [[d.int(0, 3) for _ in range(d.int(0, 3))] for _ in range(d.nrecords)]
+        inner = [[d.int(0, 3) for _ in range(sum(lens))] for lens in outer]
+        dtype = d.some(ALL)
+        x = d.put(dtype, ["v"], [[d.value(dtype) for _ in range(sum(lens))] for lens in inner])
+        p, q = (d.put("int64", [name], [numbers(lens) for lens in levels]) for name, levels in (("p", outer), ("q", inner)))
+        return f"tf.RaggedTensor.from_nested_{kind}({x}, [{p}, {q}])"
+
+
+nested("row_splits", splits)
+nested("row_lengths", list)
+nested("value_rowids", lambda lens: [i for i, n in enumerate(lens) for _ in range(n)])
+
+
+@call("x.with_values")
+def _(d):
+    x = d.tensor(ALL, 2, 3, True)
+    part = d.one("values", "flat_values")
+    return d.one(f"{x}.with_{part}({x}.{part})", f"{x}.with_{part}(tf.range(tf.shape({x}.flat_values)[0]))", f"{x}.with_{part}({d.of(d.some(ALL), [d.int(0, 4)])})")
+
+
+CALLS["x.uniform_row_length"] = (part(".uniform_row_length"), 1)
+
+
+@call("broadcast_shapes")
+def _(d):
+    x, y = ([d.one(1, 1, 2, 3, d.int(0, 4)) for _ in range(d.int(0, 3))] for _ in range(2))
+    if d.chance(0.6):
+        y = [k if d.chance(0.5) else 1 for k in x][d.int(0, len(x)):]
+    if d.chance(0.5):
+        return f"tf.broadcast_dynamic_shape({x}, {y})"
+    return f"tf.broadcast_dynamic_shape({d.put('int32', [len(x)], [x] * d.nrecords)}, {d.put('int32', [len(y)], [y] * d.nrecords)})"
+
+
+@call("ragged.map_flat_values", 2)
+def _(d):
+    x = d.tensor(COMMON, 1, 3)
+    dtype = d.inputs[x][0].dtype
+    return d.one(f"tf.ragged.map_flat_values(tf.add, {x}, {d.of(dtype, [])})", f"tf.ragged.map_flat_values(lambda v: v * v + v, {x})",
+                 f"tf.ragged.map_flat_values(tf.multiply, {x}, {d.like(x)})", f"tf.ragged.map_flat_values(tf.maximum, x={x}, y={d.like(x)})",
+                 f"tf.ragged.map_flat_values(tf.reduce_sum, {x})", f"tf.ragged.map_flat_values(tf.expand_dims, {x}, axis=-1)")
+
+
+@call("map_fn", 2)
+def _(d):
+    x = d.tensor(COMMON, 1, 3)
+    dtype, rank = d.inputs[x][0].dtype, d.rank(x)
+    made = d.one(("lambda row: row * 2", None), ("lambda row: tf.reduce_sum(row)", f"tf.{dtype}"), ("lambda row: tf.size(row)", "tf.int32"),
+                 ("tf.math.abs", None), ("lambda row: tf.shape(row)[0]", "tf.int32"))
+    dims = d.inputs[x][0].dims
+    inner = max((i - 1 for i, k in enumerate(dims) if k is None), default=0)
+    same = f"tf.RaggedTensorSpec({[None] * (rank - 1)}, tf.{dtype}, ragged_rank={inner})" if None in dims else f"tf.{dtype}"
+    signature = made[1] or same
+    return f"tf.map_fn({made[0]}, {x}, fn_output_signature={signature})"
 
 
 CALLS["x.to_sparse"] = (lambda d: f"{d.tensor(ALL, 2, 4, True)}.to_sparse()", 1)
@@ -545,6 +596,18 @@ def _(d):
     return f"tf.ragged.{d.one('cross', 'cross_hashed')}([{', '.join(xs)}])"
 
 
+@call("ragged.cross_hashed(num_buckets)")
+def _(d):
+    xs = [d.of(d.one("int64", "string"), [2, None]) for _ in range(d.int(1, 2))]
+    return f"tf.ragged.cross_hashed([{', '.join(xs)}]{options(d, num_buckets=lambda: d.int(0, 20), hash_key=lambda: d.int(0, 99))})"
+
+
+@call("nn.crelu")
+def _(d):
+    x = d.tensor(FLOATS, 1, 3, d.chance(0.2))
+    return f"tf.nn.crelu({x}{options(d, axis=lambda: d.axis(d.rank(x)))})"
+
+
 @call("sequence_mask")
 def _(d):
     x = d.tensor(["int32", "int64"], 0, 2, False, low=0, high=4)
@@ -559,6 +622,14 @@ CALLS["io.decode_base64"] = (lambda d: f"tf.io.decode_base64({d.put('string', ['
 each("strings.lower strings.upper", lambda name: lambda d: f"tf.{name}({d.tensor(STRING)}{options(d, encoding=lambda: d.one('utf-8', ''))})")
 each("strings.strip strings.bytes_split strings.unicode_script", unary(STRING))
 CALLS["strings.unicode_script"] = (lambda d: f"tf.strings.unicode_script({d.tensor(['int32'], 0, 3, low=0, high=70000)})", 1)
+@call("strings.format", 2)
+def _(d):
+    xs = [d.tensor(ALL, 0, 3, d.chance(0.2)) for _ in range(d.int(1, 2))]
+    template = " and ".join(["a {}"] * (len(xs) if d.chance(0.95) else 3))
+    given = xs[0] if len(xs) == 1 and d.chance(0.5) else f"({', '.join(xs)},)"
+    return f'tf.strings.format("{template}", {given}{options(d, summarize=lambda: d.one(-1, 1, 2, 3))})'
+
+
 CALLS["strings.length"] = (lambda d: f"tf.strings.length({d.tensor(STRING)}{options(d, unit=lambda: d.one('BYTE', 'UTF8_CHAR'))})", 1)
 
 
@@ -612,34 +683,3 @@ CALLS["strings.unicode_encode"] = (lambda d: f'tf.strings.unicode_encode({d.tens
 CALLS["strings.unicode_transcode"] = (lambda d: f'tf.strings.unicode_transcode({d.tensor(STRING)}, "UTF-8", "{d.one("UTF-8", "UTF-16-BE", "UTF-32-BE")}"{options(d, errors=lambda: d.one("replace", "ignore"))})', 1)
 each("strings.to_hash_bucket_fast strings.to_hash_bucket", lambda name: lambda d: f"tf.{name}({d.tensor(STRING)}, {d.int(1, 1000)})")
 CALLS["strings.to_hash_bucket_strong"] = (lambda d: f"tf.strings.to_hash_bucket_strong({d.tensor(STRING)}, {d.int(1, 1000)}, [{d.int(0, 99)}, {d.int(0, 99)}])", 1)
-
-
-# ---- sparse tensors
-
-CALLS["sparse.from_dense"] = (lambda d: f"tf.sparse.from_dense({d.tensor(ALL, 1, 3, False)})", 1)
-CALLS["sparse.to_dense"] = (lambda d: f"tf.sparse.to_dense({d.sparse(ALL)})", 1)
-CALLS["sparse.eye"] = (lambda d: f"tf.sparse.eye({d.int(0, 3)}{options(d, num_columns=lambda: d.int(0, 3), dtype=lambda: 'tf.' + d.some(NUMBERS))})", 1)
-CALLS["sparse.reorder"] = (lambda d: f"tf.sparse.reorder({d.sparse(ALL)})", 1)
-CALLS["sparse.transpose"] = (lambda d: f"tf.sparse.transpose({d.sparse(ALL)})", 1)
-CALLS["sparse.expand_dims"] = (lambda d: f"tf.sparse.expand_dims({d.sparse(ALL, 2)}, {d.axis(3)})", 1)
-CALLS["sparse.reshape"] = (lambda d: f"tf.sparse.reshape({d.sparse(ALL, shape=[2, 3])}, {d.one([6], [3, 2], [-1], [1, -1], [2, 2], [-1, 2])})", 1)
-CALLS["sparse.slice"] = (lambda d: f"tf.sparse.slice({d.sparse(ALL, 2)}, {[d.int(0, 2), d.int(0, 2)]}, {[d.int(0, 3), d.int(0, 3)]})", 1)
-CALLS["sparse.softmax"] = (lambda d: f"tf.sparse.softmax({d.sparse(FLOATS, d.one(2, 3))})", 1)
-CALLS["sparse.fill_empty_rows"] = (lambda d: f"tf.sparse.fill_empty_rows({(x := d.sparse(ALL, 2))}, {d.of(d.inputs[x][0].dtype, [])})", 1)
-CALLS["sparse.retain"] = (lambda d: f"tf.sparse.retain({(x := d.sparse(ALL))}, {d.put('bool', ['k'], [[d.chance(0.5) for _ in s.values] for s in d.inputs[x]])})", 1)
-CALLS["sparse.reset_shape"] = (lambda d: f"tf.sparse.reset_shape({d.sparse(ALL, 2)}{options(d, new_shape=lambda: [d.int(2, 5), d.int(2, 5)])})", 1)
-each("sparse.reduce_sum sparse.reduce_max", lambda name: lambda d: f"tf.{name}({(x := d.sparse(COMMON))}{options(d, axis=lambda: d.axis(len(d.inputs[x][0].shape)), keepdims=True)})", 2)
-each("sparse.maximum sparse.minimum sparse.add", lambda name: lambda d: f"tf.{name}({(x := d.sparse(COMMON))}, {d.sparse([d.inputs[x][0].dtype], shape=d.inputs[x][0].shape)})", 1)
-CALLS["sparse.concat"] = (lambda d: f"tf.sparse.concat({d.axis(2)}, [{(x := d.sparse(ALL, shape=[2, 3]))}, {d.sparse([d.inputs[x][0].dtype], shape=d.one([2, 3], [2, 1], [3, 3]))}])", 1)
-CALLS["sparse.split"] = (lambda d: f"tf.sparse.split({d.sparse(ALL, 2)}, {d.int(1, 3)}, axis={d.axis(2)})", 1)
-CALLS["sparse.sparse_dense_matmul"] = (lambda d: f"tf.sparse.sparse_dense_matmul({(x := d.sparse(['float32', 'float64', 'int32'], shape=[2, d.int(1, 3)]))}, {d.of(d.inputs[x][0].dtype, [d.inputs[x][0].shape[1] if d.chance(0.9) else 2, d.int(0, 3)])})", 1)
-CALLS["sparse.bincount"] = (lambda d: f"tf.sparse.bincount({d.tensor(['int32', 'int64'], 1, 2, low=0, high=5)}{options(d, axis=lambda: d.one(0, -1), minlength=lambda: d.int(0, 6), maxlength=lambda: d.int(1, 6), binary_output=True)})", 2)
-
-
-@call("sparse.segment")
-def _(d):
-    x = d.of(d.one("float32", "float64"), [d.int(1, 4)] + d.one([], [2]))
-    n = d.int(0, 5)
-    rows_ = d.of("int32", [n], low=0, high=d.known(x, 0) - 1)
-    ids = d.put("int32", [n], [sorted(d.int(0, 4) for _ in range(n)) for _ in range(d.nrecords)])
-    return f"tf.sparse.{d.one('segment_sum', 'segment_mean', 'segment_sqrt_n')}({x}, {rows_}, {ids}{options(d, num_segments=lambda: d.int(3, 6))})"

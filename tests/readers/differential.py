@@ -1,10 +1,11 @@
-"""Random calls of functions, of TensorFlow and of tatter: differential.py TATTER [--calls N] [--seed S] [--only NAME]
+"""Random calls of functions, of TensorFlow (of sequences: Paddle) and of tatter: differential.py TATTER [--calls N] [--seed S] [--only NAME]
 [--vectors FILE].
 
-A call is one expression over fields of a record; both read the same text. It disagrees where
+A call is one expression over fields of a record; both read the same text. PADDLE_PYTHON names a Python with PaddlePaddle;
+without one its functions are left out. It disagrees where
   value      both give a result, and not the same one (or not of the same type)
-  refused    TensorFlow gives a result, tatter an error
-  accepted   TensorFlow gives an error, tatter a result
+  refused    the library gives a result, tatter an error
+  accepted   the library gives an error, tatter a result
   broken     tatter crashes, or reports a bug of its own
 The lines of deviations.txt beside this file say which disagreements are meant; the others are printed, and fail the run.
 --vectors appends the calls that disagree to FILE, in the form of fixtures/oracle."""
@@ -21,13 +22,19 @@ import sys
 import time
 
 import oracle
-from calls import CALLS
+import calls  # noqa: F401
+import calls_sparse  # noqa: F401
+import calls_structured  # noqa: F401
+from calls_lod import LOD_CALLS
 from draw import Draw
+from lod import Died, Paddle
+from registry import CALLS
 
 BATCH = 40
 # Functions of which TensorFlow computes small results as differences of larger ones: what they may differ by.
 ABSOLUTE = {"nn.log_softmax": 2e-6, "nn.softmax": 1e-7, "nn.gelu": 1e-6, "math.lgamma": 1e-6, "math.digamma": 1e-6, "math.reduce_variance": 1e-6, "math.reduce_std": 1e-3}
 NAMES = {"tf": oracle.tf, "math": math}
+PADDLE = Paddle()
 
 
 class Call:
@@ -38,13 +45,15 @@ class Call:
         self.prefix = f"c{number}"
         rng = random.Random(f"{seed}.{number}")
         draw = Draw(rng, self.prefix, rng.choice([1, 1, 2, 3]))
-        self.text = CALLS[name][0](draw)
+        self.text = (CALLS.get(name) or LOD_CALLS[name])[0](draw)
         self.types, self.inputs = draw.types, draw.inputs
         self.records, self.error = [], None
         for r in range(draw.nrecords):
             try:
-                tensors = {n: oracle.to_tensorflow(v[r]) for n, v in draw.inputs.items()}
-                result = oracle.outputs(eval(self.text, dict(NAMES), tensors))
+                result = self.result(r, {n: v[r] for n, v in draw.inputs.items()})
+            except Died:
+                self.records, self.error = [(r, None)], None
+                break
             except Exception as e:  # whatever TensorFlow and Python raise
                 result = None
                 self.error = " ".join(str(e).split())[:300] or type(e).__name__
@@ -54,6 +63,13 @@ class Call:
             # Records that are legal are compared; the others would stop the run.
             self.records, self.error = good, None
         self.noutputs = len(self.records[0][1]) if not self.error and self.records[0][1] is not None else 0
+
+    def result(self, r, values):
+        """What the library gives for a record."""
+        if self.name in LOD_CALLS:
+            return PADDLE.run(self.text, values)
+        tensors = {n: oracle.to_tensorflow(v) for n, v in values.items()}
+        return oracle.outputs(eval(self.text, dict(NAMES), tensors))
 
     def usable(self):
         return self.error is not None or self.noutputs > 0
@@ -167,7 +183,7 @@ class Deviations:
 
     def reason(self, c):
         for kind, name, pattern, reason in self.rows:
-            if kind in (c.kind, "*") and name in (c.name, "*") and pattern.search(f"{c.text} | {c.schema()} | {c.why} | {json.dumps(c.fields(0))}"):
+            if kind in (c.kind, "*") and name in (c.name, "*") and pattern.search(f"{c.text} | {c.schema()} | {c.why} | {json.dumps([c.fields(r) for r, _ in c.records])}"):
                 self.used[reason] += 1
                 return reason
         return None
@@ -193,8 +209,11 @@ def main():
     parser.add_argument("--vectors", help="append the calls that disagree to this file")
     parser.add_argument("--show", type=int, default=4, help="how many disagreements of one function and kind to print")
     a = parser.parse_args()
-    names = [n for n in CALLS if not a.only or re.search(a.only, n)]
-    weights = [CALLS[n][1] for n in names]
+    drawn = {**CALLS, **({} if PADDLE.why else LOD_CALLS)}
+    if PADDLE.why:
+        print(f"skipped: {len(LOD_CALLS)} functions of Paddle: {PADDLE.why}")
+    names = [n for n in drawn if not a.only or re.search(a.only, n)]
+    weights = [drawn[n][1] for n in names]
     deviations = Deviations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "deviations.txt"))
     # TensorFlow's own log of every refused call.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

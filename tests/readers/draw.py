@@ -31,6 +31,13 @@ class Sparse:
         self.dtype, self.shape, self.indices, self.values = dtype, shape, indices, values
 
 
+class Structured:
+    """Structures: nested lists of dictionaries, under fields with a dtype (or fields) and axes of their own each."""
+
+    def __init__(self, fields, dims, value):
+        self.fields, self.dims, self.value = fields, dims, value
+
+
 class Draw:
     """The inputs of one call: each a name, a type, and a value for each record."""
 
@@ -39,7 +46,7 @@ class Draw:
         self.inputs, self.types = {}, {}
         self.sizes = [{} for _ in range(records)]
         self.profile = rng.choice(["plain", "plain", "edges", "nan"])
-        self.most = rng.choice([1, 2, 3, 3, 4, 5])
+        self.most = rng.choice([1, 2, 3, 3, 4, 5] * 4 + [19])
 
     # ---- plain choices
     def one(self, *options):
@@ -137,7 +144,11 @@ class Draw:
             open_sizes = self.chance(0.3)
             return [next(letters) if open_sizes else self.int(0 if self.chance(0.2) else 1, self.most) for _ in range(rank)]
         inner = self.int(0, rank - 2) if self.chance(0.4) else 0
-        return outer + [None] * (rank - 1 - inner) + [self.int(0 if self.chance(0.1) else 1, 3) for _ in range(inner)]
+        middle = [None] * (rank - 1 - inner)
+        # A uniform axis between ragged ones, or before them.
+        if len(middle) > 1 and self.chance(0.2):
+            middle[self.int(0, len(middle) - 2)] = self.int(0 if self.chance(0.1) else 1, 3)
+        return outer + middle + [self.int(0 if self.chance(0.1) else 1, 3) for _ in range(inner)]
 
     def tensor(self, dtypes, least=0, most=3, ragged=None, **kw):
         """A tensor of at least and at most so many axes; `low` and `high` bound its values."""
@@ -165,6 +176,23 @@ class Draw:
             held = [c for c in cells if self.chance(0.45)]
             values.append(Sparse(dtype, shape, held, [self.value(dtype) for _ in held]))
         return self.add(f"sparse<{dtype}>[{', '.join(map(str, shape))}]", values)
+
+    def structured(self, dims, fields):
+        """Structures of fields, each `(dtype or fields, own axes)`."""
+        def one(record, kinds):
+            return {k: rows(record, kind, own) for k, (kind, own) in kinds.items()}
+
+        def rows(record, kind, own):
+            if own:
+                return [rows(record, kind, own[1:]) for _ in range(self.size(record, own[0]))]
+            return one(record, kind) if isinstance(kind, dict) else self.value(kind)
+
+        def text(kinds):
+            return "{" + ", ".join(f"{k}: {text(kind) if isinstance(kind, dict) else kind}" + (f"[{', '.join('?' if n is None or n in 'nm' else str(n) for n in own)}]" if own else "")
+                                   for k, (kind, own) in kinds.items()) + "}"
+        sizes = ", ".join("(?)" if n is None else str(n) if isinstance(n, int) else "?" for n in dims)
+        values = [Structured(fields, dims, rows(r, fields, dims)) for r in range(self.nrecords)]
+        return self.add(f"{text(fields)}" + (f"[{sizes}]" if dims else ""), values)
 
     # ---- literals
     def literal(self, dtype, dims=(), **kw):

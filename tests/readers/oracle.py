@@ -5,7 +5,10 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from draw import Sparse
+# Registers what TensorFlow's array functions do with structures.
+from tensorflow.python.ops.structured import structured_array_ops  # noqa: F401
+
+from draw import Sparse, Structured, Tensor
 
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12}
 
@@ -15,6 +18,8 @@ def to_tensorflow(t):
     if isinstance(t, Sparse):
         rank = len(t.shape)
         return tf.SparseTensor(np.array(t.indices, np.int64).reshape(-1, rank), constant(t.values, t.dtype, [len(t.values)]), t.shape)
+    if isinstance(t, Structured):
+        return structures(t.fields, t.dims, t.value)
     if None not in t.dims:
         shape, value = [], t.value
         for dim in t.dims:
@@ -22,12 +27,27 @@ def to_tensorflow(t):
             value = value[0] if isinstance(value, list) and value else None
         return constant(t.value, t.dtype, shape)
     ragged = max(i for i, d in enumerate(t.dims) if d is None)
-    flat, splits = t.value, []
-    for _ in range(ragged):
-        splits.append(np.concatenate([[0], np.cumsum([len(row) for row in flat])]).astype(np.int64))
+    flat, levels = t.value, []
+    for axis in range(1, ragged + 1):
+        levels.append((t.dims[axis], [len(row) for row in flat]))
         flat = [v for row in flat for v in row]
     values = constant(flat, t.dtype, [len(flat)] + list(t.dims[ragged + 1:]))
-    return tf.RaggedTensor.from_nested_row_splits(values, splits)
+    for size, lengths in reversed(levels):
+        uniform = isinstance(size, int)
+        values = (tf.RaggedTensor.from_uniform_row_length(values, np.int64(size), nrows=np.int64(len(lengths))) if uniform
+                  else tf.RaggedTensor.from_row_lengths(values, np.array(lengths, np.int64)))
+    return values
+
+
+def structures(fields, dims, value):
+    """Structures of these fields below axes of these sizes."""
+    def column(v, name, depth):
+        return [column(i, name, depth - 1) for i in v] if depth else v[name]
+    made = {}
+    for name, (kind, own) in fields.items():
+        values, axes = column(value, name, len(dims)), dims + own
+        made[name] = structures(kind, axes, values) if isinstance(kind, dict) else to_tensorflow(Tensor(kind, axes, values))
+    return tf.experimental.StructuredTensor.from_fields(made, shape=[None] * len(dims))
 
 
 def constant(value, dtype, shape):
@@ -41,6 +61,8 @@ def flattened(v):
 
 
 def as_json(v):
+    if isinstance(v, dict):
+        return {k: as_json(i) for k, i in v.items()}
     if isinstance(v, list):
         return [as_json(i) for i in v]
     if isinstance(v, bytes):
@@ -61,12 +83,14 @@ def input_json(t):
 
 def outputs(result):
     """What a call gave, each tensor in the form of the vectors; None: something that is no tensor."""
-    if isinstance(result, (list, tuple)) and any(isinstance(r, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tuple, list)) for r in result):
+    if isinstance(result, (list, tuple)) and any(isinstance(r, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tf.experimental.StructuredTensor, tuple, list)) for r in result):
         parts = [outputs(r) for r in result]
         return None if any(p is None or len(p) != 1 for p in parts) else [p[0] for p in parts]
     if isinstance(result, tf.SparseTensor):
         return [{"kind": "sparse", "dtype": result.dtype.name, "indices": result.indices.numpy().tolist(),
                  "values": as_json(result.values.numpy().tolist()), "dense_shape": result.dense_shape.numpy().tolist()}]
+    if isinstance(result, tf.experimental.StructuredTensor):
+        return [{"kind": "struct", "value": as_json(plain(result.to_pyval()))}]
     if isinstance(result, tf.RaggedTensor):
         return [{"kind": "ragged", "dtype": result.dtype.name, "shape": result.shape.as_list(), "ragged_rank": result.ragged_rank,
                  "nested_row_splits": [s.numpy().tolist() for s in result.nested_row_splits],
@@ -78,6 +102,15 @@ def outputs(result):
     if isinstance(result, (bool, int, float)) and not isinstance(result, tf.DType):
         return [{"kind": "pyval", "value": as_json(result)}]
     return None
+
+
+def plain(v):
+    """A nested value whose leaves are Python's."""
+    if isinstance(v, dict):
+        return {k: plain(i) for k, i in v.items()}
+    if isinstance(v, (list, tuple)):
+        return [plain(i) for i in v]
+    return plain(v.tolist()) if hasattr(v, "tolist") else v
 
 
 def float_of(v):
@@ -103,6 +136,12 @@ def values_differ(want, got, dtype, at="", scale=0.0, absolute=0.0):
         if a == b or (math.isnan(a) and math.isnan(b)) or (math.isfinite(a) and abs(a - b) <= bound):
             return None
         return f"{at or 'it'} is {got!r} instead of {want!r}"
+    if isinstance(want, dict) and isinstance(got, dict) and dtype == "struct":
+        if set(want) != set(got):
+            return f"{at or 'it'} has the fields {sorted(got)} instead of {sorted(want)}"
+        return next(filter(None, (values_differ(want[k], got[k], dtype, f"{at}.{k}") for k in want)), None)
+    if dtype == "struct" and float_of(want) is not None and float_of(got) is not None and isinstance(want, float):
+        return values_differ(want, got, "float32", at)
     same = type(want) is type(got) and want == got
     if isinstance(got, dict) or isinstance(want, dict):
         same = want == got
@@ -118,6 +157,8 @@ def output_differs(t, got, absolute=0.0):
                 or values_differ(t["values"], got["values"], t["dtype"], "values"))
     if t["kind"] == "pyval":
         return values_differ(t["value"], got, "float64" if isinstance(t["value"], float) else "")
+    if t["kind"] == "struct":
+        return values_differ(t["value"], got, "struct")
     return values_differ(t["value"], got, t["dtype"], absolute=absolute)
 
 
@@ -129,9 +170,11 @@ def type_differs(t, got):
     """The entry of a field in `schema --as json` against a result."""
     if t["kind"] == "pyval":
         return None
-    kind = "sparse" if t["kind"] == "sparse" else "tensor"
+    kind = t["kind"] if t["kind"] in ("sparse", "struct") else "tensor"
     if got.get("kind") != kind:
         return f"kind is {got.get('kind')} instead of {kind}"
+    if kind == "struct":
+        return None
     shape = t["dense_shape"] if kind == "sparse" else t["shape"]
     if len(got["shape"]) != len(shape):
         return f"shape is {got['shape']} instead of {shape}"

@@ -2,6 +2,7 @@
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
 # run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
 # Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy tfrecord.
+# Paddle's functions are called in an environment of their own (PADDLE_VENV, or target/paddle-venv), and left out where it cannot be made.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")
@@ -17,5 +18,13 @@ program=suite.py
 if [ "${1:-}" = differential ]; then
     program=differential.py
     shift
+    paddle=${PADDLE_VENV:-$here/../../target/paddle-venv}
+    if ! cmp -s "$here/requirements-paddle.txt" "$paddle/requirements-paddle.txt"; then
+        # Without it for the Python at hand, the environment stays empty, and is not tried again.
+        python3 -m venv "$paddle"
+        "$paddle/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements-paddle.txt" || true
+        cp "$here/requirements-paddle.txt" "$paddle/requirements-paddle.txt"
+    fi
+    export PADDLE_PYTHON="$paddle/bin/python"
 fi
 exec "$venv/bin/python" "$here/$program" "$tatter" "$@"

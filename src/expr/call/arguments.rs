@@ -1,7 +1,7 @@
 //! The arguments of a call in the forms that functions ask for.
 
 use super::binding::{Arg, Call};
-use super::coerce::{as_node, cast_node, common, not_null, strict, strict_node};
+use super::coerce::{as_node, cast_node, common, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind};
@@ -33,6 +33,15 @@ impl Call {
     pub fn sized(&mut self, i: usize) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
         let node = not_null(as_node(&item, None)?);
+        Ok(self.push(node))
+    }
+
+    /// Argument `i` for functions that use only its axis 0: what is in its rows may be null.
+    ///
+    /// # Errors
+    /// It is not a tensor.
+    pub fn rows_of(&mut self, i: usize) -> ExprResult<Arg> {
+        let node = present(as_node(self.operand(i)?, None)?);
         Ok(self.push(node))
     }
 

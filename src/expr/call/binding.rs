@@ -169,7 +169,12 @@ impl Call {
     /// # Errors
     /// A call of constants is made at once, and may fail.
     pub fn one(&mut self, ty: Type, kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static) -> ExprResult<OperandKind> {
-        let call = self.bound(vec![ty.clone()], Box::new(move |args| Ok(vec![kernel(args)?])));
+        self.single(ty, Kernel::One(Box::new(kernel)))
+    }
+
+    // Apart from `one`, so that there is one copy of it for all kernels.
+    fn single(&mut self, ty: Type, kernel: Kernel) -> ExprResult<OperandKind> {
+        let call = self.bound(vec![ty.clone()], kernel);
         let node = Node { ty, span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
         Ok(OperandKind::Tensor(fold(node)?))
     }
@@ -183,7 +188,7 @@ impl Call {
         types: Vec<Type>,
         kernel: impl Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync + 'static,
     ) -> ExprResult<OperandKind> {
-        Ok(OperandKind::Results(Arc::new(self.bound(types, Box::new(kernel)))))
+        Ok(OperandKind::Results(Arc::new(self.bound(types, Kernel::Several(Box::new(kernel))))))
     }
 
     fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
@@ -194,6 +199,17 @@ impl Call {
             outputs,
             names: self.results.clone(),
             kernel,
+        }
+    }
+
+    /// The tensor of a call with one result.
+    ///
+    /// # Errors
+    /// It has another: a bug.
+    pub fn result(&self, kind: OperandKind) -> ExprResult<Node> {
+        match kind {
+            OperandKind::Tensor(node) => Ok(node),
+            _ => Err(self.internal("the call gives no tensor")),
         }
     }
 

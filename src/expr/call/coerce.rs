@@ -3,7 +3,7 @@
 use super::fold::fold;
 use super::pack::pack;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{CallNode, Node, NodeKind, UNNAMED};
+use crate::expr::eval::{CallNode, Kernel, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
@@ -162,14 +162,14 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
         args: vec![node],
         outputs: vec![ty.clone()],
         names: Vec::new(),
-        kernel: Box::new(move |args| {
+        kernel: Kernel::One(Box::new(move |args| {
             if sparse {
                 let tensor = args.tensor(0)?;
                 let s = entries::sparse(&tensor)?;
-                return Ok(vec![entries::with_values(s, cast::cast(s.values(), &to)?)?]);
+                return entries::with_values(s, cast::cast(s.values(), &to)?);
             }
-            Ok(vec![args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))?])
-        }),
+            args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))
+        })),
     };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
@@ -194,6 +194,15 @@ pub fn strict(node: Node) -> ExprResult<Node> {
 
 /// The tensor without nulls, of whatever dtype.
 pub fn not_null(node: Node) -> Node {
+    without(node, false)
+}
+
+/// The tensor that is not null itself; what it holds may be.
+pub fn present(node: Node) -> Node {
+    without(node, true)
+}
+
+fn without(node: Node, outermost: bool) -> Node {
     if !may_hold_nulls(&node.ty) {
         return node;
     }
@@ -203,5 +212,5 @@ pub fn not_null(node: Node) -> Node {
     };
     let ty = without_nulls(&node.ty);
     let span = node.span.clone();
-    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name } }
+    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, outermost } }
 }

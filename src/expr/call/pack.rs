@@ -3,8 +3,7 @@
 use super::fold::fold;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{Args, CallNode, Node, NodeKind};
-
+use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::kernels::level::check_uniform;
 use crate::expr::kernels::{join, slice};
 use crate::expr::span::Span;
@@ -31,7 +30,7 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
         let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;
         let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), 0)?;
         check_uniform(&out, &dims)?;
-        Ok(vec![out])
+        Ok(out)
     };
     let call = CallNode {
         span: span.clone(),
@@ -39,7 +38,7 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
         args: nodes,
         outputs: vec![ty.clone()],
         names: Vec::new(),
-        kernel: Box::new(kernel),
+        kernel: Kernel::One(Box::new(kernel)),
     };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
@@ -58,11 +57,11 @@ pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
         args: vec![node.clone()],
         outputs: vec![ty.clone()],
         names: Vec::new(),
-        kernel: Box::new(move |args| {
+        kernel: Kernel::One(Box::new(move |args| {
             let tensor = args.tensor(0)?;
             let list = tensor.as_list()?;
-            Ok(vec![slice::items(list.partition(), list.values(), |_| index).map_err(|(row, e)| e.at_row(row))?])
-        }),
+            slice::items(list.partition(), list.values(), |_| index).map_err(|(row, e)| e.at_row(row))
+        })),
     };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }

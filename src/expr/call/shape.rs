@@ -4,7 +4,7 @@ use super::coerce::as_node;
 use super::fold::fold;
 use crate::error::Result;
 use crate::expr::error::ExprResult;
-use crate::expr::eval::{Args, CallNode, Node, NodeKind};
+use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::operand::Operand;
 use crate::expr::span::Span;
@@ -31,10 +31,10 @@ pub fn shape_vector(sizes: &[Operand], span: &Span) -> ExprResult<Node> {
             out.extend(given.iter().map(|given| if *given { column.next().and_then(|c| c.get(row)).copied() } else { None }));
         }
         let values: ArrayRef = Arc::new(Int64Array::from(out));
-        Ok(vec![Tensor::list(RowPartition::uniform(given.len(), args.nrows)?, Tensor::Leaf(values), None)?])
+        Tensor::list(RowPartition::uniform(given.len(), args.nrows)?, Tensor::Leaf(values), None)
     };
     let args = nodes.into_iter().flatten().collect();
-    let call =
-        CallNode { span: span.clone(), text: "".into(), args, outputs: vec![ty.clone()], names: Vec::new(), kernel: Box::new(kernel) };
+    let kernel = Kernel::One(Box::new(kernel));
+    let call = CallNode { span: span.clone(), text: "".into(), args, outputs: vec![ty.clone()], names: Vec::new(), kernel };
     fold(Node { ty, span: span.clone(), kind: NodeKind::Call(Arc::new(call), 0) })
 }

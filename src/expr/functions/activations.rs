@@ -3,10 +3,13 @@
 //! Source of the meaning: `tf.nn`.
 
 use super::apply::unary;
+use super::join::concat;
 use super::special::{one, two};
 use crate::expr::call::{Call, Function, cast_node, strict_node};
 use crate::expr::error::ExprResult;
+use crate::expr::eval::Node;
 use crate::expr::kernels::cast::cast;
+use crate::expr::kernels::elementwise::{self, Unary};
 use crate::expr::kernels::special::{self as kernel, mapped};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Literal};
@@ -31,6 +34,13 @@ pub static FUNCTIONS: &[Function] = &[
             let beta = number(c, 1, 1.0)?;
             one(c, move |x| kernel::silu(x, beta))
         }
+    ),
+    function!(
+        ["nn.crelu"],
+        "features|x, axis=-1",
+        "max(x, 0) and max(-x, 0), one after the other along the axis.",
+        [("nn.crelu([-1.0, 2.0])", "[0.0, 2.0, 1.0, 0.0]")],
+        crelu
     ),
     function!(["nn.selu"], "features|x", "The scaled exponential unit.", [("nn.selu([0.0, 1.0])", "[0.0, 1.050701]")], |c| {
         one(c, kernel::selu)
@@ -83,6 +93,22 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
 ];
+
+fn crelu(call: &mut Call) -> ExprResult<OperandKind> {
+    let node = strict_node(call.operand(0)?)?;
+    let axis = call.optional_int(1)?.unwrap_or(-1);
+    let half = |call: &mut Call, ops: &'static [Unary]| -> ExprResult<Node> {
+        let x = call.push(node.clone());
+        call.plain(&x)?;
+        call.check_dtype(&x, "numbers", DType::is_number)?;
+        let dtype = x.dtype()?.clone();
+        let kind = unary(call, x, dtype, move |a| ops.iter().try_fold(a.clone(), |a, op| elementwise::unary(*op, &a)))?;
+        call.result(kind)
+    };
+    let halves = [half(call, &[Unary::Relu])?, half(call, &[Unary::Negative, Unary::Relu])?];
+    let halves = halves.map(|node| call.push(node));
+    concat(call, halves.into(), axis, false)
+}
 
 /// Argument `i` as a number that is known before the first record.
 fn number(call: &Call, i: usize, default: f64) -> ExprResult<f64> {

@@ -9,7 +9,7 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::broadcast;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::fill::Filled;
-use crate::expr::kernels::level::bounding_known;
+use crate::expr::kernels::level::{bounding_known, bounding_rows};
 use crate::expr::kernels::level::{check_count, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::literal::zero;
@@ -318,7 +318,7 @@ fn to_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
     call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {
         let tensor = x.of(args)?;
-        let sizes = bounding_known(&tensor, &x.ty.dims)?;
+        let sizes = bounding_rows(&tensor, &x.ty.dims)?;
         let (partitions, below) = tensor.levels(rank)?;
         // The index of each item, `axis + 1` numbers each, one level after the other.
         let mut indices: Vec<i64> = Vec::new();

@@ -1,14 +1,14 @@
-//! The parts of a tensor: partitions in every encoding, flat values, sizes.
+//! The parts of a tensor: partitions in every encoding, flat values, counts.
 //!
 //! Source of the meaning: the properties of `tf.RaggedTensor`.
 
-use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, map_part, nth};
+use crate::error::Error;
+use crate::expr::call::{Arg, Call, Function, map_part};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::entries;
-use crate::expr::kernels::level::{bounding, bounding_known, from_lengths, merged, wrap};
-use crate::expr::operand::{Operand, OperandKind, constant};
+use crate::expr::kernels::level::{counts, from_lengths, merged, wrap};
+use crate::expr::operand::{OperandKind, constant};
 use crate::expr::types::{last_ragged, merged_dim};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -90,7 +90,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(["nvals"], "x|rt_input", "The total number of values in the rows.", [("nvals([[3, 1], [], [2]])", "3")], |c| {
         let x = rows(c)?;
-        c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(int64_leaf(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
+        c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(counts(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
     }),
     function!(["len"], "x", "The size of axis 0, or the number of items of a list.", [("len([3, 1, 2])", "3")], |c| {
         let item = c.operand(0)?;
@@ -128,7 +128,6 @@ pub static FUNCTIONS: &[Function] = &[
         let x = c.any(0)?;
         integer(c, x.rank(), &DType::Int32)
     }),
-    function!(["size"], "input|x, out_type=None", "The number of values.", [("size([[3, 1], [2]])", "3")], size),
     function!(
         ["nested_row_splits"],
         "x|rt_input",
@@ -149,44 +148,6 @@ pub static FUNCTIONS: &[Function] = &[
         "The value row ids of all ragged axes, outermost first.",
         [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")],
         |c| { nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect()) }
-    ),
-    function!(
-        ["bounding_shape"],
-        "x|rt_input, axis=None, out_type=None",
-        "The shape of the smallest dense tensor that holds it.",
-        [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
-        bounding_shape
-    ),
-    function!(
-        ["shape"],
-        "input|x, out_type=None",
-        "The shape of a dense or sparse tensor.",
-        [("shape([[3, 1], [2, 4]])", "[2, 2]")],
-        shape
-    ),
-    function!(
-        ["get_shape"],
-        "x|input",
-        "The shape of the type: a size for each axis, None for a ragged one; `x.shape`.",
-        [("ragged.constant([[3, 1], []]).shape[0]", "2"), ("reshape([1, 2, 3, 4], constant([[7, 8], [9, 6]]).shape)", "[[1, 2], [3, 4]]")],
-        type_shape
-    ),
-    function!(["as_list"], "shape", "The sizes of a shape as a list.", [("constant([[3, 1], [2, 4]]).shape.as_list()", "[2, 2]")], |c| Ok(
-        OperandKind::List(sizes_of(c, 0)?)
-    )),
-    function!(
-        ["broadcast_static_shape"],
-        "shape_x, shape_y",
-        "The shape that two shapes are broadcast to.",
-        [("broadcast_static_shape([2, 1], [3])", "[2, 3]")],
-        broadcast_shapes
-    ),
-    function!(
-        ["broadcast_dynamic_shape"],
-        "shape_x, shape_y",
-        "The sizes that two vectors of sizes are broadcast to.",
-        [("broadcast_dynamic_shape([2, 1], [3])", "[2, 3]")],
-        broadcast_shapes
     ),
     function!(["dtype"], "x", "The dtype of the values.", [("cast([1, 2], cast(3, float64).dtype)", "[1.0, 2.0]")], |c| {
         let x = c.any(0)?;
@@ -235,10 +196,6 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
     Ok(OperandKind::Tensor(constant(tensor, ty, call.span.clone())))
 }
 
-fn int64_leaf(values: impl IntoIterator<Item = usize>) -> Tensor {
-    Tensor::Leaf(Arc::new(Int64Array::from_iter_values(values.into_iter().map(|v| v as i64))))
-}
-
 /// A tensor with rows: at least two axes.
 fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
@@ -265,14 +222,6 @@ fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<Oper
     })
 }
 
-/// The tensor that a call gives.
-fn tensor(call: &Call, kind: OperandKind) -> ExprResult<Node> {
-    match kind {
-        OperandKind::Tensor(node) => Ok(node),
-        _ => Err(call.internal("the call gives no tensor")),
-    }
-}
-
 /// The flat values of a ragged tensor.
 ///
 /// # Errors
@@ -280,7 +229,7 @@ fn tensor(call: &Call, kind: OperandKind) -> ExprResult<Node> {
 pub fn flat(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = merge(call, x, |dims| last_ragged(dims).unwrap_or(0))?;
-    tensor(call, kind)
+    call.result(kind)
 }
 
 /// The values of a sparse tensor, or of a ragged one without its outermost partition.
@@ -290,7 +239,7 @@ pub fn flat(call: &mut Call, node: Node) -> ExprResult<Node> {
 pub fn values_of(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = values_in(call, x)?;
-    tensor(call, kind)
+    call.result(kind)
 }
 
 fn values(call: &mut Call) -> ExprResult<OperandKind> {
@@ -408,7 +357,7 @@ fn row_numbers<I: Iterator<Item = usize> + 'static>(
             let nrows = own.nrows();
             out.extend(numbers(own, 0..nrows));
         }
-        Tensor::list(from_lengths(outer.row_lengths().map(|n| n + extra))?, int64_leaf(out), None)
+        Tensor::list(from_lengths(outer.row_lengths().map(|n| n + extra))?, counts(out), None)
     })
 }
 
@@ -417,7 +366,7 @@ fn row_lengths(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = call.optional_int(1)?.unwrap_or(1);
     let axis = call.axis(1, axis, x.rank())?;
     let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());
-    call.one(ty, move |args| x.of(args)?.map_below(axis, &mut |t| Ok(int64_leaf(t.as_list()?.partition().row_lengths()))))
+    call.one(ty, move |args| x.of(args)?.map_below(axis, &mut |t| Ok(counts(t.as_list()?.partition().row_lengths()))))
 }
 
 fn value_rowids(call: &mut Call) -> ExprResult<OperandKind> {
@@ -434,12 +383,12 @@ fn value_rowids(call: &mut Call) -> ExprResult<OperandKind> {
                 out.extend(std::iter::repeat_n(row - range.start, inner.row_length(row)));
             }
         }
-        Tensor::list(outer.merge(inner), int64_leaf(out), None)
+        Tensor::list(outer.merge(inner), counts(out), None)
     })
 }
 
 fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
-    let x = call.sized(0)?;
+    let x = call.rows_of(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
         return Err(ExprError::at(
             x.span.clone(),
@@ -449,7 +398,7 @@ fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
     let to = dtype.clone();
     call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
         let tensor = x.of(args)?;
-        let lengths = int64_leaf(tensor.as_list()?.partition().row_lengths());
+        let lengths = counts(tensor.as_list()?.partition().row_lengths());
         Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(lengths.as_leaf()?, &to)?))
     })
 }
@@ -464,34 +413,12 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
             let (partitions, _) = tensor.levels(2)?;
-            Ok(int64_leaf((0..partitions[0].nrows()).map(|r| {
+            Ok(counts((0..partitions[0].nrows()).map(|r| {
                 let range = partitions[0].range(r);
                 if range.is_empty() { 0 } else { partitions[1].row_length(range.start) }
             })))
         }),
     }
-}
-
-fn size(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.sized(0)?;
-    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
-    if x.ty.is_sparse() {
-        return call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
-            let tensor = x.of(args)?;
-            let s = entries::sparse(&tensor)?;
-            let sizes = (0..s.nrows()).map(|record| {
-                let size = entries::volume(s.shape_of(record)).filter(|n| i64::try_from(*n).is_ok());
-                size.ok_or_else(|| Error::data("the dense shape has more than 2^63 values").at_row(record))
-            });
-            let sizes = int64_leaf(sizes.collect::<Result<Vec<_>>>()?);
-            Ok(Tensor::Leaf(sizes_as(sizes.as_leaf()?, &dtype, 1)?))
-        });
-    }
-    call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
-        let whole = merged(&*x.of(args)?, 0, x.rank())?;
-        let lengths = int64_leaf(whole.row_lengths());
-        Ok(Tensor::Leaf(crate::expr::kernels::cast::cast(lengths.as_leaf()?, &dtype)?))
-    })
 }
 
 /// One vector for each ragged level; `extra` numbers more than rows, or than items of `value_rowids`.
@@ -523,186 +450,8 @@ fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Ra
                     lengths.push(own.len());
                     out.extend(own);
                 }
-                Tensor::list(from_lengths(lengths)?, int64_leaf(out), None)
+                Tensor::list(from_lengths(lengths)?, counts(out), None)
             })
             .collect()
     })
-}
-
-fn bounding_shape(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
-    let rank = x.rank();
-    let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
-    let single = matches!(call.given(1), Some(item) if item.elements().is_none());
-    let axes: Vec<usize> = match call.ints(1)? {
-        None => (0..rank).collect(),
-        Some(axes) => axes
-            .into_iter()
-            .map(|a| {
-                usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
-                    let place = call.given(1).map_or(call.span.clone(), |i: &Operand| i.span.clone());
-                    ExprError::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
-                })
-            })
-            .collect::<ExprResult<_>>()?,
-    };
-    let dims = if single { Vec::new() } else { vec![Dim::known(axes.len() as u64)] };
-    // The axes of the flat values have their size even where no value is.
-    let inner = last_ragged(&x.ty.dims).map_or(0, |last| last + 1);
-    call.one(Type::tensor(dtype.clone(), dims), move |args| {
-        let tensor = x.of(args)?;
-        let mut sizes = bounding(&tensor, inner)?;
-        sizes.extend(bounding_known(&tensor, &x.ty.dims)?.into_iter().skip(inner));
-        let out = int64_leaf((0..args.nrows).flat_map(|r| axes.iter().map(|a| sizes[*a][r]).collect::<Vec<_>>()));
-        let out = Tensor::Leaf(crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?);
-        if single { Ok(out) } else { Tensor::list(RowPartition::uniform(axes.len(), args.nrows)?, out, None) }
-    })
-}
-
-/// Sizes of sparse tensors, which may be beyond 31 bits, in the dtype that was asked for; `each` of them belong to a record.
-fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
-    use crate::expr::kernels::cast::{cast, i64s};
-    let narrow = cast(sizes, dtype)?;
-    let (before, after) = (i64s(sizes)?, cast(&narrow, &DType::Int64)?);
-    match before.iter().zip(i64s(&after)?).position(|(a, b)| a != b) {
-        None => Ok(narrow),
-        Some(at) => Err(Error::data(format!("the size {} is too large for {dtype}", before[at]))
-            .at_row(at / each.max(1))
-            .help("out_type=int64 is wide enough; so is dense_shape(x)")),
-    }
-}
-
-fn shape(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
-    if x.ty.is_sparse() {
-        let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
-        let rank = x.rank();
-        return call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
-            let tensor = x.of(args)?;
-            let sizes: ArrayRef = Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None));
-            Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &dtype, rank)?), None)
-        });
-    }
-    if last_ragged(&x.ty.dims).is_some() {
-        return type_shape(call);
-    }
-    let rank = x.rank();
-    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
-    call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
-        let tensor = x.of(args)?;
-        let sizes = bounding_known(&tensor, &x.ty.dims)?;
-        let out = int64_leaf((0..args.nrows).flat_map(|r| (0..rank).map(|a| sizes[a][r]).collect::<Vec<_>>()));
-        let out = crate::expr::kernels::cast::cast(out.as_leaf()?, &dtype)?;
-        Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(out), None)
-    })
-}
-
-/// The shape of the type: sizes that differ between records are computed.
-fn type_shape(call: &mut Call) -> ExprResult<OperandKind> {
-    if let OperandKind::Shape(_) = call.operand(0)?.kind {
-        return Ok(call.operand(0)?.kind.clone());
-    }
-    let x = call.any(0)?;
-    let (rank, dims, span) = (x.rank(), x.ty.dims.clone(), call.span.clone());
-    let mut whole: Option<Node> = None;
-    let mut sizes = Vec::with_capacity(rank);
-    for (axis, dim) in dims.iter().enumerate() {
-        let kind = match dim.size {
-            Size::Known(n) => OperandKind::Literal(Literal::Int(n.into())),
-            Size::Ragged => OperandKind::Literal(Literal::None),
-            Size::Uniform => {
-                if whole.is_none() {
-                    let x = x.clone();
-                    let kind = call.one(Type::tensor(DType::Int32, vec![Dim::known(rank as u64)]), move |args| {
-                        let tensor = x.of(args)?;
-                        let sizes: ArrayRef = if x.ty.is_sparse() {
-                            Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None))
-                        } else {
-                            let sizes = bounding(&tensor, rank)?;
-                            int64_leaf((0..args.nrows).flat_map(|r| sizes.iter().map(move |s| s[r]))).as_leaf()?.clone()
-                        };
-                        Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &DType::Int32, rank)?), None)
-                    })?;
-                    whole = Some(tensor(call, kind)?);
-                }
-                match &whole {
-                    Some(whole) => OperandKind::Tensor(nth(whole, axis as i64, call.text())?),
-                    None => return Err(call.internal("a shape without sizes")),
-                }
-            }
-        };
-        sizes.push(Operand { kind, span: span.clone() });
-    }
-    Ok(OperandKind::Shape(sizes))
-}
-
-/// The sizes of a shape, or of a vector of known size.
-fn sizes_of(call: &Call, i: usize) -> ExprResult<Vec<Operand>> {
-    let item = call.operand(i)?;
-    if let Some(sizes) = item.elements() {
-        return Ok(sizes);
-    }
-    let wrong = || ExprError::at(item.span.clone(), format!("{}: {} must be a shape, not {}", call.name, call.param(i), item.describe()));
-    let node = as_node(item, None)?;
-    let [dim] = node.ty.dims.as_slice() else { return Err(wrong()) };
-    let Size::Known(n) = dim.size else { return Err(wrong()) };
-    (0..n as i64).map(|k| Ok(Operand { kind: OperandKind::Tensor(nth(&node, k, call.text())?), span: item.span.clone() })).collect()
-}
-
-/// The sizes counted from the last axis: equal, or one of them 1.
-fn broadcast_shapes(call: &mut Call) -> ExprResult<OperandKind> {
-    let (x, y) = (sizes_of(call, 0)?, sizes_of(call, 1)?);
-    let rank = x.len().max(y.len());
-    let one = Operand { kind: OperandKind::Literal(Literal::Int(1)), span: call.span.clone() };
-    let at = |sizes: &[Operand], axis: usize| {
-        (axis + sizes.len()).checked_sub(rank).and_then(|i| sizes.get(i).cloned()).unwrap_or_else(|| one.clone())
-    };
-    let mut pairs = Vec::with_capacity(rank);
-    for axis in 0..rank {
-        let (a, b) = (at(&x, axis), at(&y, axis));
-        if a.is_none() || b.is_none() {
-            // A ragged axis stays; the other shape has one item there, or the same ragged axis.
-            pairs.push((None, None));
-            continue;
-        }
-        pairs.push((Some(call.integer_of(&a)?), Some(call.integer_of(&b)?)));
-    }
-    let mut sizes = Vec::with_capacity(rank);
-    for (axis, (a, b)) in pairs.into_iter().enumerate() {
-        let (Some(a), Some(b)) = (a, b) else {
-            sizes.push(Operand { kind: OperandKind::Literal(Literal::None), span: call.span.clone() });
-            continue;
-        };
-        let kind = match (a.known(), b.known()) {
-            (Some(m), Some(n)) if m == n || m == 1 || n == 1 => OperandKind::Literal(Literal::Int(if m == 1 { n } else { m }.into())),
-            (Some(m), Some(n)) => {
-                return Err(call.error(format!("the shapes do not broadcast: axis {axis} has {m} and {n} items")));
-            }
-            _ => {
-                let mut inner = Call::operator(&call.name, call.span.clone(), call.text().clone());
-                let number = |call: &mut Call, n: &Integer, from: &Call| -> Integer {
-                    match n {
-                        Integer::Known(n) => Integer::Known(*n),
-                        Integer::Of(arg) => Integer::Of(call.push(from.node(arg))),
-                    }
-                };
-                let (a, b) = (number(&mut inner, &a, call), number(&mut inner, &b, call));
-                inner.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
-                    let (a, b) = (a.of(args)?, b.of(args)?);
-                    let sizes = (0..args.nrows)
-                        .map(|row| match (a.at(row), b.at(row)) {
-                            (m, n) if m == n || n == 1 => Ok(m),
-                            (1, n) => Ok(n),
-                            (m, n) => {
-                                Err(Error::data(format!("the shapes do not broadcast: axis {axis} has {m} and {n} items")).at_row(row))
-                            }
-                        })
-                        .collect::<Result<Vec<i64>>>()?;
-                    Ok(Tensor::Leaf(Arc::new(Int64Array::from(sizes))))
-                })?
-            }
-        };
-        sizes.push(Operand { kind, span: call.span.clone() });
-    }
-    Ok(OperandKind::Shape(sizes))
 }

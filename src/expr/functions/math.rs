@@ -352,7 +352,7 @@ fn bitwise(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
 
 fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
     if matches!(op, Compare::Equal | Compare::NotEqual)
-        && let Some(found) = super::structured::equal(call, op == Compare::NotEqual)?
+        && let Some(found) = super::structured::fields::equal(call, op == Compare::NotEqual)?
     {
         return Ok(found);
     }

@@ -21,6 +21,7 @@ mod cross;
 mod decompose;
 mod higher;
 mod join;
+mod left_out;
 mod lines;
 mod lookup;
 mod maps;
@@ -34,12 +35,16 @@ mod repeat;
 mod segments;
 mod select;
 mod sequence;
+mod shapes;
+mod slices;
 mod sort;
 mod sparse;
 mod special;
 mod strings;
 mod structured;
 mod time;
+
+pub use left_out::{LEFT_OUT, reason};
 
 use super::call::Function;
 use std::collections::HashMap;
@@ -55,6 +60,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Construction", functions: construct::FUNCTIONS },
     Family { title: "Ragged tensors from partitions", functions: partitions::FUNCTIONS },
     Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
+    Family { title: "Shapes", functions: shapes::FUNCTIONS },
     Family { title: "Dense and sparse", functions: convert::FUNCTIONS },
     Family { title: "Joining and cutting", functions: join::FUNCTIONS },
     Family { title: "Axes", functions: axes::FUNCTIONS },
@@ -83,8 +89,12 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
     Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
     Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
+    Family { title: "Templates", functions: strings::format::FUNCTIONS },
+    Family { title: "Compressed bytes", functions: strings::compressed::FUNCTIONS },
     Family { title: "Times", functions: time::FUNCTIONS },
-    Family { title: "Structures", functions: structured::FUNCTIONS },
+    Family { title: "Structures", functions: structured::fields::FUNCTIONS },
+    Family { title: "Structures made of fields", functions: structured::construct::FUNCTIONS },
+    Family { title: "Structures made of dictionaries", functions: structured::pyval::FUNCTIONS },
     Family { title: "Maps", functions: maps::FUNCTIONS },
     Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
     Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },
@@ -97,6 +107,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS },
     Family { title: "Sparse combinations", functions: sparse::cross::FUNCTIONS },
     Family { title: "Segments of chosen rows", functions: sparse::segments::FUNCTIONS },
+    Family { title: "Indexed slices", functions: slices::FUNCTIONS },
 ];
 
 /// Functions that belong together.

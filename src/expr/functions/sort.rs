@@ -182,6 +182,35 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
+/// What is counted: in each record `widths` bins for each row.
+struct Bins<'a> {
+    values: &'a [i64],
+    /// The records, of rows.
+    outer: &'a RowPartition,
+    inner: &'a RowPartition,
+    widths: &'a [usize],
+}
+
+impl Bins<'_> {
+    /// The bins of all rows: `add` adds value `i` to what its bin holds. Values beyond the last bin are left out.
+    fn filled<N: Copy + Default>(&self, add: impl Fn(N, usize) -> N) -> Result<Vec<N>> {
+        let mut out: Vec<N> = Vec::new();
+        for (record, width) in self.widths.iter().enumerate() {
+            for row in self.outer.range(record) {
+                let start = out.len();
+                check_count(start.checked_add(*width), record)?;
+                out.resize(start + width, N::default());
+                for i in self.inner.range(row) {
+                    if let Some(bin) = out.get_mut(start.saturating_add(self.values[i] as usize)) {
+                        *bin = add(*bin, i);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
 fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     let weights = call.optional_tensor(1)?;
@@ -225,10 +254,11 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
             Some(w) => {
                 let w = w.of(args)?;
                 check_same(&tensor, &w, rank, "values and weights")?;
-                Some(cast(w.levels(rank)?.1.as_leaf()?, &DType::Float64)?)
+                // Integers wrap in 64 bits as they do in their own.
+                let wide = if dtype.is_integer() { DType::Int64 } else { DType::Float64 };
+                Some(cast(w.levels(rank)?.1.as_leaf()?, &wide)?)
             }
         };
-        let weights = weights.as_ref().map(native::<arrow_array::types::Float64Type>).transpose()?;
         let (_, below) = tensor.levels(rank)?;
         let values = i64s(below.as_leaf()?)?;
         let (outer, inner) = if per_row {
@@ -237,8 +267,8 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         } else {
             (RowPartition::uniform(1, whole.nrows())?, whole.clone())
         };
-        let (mut out, mut widths) = (Vec::new(), Vec::with_capacity(whole.nrows()));
         let (least, most) = (least.of(args)?, most.as_ref().map(|most| most.of(args)).transpose()?);
+        let mut widths = Vec::with_capacity(whole.nrows());
         for record in 0..whole.nrows() {
             let own = &values[whole.range(record)];
             if let Some(negative) = own.iter().find(|v| **v < 0) {
@@ -249,20 +279,21 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
             if let Some(most) = &most {
                 width = width.min(most.size(record, "the length")?);
             }
+            check_count(width.checked_mul(outer.row_length(record)), record)?;
             widths.push(width);
-            for row in outer.range(record) {
-                let start = out.len();
-                check_count(start.checked_add(width), record)?;
-                out.resize(start + width, 0f64);
-                for i in inner.range(row) {
-                    let place = values[i] as usize;
-                    if place < width {
-                        out[start + place] = if binary { 1.0 } else { out[start + place] + weights.map_or(1.0, |w| w[i]) };
-                    }
-                }
-            }
         }
-        let flat: ArrayRef = Arc::new(Float64Array::from(out));
+        let bins = Bins { values, outer: &outer, inner: &inner, widths: &widths };
+        let flat: ArrayRef = match &weights {
+            Some(w) if dtype.is_integer() => {
+                let w = i64s(w)?;
+                Arc::new(Int64Array::from(bins.filled(|sum: i64, i| sum.wrapping_add(w[i]))?))
+            }
+            Some(w) => {
+                let w = native::<arrow_array::types::Float64Type>(w)?;
+                Arc::new(Float64Array::from(bins.filled(|sum: f64, i| sum + w[i])?))
+            }
+            None => Arc::new(Int64Array::from(bins.filled(|count: i64, _| if binary { 1 } else { count + 1 })?)),
+        };
         let flat = Tensor::Leaf(cast(&flat, &dtype)?);
         if !per_row {
             return Tensor::list(from_lengths(widths)?, flat, None);

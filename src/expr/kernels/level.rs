@@ -1,8 +1,11 @@
 //! Walks over the levels of a tensor.
 
 use crate::error::{Error, Result};
+use crate::expr::types::last_ragged;
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor, row_of};
+use arrow_array::Int64Array;
+use std::sync::Arc;
 
 /// The levels `from .. to` merged into one partition: of the rows of level `from` into the items of level `to`.
 ///
@@ -164,4 +167,37 @@ pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> 
         }
     }
     Ok(sizes)
+}
+
+/// The longest row of every axis, in each record: `[rank][nrecords]`. The axes of flat values have their known size even
+/// where no value is, those of rows do not.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn bounding_rows(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
+    let inner = last_ragged(dims).map_or(0, |last| last + 1);
+    let mut sizes = bounding(tensor, inner)?;
+    sizes.extend(bounding_known(tensor, dims)?.into_iter().skip(inner));
+    Ok(sizes)
+}
+
+/// Checks that the axes of known size have it.
+///
+/// # Errors
+/// A row of another length; the row of the chunk is named.
+pub fn check_known(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
+    let (partitions, _) = tensor.levels(dims.len())?;
+    for (axis, (partition, dim)) in partitions.iter().zip(dims).enumerate() {
+        let Size::Known(n) = dim.size else { continue };
+        if let Some(row) = (0..partition.nrows()).find(|row| partition.row_length(*row) as u64 != n) {
+            let found = partition.row_length(row);
+            return Err(Error::data(format!("axis {axis} has size {found}, not {n}")).at_row(record_of(tensor, axis, row)));
+        }
+    }
+    Ok(())
+}
+
+/// Counts as int64 values.
+pub fn counts(values: impl IntoIterator<Item = usize>) -> Tensor {
+    Tensor::Leaf(Arc::new(Int64Array::from_iter_values(values.into_iter().map(|v| v as i64))))
 }

@@ -125,6 +125,17 @@ fn shortest(x: f64, precision: usize, zeros: bool) -> String {
     }
 }
 
+/// The number with that many digits as `%g` writes it, or, where that does not read back as the number, with all that are needed.
+pub fn roundtrip(x: f64, digits: usize, same: impl Fn(&str) -> bool) -> String {
+    let text = |digits: usize| {
+        let mut out = Vec::new();
+        Format { notation: Notation::Shortest, precision: Some(digits), width: 0, fill: None }.float(x, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    let short = text(digits);
+    if x.is_nan() || same(&short) { short } else { text(if digits == 6 { 9 } else { 17 }) }
+}
+
 /// The text without spaces around it.
 pub fn trimmed(text: &[u8]) -> &[u8] {
     let is_space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');

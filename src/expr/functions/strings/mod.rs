@@ -6,6 +6,8 @@
 //! Source of the meaning: `tf.strings`.
 
 pub mod base64;
+pub mod compressed;
+pub mod format;
 pub mod hash;
 pub mod join;
 pub mod letters;

@@ -1,0 +1,39 @@
+//! Operations of TensorFlow that take ragged tensors there and have no function here, and why.
+
+/// Names, and the reason.
+pub const LEFT_OUT: &[(&[&str], &str)] = &[
+    (
+        &[
+            "debugging.assert_equal",
+            "debugging.assert_greater",
+            "debugging.assert_greater_equal",
+            "debugging.assert_less",
+            "debugging.assert_less_equal",
+            "debugging.assert_near",
+            "debugging.assert_none_equal",
+        ],
+        "they give no tensor; the verb assert checks records",
+    ),
+    (&["dtypes.complex", "complex"], "there are no complex numbers"),
+    (
+        &[
+            "image.adjust_brightness",
+            "image.adjust_gamma",
+            "image.convert_image_dtype",
+            "image.random_brightness",
+            "image.resize",
+            "image.stateless_random_brightness",
+        ],
+        "images are bytes, and are not decoded",
+    ),
+    (&["print"], "it gives no tensor; the verb show prints tensors"),
+    (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "nothing is trained"),
+    (&["function", "Variable", "placeholder", "Session"], "there is no graph and no session"),
+];
+
+/// Why there is no such function, if it is one of TensorFlow's.
+pub fn reason(name: &str) -> Option<&'static str> {
+    let short = name.strip_prefix("tf.").unwrap_or(name);
+    let short = short.strip_prefix("compat.v1.").unwrap_or(short);
+    LEFT_OUT.iter().find(|(names, _)| names.contains(&short)).map(|(_, why)| *why)
+}

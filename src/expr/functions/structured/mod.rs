@@ -1,0 +1,7 @@
+//! Structured tensors.
+//!
+//! Source of the meaning: `tf.experimental.StructuredTensor`.
+
+pub mod construct;
+pub mod fields;
+pub mod pyval;

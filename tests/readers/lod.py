@@ -1,0 +1,69 @@
+"""PaddlePaddle as the other side of a call: its own Python in a process of its own, which is started again when a call kills it."""
+import json
+import os
+import subprocess
+
+from oracle import as_json
+
+
+class Paddle:
+    """The Python in PADDLE_PYTHON, if it has PaddlePaddle."""
+
+    def __init__(self):
+        self.python, self.process, self.why = os.environ.get("PADDLE_PYTHON", ""), None, None
+        if not self.python:
+            self.why = "PADDLE_PYTHON names no Python with PaddlePaddle"
+        elif subprocess.run([self.python, "-c", "import paddle"], capture_output=True).returncode != 0:
+            self.why = f"{self.python} has no PaddlePaddle"
+
+    def run(self, text, inputs):
+        """The outputs of a call in the form of the vectors; raises what Paddle says to it."""
+        if self.process is None:
+            worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "paddle_lod.py")
+            self.process = subprocess.Popen([self.python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        request = {"text": text, "inputs": {name: flattened(t) for name, t in inputs.items()}}
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            self.process = None
+            raise Died
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return [output(t) for t in answer["outputs"]]
+
+
+class Died(Exception):
+    """The call ended Paddle's process: neither a result nor an error to compare with."""
+
+
+def flattened(t):
+    """A drawn tensor in the form of paddle_lod.py: each ragged axis is a level."""
+    value, lengths, dims = t.value, [], list(t.dims)
+    while len(dims) > 1 and dims[1] is None:
+        lengths.append([len(row) for row in value])
+        value = [v for row in value for v in row]
+        dims = [None, *dims[2:]]
+    shape = []
+    at = value
+    for dim in dims:
+        shape.append(len(at) if isinstance(at, list) else dim)
+        at = at[0] if isinstance(at, list) and at else dim
+    leaves = value
+    for _ in dims[1:]:
+        leaves = [v for row in leaves for v in row]
+    return {"dtype": t.dtype, "shape": shape, "value": as_json(leaves) if t.dtype not in ("float32", "float64") else [float(v) for v in leaves], "lengths": lengths}
+
+
+def output(t):
+    value, shape = t["value"], t["shape"]
+    for size in reversed(shape[1:]):
+        value = [value[i * size:(i + 1) * size] for i in range(len(value) // size if size else (shape[0] if len(shape) == 2 else 0))]
+    dims = list(shape)
+    for lengths in reversed(t["lengths"]):
+        ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+        value = [value[a:b] for a, b in zip(ends, ends[1:])]
+        dims = [len(lengths), None, *dims[1:]]
+    kind = {"kind": "ragged", "ragged_rank": len(t["lengths"])} if t["lengths"] else {"kind": "dense"}
+    return {**kind, "dtype": t["dtype"], "shape": dims, "value": as_json(value)}
