@@ -19,6 +19,12 @@ use std::sync::Arc;
 pub struct Options {
     /// Output file; `-` or nothing: standard output.
     pub output: Option<OsString>,
+    /// Whether `@N` and `#` in the output's name mean themselves.
+    pub is_output_literal: bool,
+    /// Directory of one output for each input.
+    pub output_dir: Option<OsString>,
+    /// Where the files written are listed.
+    pub manifest: Option<OsString>,
     /// Name of the input's format.
     pub from: Option<String>,
     /// Name of the output's format.
@@ -103,6 +109,9 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             output: None,
+            is_output_literal: false,
+            output_dir: None,
+            manifest: None,
             from: None,
             to: None,
             input_name: None,

@@ -53,7 +53,7 @@ pub fn usage_line(name: &str, command: &Command) -> String {
     }
     for arg in command.get_positionals().filter(|a| a.get_id() != "FILE") {
         let word = arg.get_value_names().and_then(|names| names.first()).map_or(arg.get_id().as_str(), |name| name.as_str());
-        if arg.is_required_set() && !verbs::find(name).is_some_and(|verb| verb.optional_argument) {
+        if arg.is_required_set() && !verbs::find(name).is_some_and(|verb| verb.optional_argument || verb.argument_unless.is_some()) {
             let _ = write!(line, " {word}");
         } else {
             let _ = write!(line, " [{word}]");

@@ -91,13 +91,15 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
 
 /// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
 fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
-    let result = command.clone().try_get_matches_from(words);
-    match &result {
-        Err(error) if verb.optional_argument && is_left_out(error) => {
-            let empty = OsString::new();
-            command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()))
-        }
-        _ => result,
+    let empty = OsString::new();
+    let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));
+    let is_given = |option: &str| words.iter().any(|word| word.to_string_lossy().split('=').next() == Some(option));
+    if verb.argument_unless.is_some_and(is_given) {
+        return without();
+    }
+    match command.clone().try_get_matches_from(words) {
+        Err(error) if verb.optional_argument && is_left_out(&error) => without(),
+        result => result,
     }
 }
 

@@ -48,7 +48,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}"]),
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
     (&["sparse"], &["tatter to-sparse {args}"]),
-    (&["split"], &["tatter shard 0/2 {files}", "tatter convert {files} -o 'part-#####.jsonl' --shards 2"]),
+    (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into train=0.9,test=0.1 -o data.parquet {files}"]),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
     (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),

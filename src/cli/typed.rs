@@ -17,6 +17,12 @@ pub struct Typed {
     /// Output file [default: standard output, as is `-`]
     #[arg(short = 'o', long = "output", value_name = "OUT", help_heading = "Files")]
     output: Option<OsString>,
+    /// Write one file for each input into DIR, under its name with the extension of the output's format
+    #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Files")]
+    output_dir: Option<OsString>,
+    /// Write a list of the files written as JSON: names, records, bytes and SHA-256
+    #[arg(long, value_name = "FILE", help_heading = "Files")]
+    manifest: Option<OsString>,
     /// Format of the input [default: by its first bytes, else by extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     from: Option<String>,
@@ -152,6 +158,8 @@ impl Typed {
             scalar: scalars(self.scalar.as_deref())?,
             mixed: self.mixed.is_some(),
             output: self.output,
+            output_dir: self.output_dir,
+            manifest: self.manifest,
             from: self.from,
             to: self.to,
             input_name: self.input_name,

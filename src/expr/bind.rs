@@ -555,7 +555,7 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
     let near = nearest(name, all.clone()).or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last)));
     match near {
         Some(near) => error.help(format!("did you mean {near}?")),
-        None => error.help("tatter help functions lists them"),
+        None => error.help("`tatter help functions` lists them"),
     }
 }
 

@@ -47,6 +47,7 @@ mod tests;
 mod types;
 
 pub use kernels::cast::{can_cast, cast};
+pub use kernels::hash::sip;
 pub use kernels::time::time_of;
 pub use manual::{function_help, function_list, functions_of, manual};
 pub use program::{Program, ScalarExpr, bind_scalar, names_used};

@@ -276,7 +276,9 @@ impl Encode for LineEncoder {
 fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
     for row in 0..nrows {
         let Some(text) = value(row) else {
-            return Err(Error::data("text cannot hold null").at_row(row).help("fill it: fill-null, or leave such records out with filter"));
+            return Err(Error::data("text cannot hold null")
+                .at_row(row)
+                .help("fill it first with fill-null, or leave such records out with filter"));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
             return Err(Error::data("a value that contains an end of line would become two lines").at_row(row).help("write --to jsonl"));

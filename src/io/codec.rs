@@ -1,10 +1,10 @@
 //! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord or JSON inside it, or by
 //! the extension.
 
+use super::disk::Disk;
 use super::members::{Members, Trailing};
 use crate::error::Error;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 
 /// A compression of a whole file.
@@ -68,7 +68,7 @@ impl Codec {
     }
 
     /// A compressed file. The same bytes written give the same bytes in the file, always.
-    pub fn encoder(self, file: File) -> io::Result<Encoder> {
+    pub fn encoder(self, file: Disk) -> io::Result<Encoder> {
         Ok(match self {
             // No name and no time in the header.
             Codec::Gzip => Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
@@ -84,9 +84,9 @@ impl Codec {
 
 /// A file being compressed.
 pub enum Encoder {
-    Gzip(flate2::write::GzEncoder<File>),
-    Zlib(flate2::write::ZlibEncoder<File>),
-    Zstd(zstd::stream::write::Encoder<'static, File>),
+    Gzip(flate2::write::GzEncoder<Disk>),
+    Zlib(flate2::write::ZlibEncoder<Disk>),
+    Zstd(zstd::stream::write::Encoder<'static, Disk>),
 }
 
 impl Encoder {
@@ -100,7 +100,7 @@ impl Encoder {
     }
 
     /// Ends the compressed stream.
-    pub fn finish(self) -> io::Result<File> {
+    pub fn finish(self) -> io::Result<Disk> {
         match self {
             Encoder::Gzip(e) => e.finish(),
             Encoder::Zlib(e) => e.finish(),

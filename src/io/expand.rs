@@ -145,6 +145,11 @@ impl Sharded {
         format!("{}@{}{}", self.front, self.nshards, self.back)
     }
 
+    /// What comes before the number.
+    pub fn front(&self) -> &str {
+        &self.front
+    }
+
     /// The glob of all names, whatever their numbers: `front-*-of-00008back`.
     pub fn glob(&self) -> String {
         format!("{}-*-of-{:05}{}", self.front, self.nshards, self.back)

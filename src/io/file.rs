@@ -1,8 +1,9 @@
 //! One file being written: buffered, and compressed in blocks that do not depend on the calls.
 
 use super::codec::{Codec, Encoder};
+use super::disk::{Disk, Facts};
 use crate::error::{Error, Result};
-use std::fs::File;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,7 @@ const BLOCK_BYTES: usize = 128 << 10;
 pub struct Ledger {
     open: AtomicUsize,
     failed: Mutex<Option<Error>>,
+    complete: Mutex<BTreeMap<u64, Facts>>,
 }
 
 impl Ledger {
@@ -32,6 +34,11 @@ impl Ledger {
         }
     }
 
+    /// The files that are complete, by their numbers.
+    pub fn complete(&self) -> BTreeMap<u64, Facts> {
+        self.complete.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn record(&self, error: &Error) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
     }
@@ -42,26 +49,27 @@ pub struct FileWriter {
     inner: Option<Inner>,
     block: Vec<u8>,
     name: Arc<str>,
+    number: u64,
     ledger: Arc<Ledger>,
 }
 
 enum Inner {
-    Plain(File),
+    Plain(Disk),
     Encoded(Box<Encoder>),
 }
 
 impl FileWriter {
-    /// A file to be written from its start, compressed or not.
+    /// File `number` of an output, to be written from its start, compressed or not.
     ///
     /// # Errors
     /// The encoder cannot be made.
-    pub fn new(file: File, codec: Option<Codec>, name: Arc<str>, ledger: Arc<Ledger>) -> Result<FileWriter> {
+    pub fn new(file: Disk, codec: Option<Codec>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
             Some(codec) => Inner::Encoded(Box::new(codec.encoder(file).map_err(|e| Error::io(&name, "writing", &e))?)),
         };
         ledger.open.fetch_add(1, Ordering::AcqRel);
-        Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, ledger })
+        Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, number, ledger })
     }
 
     fn failed(&self, source: &io::Error) -> io::Error {
@@ -120,11 +128,15 @@ impl Write for FileWriter {
 impl Drop for FileWriter {
     fn drop(&mut self) {
         // Errors are in the ledger.
-        if self.pass_block().is_ok()
-            && let Some(Inner::Encoded(encoder)) = self.inner.take()
-            && let Err(e) = encoder.finish()
-        {
-            self.failed(&e);
+        if self.pass_block().is_ok() {
+            let disk = match self.inner.take() {
+                Some(Inner::Encoded(encoder)) => encoder.finish().map_err(|e| self.failed(&e)).ok(),
+                Some(Inner::Plain(disk)) => Some(disk),
+                None => None,
+            };
+            if let Some(disk) = disk {
+                self.ledger.complete.lock().unwrap_or_else(PoisonError::into_inner).insert(self.number, disk.facts());
+            }
         }
         self.ledger.open.fetch_sub(1, Ordering::AcqRel);
     }

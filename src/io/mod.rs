@@ -9,6 +9,7 @@
 
 mod codec;
 mod dataset;
+mod disk;
 mod expand;
 mod file;
 mod folder;
@@ -29,7 +30,10 @@ mod target;
 mod wildcard;
 
 pub use codec::{Codec, is_tfrecord, masked_crc32c};
+pub use dataset::Found;
+pub use expand::expand;
 pub use folder::Folder;
 pub use input::{Input, inputs};
-pub use output::{Distribution, Outputs, create_file, scratch};
+pub use output::{Distribution, Outputs, Written, commit, create_file, scratch};
 pub use staging::remove_unfinished;
+pub use target::part_name;

@@ -1,6 +1,7 @@
 //! The output of a run: standard output, one file, shards, or a file for each record.
 
 use super::codec::{self, Codec};
+use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
 use super::names::STANDARD_OUTPUT;
 use super::staging::Staging;
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How records are spread over output files.
@@ -35,6 +36,8 @@ pub struct Outputs {
     codec: Option<Codec>,
     extension: Option<String>,
     force: bool,
+    /// Whether checksums are wanted.
+    is_hashed: bool,
     held: Held,
     state: Mutex<State>,
 }
@@ -53,12 +56,15 @@ impl Outputs {
     /// A missing directory; a directory or a write-protected file of that name; shards of an earlier run with another
     /// number; `--shards` without a file.
     pub fn plan(options: &Options) -> Result<Outputs> {
-        let target = Target::parse(options.output.as_deref(), options.shards)?;
+        let target = match options.output.as_deref().filter(|_| options.is_output_literal && options.shards.is_none()) {
+            Some(name) => Target::literal(name)?,
+            None => Target::parse(options.output.as_deref(), options.shards)?,
+        };
         let name = match &options.output {
             Some(name) if target != Target::StandardOutput => name.display().to_string(),
             _ => STANDARD_OUTPUT.to_owned(),
         };
-        let outputs = Outputs::new(&name, target, options.force)?;
+        let outputs = Outputs { is_hashed: options.manifest.is_some(), ..Outputs::new(&name, target, options.force)? };
         if options.no_clobber {
             outputs.refuse_existing()?;
         }
@@ -71,7 +77,16 @@ impl Outputs {
             Target::Direct(_) | Target::Files(_, Names::Single(_)) => codec::extensions(name),
             Target::Files(_, names) => codec::extensions(&names.name(0)?.to_string_lossy()),
         };
-        let outputs = Outputs { name: name.into(), target, codec, extension, force, held: Held::default(), state: Mutex::default() };
+        let outputs = Outputs {
+            name: name.into(),
+            target,
+            codec,
+            extension,
+            force,
+            is_hashed: false,
+            held: Held::default(),
+            state: Mutex::default(),
+        };
         if let Target::Files(directory, names @ Names::Shards(_)) = &outputs.target {
             outputs.refuse_stale(directory, names, |_| true)?;
         }
@@ -89,6 +104,14 @@ impl Outputs {
             Target::Files(_, Names::Shards(sharded)) => Distribution::Shards(sharded.nshards),
             Target::Files(_, Names::Numbered { .. }) => Distribution::PerRecord,
             _ => Distribution::Single,
+        }
+    }
+
+    /// How many files it has, if that is known before they are written, else 1.
+    pub fn nfiles(&self) -> u64 {
+        match self.distribution() {
+            Distribution::Shards(n) => n as u64,
+            Distribution::Single | Distribution::PerRecord => 1,
         }
     }
 
@@ -148,7 +171,7 @@ impl Outputs {
             Target::Direct(path) => {
                 let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "opening", &e))?;
                 let ledger = self.state().ledger.clone();
-                return Ok(Box::new(FileWriter::new(file, self.codec, self.name.clone(), ledger)?));
+                return Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, self.name.clone(), index, ledger)?));
             }
             Target::Files(directory, names) => (directory, names),
         };
@@ -172,7 +195,7 @@ impl Outputs {
             }
             _ => Error::io(&shown, "writing", &e),
         })?;
-        Ok(Box::new(FileWriter::new(file, self.codec, shown, ledger)?))
+        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, shown, index, ledger)?))
     }
 
     /// Puts all files under their names. To be called when all writers are dropped.
@@ -180,22 +203,60 @@ impl Outputs {
     /// # Errors
     /// A file could not be completed or put in place; numbered files of an earlier run would be mixed with these.
     pub fn commit(&self) -> Result<()> {
-        if self.is_stdout() {
-            return self.held.release();
-        }
-        let mut state = self.state();
+        self.settle()?;
+        self.put()
+    }
+
+    /// Whether all files are complete and may be put in place.
+    fn settle(&self) -> Result<()> {
+        let state = self.state();
         state.ledger.settle()?;
-        let Target::Files(directory, names) = &self.target else {
-            return Ok(());
-        };
-        if let Names::Numbered { .. } = names {
-            self.refuse_stale(directory, names, |number| state.created.contains(&number))?;
+        match &self.target {
+            Target::Files(directory, names @ Names::Numbered { .. }) => {
+                self.refuse_stale(directory, names, |number| state.created.contains(&number))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn put(&self) -> Result<()> {
+        let Target::Files(directory, names) = &self.target else {
+            return if self.is_stdout() { self.held.release() } else { Ok(()) };
+        };
+        let mut state = self.state();
         let Some(staging) = state.staging.take() else {
             return Ok(());
         };
         let files: Vec<OsString> = state.created.iter().map(|index| names.name(*index)).collect::<Result<_>>()?;
         staging.put(files.iter().map(OsString::as_os_str), directory)
+    }
+
+    /// The files that are complete, in order; none for standard output.
+    ///
+    /// # Errors
+    /// Those of [`Names::name`]: a bug.
+    pub fn written(&self) -> Result<Vec<Written>> {
+        let path = |number| match &self.target {
+            Target::Files(directory, names) => Ok(directory.join(names.name(number)?)),
+            Target::Direct(path) => Ok(path.clone()),
+            Target::StandardOutput => Ok(PathBuf::new()),
+        };
+        let complete = self.state().ledger.complete();
+        complete
+            .into_iter()
+            .map(|(number, facts)| Ok(Written { path: path(number)?, number, nbytes: facts.nbytes, sha256: facts.sha256 }))
+            .collect()
+    }
+
+    /// Whether both write a file of the same name.
+    pub fn overlaps(&self, other: &Outputs) -> bool {
+        match (&self.target, &other.target) {
+            (Target::Files(a, names), Target::Files(b, others)) => {
+                names == others && (a == b || a.canonicalize().ok() == b.canonicalize().ok())
+            }
+            // A device, or standard output, which takes what several write.
+            _ => false,
+        }
     }
 
     /// Discards everything written so far, for another start.
@@ -260,6 +321,28 @@ impl Outputs {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its name.
+    pub path: PathBuf,
+    /// Its number among the files of the output.
+    pub number: u64,
+    /// Its size.
+    pub nbytes: u64,
+    /// In hexadecimal digits; empty without `--manifest`.
+    pub sha256: String,
+}
+
+/// Puts the files of several outputs under their names, in order, once all of them are complete.
+///
+/// # Errors
+/// As [`Outputs::commit`]; then nothing is put in place, unless the system refuses to rename a file.
+pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
+    outputs.iter().try_for_each(|output| output.settle())?;
+    outputs.iter().try_for_each(|output| output.put())
 }
 
 /// EMFILE, for which [`std::io::ErrorKind`] has no name.

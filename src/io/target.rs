@@ -103,6 +103,26 @@ impl Target {
     }
 }
 
+/// The name of one part of an output: `{}` in it is the part, else the part comes before the extensions and `@N`.
+///
+/// # Errors
+/// The name is not valid UTF-8.
+pub fn part_name(output: &OsStr, part: &str) -> Result<OsString> {
+    let Some(name) = output.to_str() else {
+        return Err(Error::usage(format!("{}: the name of an output that is split has to be valid UTF-8", output.display())));
+    };
+    if name.contains("{}") {
+        return Ok(name.replace("{}", part).into());
+    }
+    let file = name.rfind('/').map_or(0, |at| at + 1);
+    let at = match Sharded::parse(&name[file..])? {
+        Some(sharded) => sharded.front().len(),
+        None => before_extensions(&name[file..]),
+    };
+    let (front, back) = name.split_at(file + at);
+    Ok(format!("{front}-{part}{back}").into())
+}
+
 /// What a symlink leads to, be it there or not.
 fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
@@ -252,6 +272,19 @@ mod tests {
                     assert_eq!((at(0).unwrap(), at(1).unwrap_or(at(0).unwrap())), (first.to_string(), second.to_string()), "{name}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn names_of_parts() {
+        for (output, expected) in [
+            ("data.parquet", "data-test.parquet"),
+            ("a.b/data.jsonl.gz", "a.b/data-test.jsonl.gz"),
+            ("data@8.tfrecord", "data-test@8.tfrecord"),
+            ("{}/data@8.tfrecord", "test/data@8.tfrecord"),
+            ("data", "data-test"),
+        ] {
+            assert_eq!(part_name(OsStr::new(output), "test").unwrap(), expected);
         }
     }
 

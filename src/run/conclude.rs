@@ -1,36 +1,115 @@
 //! The end of a successful run: outputs get their names, notices and the summary are written.
 
-use super::progress::Progress;
-use super::sink::Counts;
+use super::execute::Done;
+use super::manifest::{Listed, Manifest};
+use super::progress::{Progress, summary};
+use super::sink::{Counts, FIRST_FAULTS};
 use crate::error::{Error, Result};
-use crate::io::Outputs;
+use crate::io::{self, Outputs};
 use crate::message;
 use crate::options::Options;
 use crate::printable::printable;
 use crate::verbs::Verdict;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
+
+/// The runs of a command that have ended: one, or one for each input. Nothing has its name yet.
+pub struct Ended {
+    manifest: Option<Manifest>,
+    listed: Vec<Listed>,
+    verdict: Verdict,
+    counts: Counts,
+    first_faults: Vec<Error>,
+    nread: u64,
+    nwritten: u64,
+    /// Whether progress was shown.
+    was_shown: bool,
+    /// That of the last run.
+    progress: Option<Progress>,
+}
+
+impl Ended {
+    /// No run yet.
+    pub fn new(manifest: Option<Manifest>) -> Ended {
+        let (listed, first_faults) = (Vec::new(), Vec::new());
+        Ended {
+            manifest,
+            listed,
+            verdict: Verdict::Good,
+            counts: Counts::default(),
+            first_faults,
+            nread: 0,
+            nwritten: 0,
+            was_shown: false,
+            progress: None,
+        }
+    }
+
+    /// The output of `--manifest`.
+    pub fn manifest_output(&self) -> Option<&Arc<Outputs>> {
+        self.manifest.as_ref().map(|manifest| &manifest.output)
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = &Arc<Outputs>> {
+        self.listed.iter().flat_map(|run| &run.outputs)
+    }
+
+    /// Refuses outputs that another run has written too, or that the manifest cannot list.
+    ///
+    /// # Errors
+    /// A usage error that names the output.
+    pub fn refuse(&self, outputs: &[Arc<Outputs>]) -> Result<()> {
+        if let Some(twice) = outputs.iter().find(|output| self.outputs().any(|other| other.overlaps(output))) {
+            let error = Error::usage("two inputs would be written to this file").in_input(twice.name().clone());
+            return Err(error.help("give inputs of the same name in runs of their own, with directories of their own"));
+        }
+        self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.refuse(outputs))
+    }
+
+    /// A run that has ended well.
+    pub fn add(&mut self, done: Done, outputs: Vec<Arc<Outputs>>, format: &'static str, progress: Progress) {
+        if done.verdict == Verdict::Bad {
+            self.verdict = Verdict::Bad;
+        }
+        self.counts.add(done.counts);
+        self.first_faults.extend(done.first_faults);
+        self.first_faults.truncate(FIRST_FAULTS);
+        self.listed.push(Listed { outputs, format, records: done.records });
+        self.nread += progress.position();
+        self.nwritten += progress.nwritten();
+        self.was_shown |= progress.was_shown();
+        self.progress = Some(progress);
+    }
+
+    /// Gives the outputs their names, the manifest last.
+    fn commit(&self) -> Result<()> {
+        let mut outputs: Vec<Arc<Outputs>> = self.outputs().cloned().collect();
+        if let Some(manifest) = &self.manifest {
+            manifest.write(&self.listed, &self.counts)?;
+            outputs.push(manifest.output.clone());
+        }
+        io::commit(&outputs)
+    }
+}
 
 /// Gives the outputs their names, shows notices, writes the summary.
 ///
 /// # Errors
 /// Writing fails.
-pub fn conclude(
-    outputs: &Outputs,
-    options: &Options,
-    (verdict, counts, first_faults): (Verdict, Counts, Vec<Error>),
-    progress: &Progress,
-    started: Instant,
-) -> Result<Verdict> {
-    outputs.commit()?;
+pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Verdict> {
+    ended.commit()?;
+    let Ended { verdict, counts, first_faults, nread, nwritten, was_shown, progress, .. } = ended;
+    let progress = &progress.unwrap_or_else(|| Progress::start(None, options));
     show_notices(options, progress);
     if let Some(path) = &options.summary {
         write_summary(path, counts, progress, started)?;
     }
-    if options.verbose || progress.was_shown() {
+    if options.verbose || was_shown {
         let Counts { records_in, records_out, skipped, .. } = counts;
-        progress.info(&format!("{records_in} records in, {records_out} out, {skipped} skipped; {}", progress.summary()));
+        let done = summary(nread, nwritten, started.elapsed());
+        progress.info(&format!("{records_in} records in, {records_out} out, {skipped} skipped; {done}"));
     }
     if counts.skipped + counts.nulled == 0 {
         return Ok(verdict);

@@ -6,7 +6,7 @@ use super::engine;
 use super::fold::FoldNode;
 use super::inputs::Inputs;
 use super::progress::Progress;
-use super::router::Router;
+use super::router::{Parting, Router};
 use super::sink::{Counts, End, FaultPolicy, Sink};
 use super::stages::Stages;
 use crate::demand::Demand;
@@ -14,14 +14,15 @@ use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::io::{self, Distribution, Outputs};
 use crate::options::{OnError, Options};
-use crate::schema::Schema;
-use crate::verbs::{Operator, Report, Verdict};
+use crate::schema::{DType, Field, Schema, Type};
+use crate::verbs::{Operator, Report, Route, Verdict};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What stays the same if the inputs have to be read again under a wider schema.
 pub struct Execution<'a> {
     /// The output files.
-    pub outputs: &'a Arc<Outputs>,
+    pub outputs: &'a [Arc<Outputs>],
     /// The options of the run.
     pub options: &'a Arc<Options>,
     /// The fields and records that the chain needs.
@@ -32,12 +33,24 @@ pub struct Execution<'a> {
     pub progress: &'a Progress,
 }
 
+/// What a run has come to.
+pub struct Done {
+    /// That of the report.
+    pub verdict: Verdict,
+    /// What has gone through.
+    pub counts: Counts,
+    /// The errors of the first bad records.
+    pub first_faults: Vec<Error>,
+    /// Records of each file by its number; none where records are files of their own.
+    pub records: BTreeMap<u64, u64>,
+}
+
 impl Execution<'_> {
     /// Reads, runs and writes everything.
     ///
     /// # Errors
     /// The first error in the order of the records; `Kind::Widened` where a record does not fit the schema.
-    pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<(Verdict, Counts, Vec<Error>)> {
+    pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<Done> {
         let skip = self.options.on_error.skips();
         let quarantine = match &self.options.on_error {
             OnError::Quarantine(file) => Some(io::create_file(file)?),
@@ -47,24 +60,30 @@ impl Execution<'_> {
         let output_schema = chain.schemas.last().cloned().unwrap_or_default();
 
         let mut stages = Stages::new(input_schema);
-        let mut report = None;
+        let (mut report, mut route) = (None, None);
         for (operator, schema) in chain.operators.into_iter().zip(chain.schemas.iter().skip(1)) {
             match operator {
                 Operator::Map(map) => stages.map(map, schema.clone()),
                 Operator::Fold(fold) => stages.fold(FoldNode::new(fold, schema.clone()), schema.clone()),
                 Operator::Report(r) => report = Some(r),
+                Operator::Split(Route::Numbered(part)) => route = Some(Parting::Numbered(part)),
+                Operator::Split(Route::Mapped(map)) => {
+                    stages.map(map, Arc::new(with_part(schema)));
+                    route = Some(Parting::LastColumn);
+                }
             }
         }
         let takes_faults = report.as_ref().is_some_and(|r| r.takes_faults());
         let end = match (report, self.format) {
             (Some(report), _) => self.report_end(report, &mut stages)?,
-            (None, Some(format)) => self.writers_end(format, &output_schema, &mut stages, skip)?,
+            (None, Some(format)) => self.writers_end(format, &output_schema, &mut stages, skip, route)?,
             (None, None) => return Err(Error::internal("there is neither a report nor a format to write")),
         };
         let mut sink = Sink {
             end,
             policy: FaultPolicy { skip: skip || takes_faults, max_errors: self.options.max_errors, quarantine },
             counts: Counts::default(),
+            records: BTreeMap::new(),
             first_faults: Vec::new(),
             progress: self.progress,
             error: None,
@@ -80,50 +99,84 @@ impl Execution<'_> {
             End::Report { verdict, .. } => verdict,
             End::Writers(_) => Verdict::Good,
         };
-        Ok((verdict, sink.counts, sink.first_faults))
+        Ok(Done { verdict, counts: sink.counts, first_faults: sink.first_faults, records: sink.records })
     }
 
     fn report_end(&self, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
         if let Some(digest) = report.digest() {
             stages.last(Last::Digest(digest));
         }
-        Ok(End::Report { report, out: self.progress.counted(self.outputs.create(0)?), verdict: Verdict::Good })
+        let [output] = self.outputs else { return Err(Error::internal("a report has one output")) };
+        Ok(End::Report { report, out: self.progress.counted(output.create(0)?), verdict: Verdict::Good })
     }
 
     /// `skip`: map verbs may leave records out.
-    fn writers_end(&self, format: &'static dyn Format, schema: &Arc<Schema>, stages: &mut Stages, skip: bool) -> Result<End> {
-        if format.needs_file() && self.outputs.is_stdout() {
-            let name = format.name();
-            return Err(Error::usage(format!("{name} cannot be written to standard output: its arrays are assembled at the end"))
-                .help(format!("name a file: -o out.{name}")));
+    fn writers_end(
+        &self,
+        format: &'static dyn Format,
+        schema: &Arc<Schema>,
+        stages: &mut Stages,
+        skip: bool,
+        parting: Option<Parting>,
+    ) -> Result<End> {
+        for output in self.outputs {
+            if format.needs_file() && output.is_stdout() {
+                let name = format.name();
+                return Err(Error::usage(format!("{name} cannot be written to standard output: its arrays are assembled at the end"))
+                    .help(format!("name a file: -o out.{name}")));
+            }
+            if !format.is_text() {
+                output.refuse_terminal(format.name())?;
+            }
         }
-        if !format.is_text() {
-            self.outputs.refuse_terminal(format.name())?;
-        }
-        let distribution = self.outputs.distribution();
+        let distribution = self.distribution(parting.is_some())?;
         let mut writers = vec![new_writer(format, schema, self.options, distribution)?];
-        if let Some(router) = Router::new(distribution, writers[0].grouping()) {
+        let grouping = writers[0].grouping();
+        let router = match parting {
+            Some(parting) => Some(Router::of_parts(parting, self.outputs.iter().map(|output| output.nfiles()).collect(), grouping)),
+            None => Router::new(distribution, grouping),
+        };
+        if let Some(router) = router {
             stages.router(router, distribution == Distribution::PerRecord && !skip);
         }
         let per_record = (distribution == Distribution::PerRecord).then(|| PerRecord {
             format,
             schema: schema.clone(),
             options: self.options.clone(),
-            outputs: self.outputs.clone(),
+            outputs: self.outputs[0].clone(),
         });
         stages.last(Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
-        match distribution {
-            Distribution::PerRecord => writers.clear(),
-            Distribution::Single => {}
-            Distribution::Shards(n) => {
-                while writers.len() < n {
-                    writers.push(new_writer(format, schema, self.options, distribution)?);
-                }
-            }
+        if distribution == Distribution::PerRecord {
+            return Ok(End::Writers(Vec::new()));
         }
-        for (index, writer) in writers.iter_mut().enumerate() {
-            writer.begin(self.progress.counted(self.outputs.create(index as u64)?))?;
+        let files: Vec<(&Arc<Outputs>, u64)> =
+            self.outputs.iter().flat_map(|output| (0..output.nfiles()).map(move |i| (output, i))).collect();
+        while writers.len() < files.len() {
+            writers.push(new_writer(format, schema, self.options, distribution)?);
+        }
+        for (writer, (output, index)) in writers.iter_mut().zip(files) {
+            writer.begin(self.progress.counted(output.create(index)?))?;
         }
         Ok(End::Writers(writers))
     }
+
+    /// That of the output; several have a file or shards each.
+    fn distribution(&self, is_split: bool) -> Result<Distribution> {
+        match self.outputs {
+            [output] if !is_split => Ok(output.distribution()),
+            outputs => match outputs.iter().find(|output| output.distribution() == Distribution::PerRecord) {
+                Some(output) => Err(Error::usage("a split writes a file or shards for each part, not a file for each record")
+                    .in_input(output.name().clone())
+                    .help("write the part first, then its records: tatter convert PART -o 'part-#####.jsonl'")),
+                None => Ok(Distribution::Single),
+            },
+        }
+    }
+}
+
+/// The schema with the column that a split adds.
+fn with_part(schema: &Schema) -> Schema {
+    let mut fields = schema.fields.clone();
+    fields.push(Field::new(String::new(), Type::tensor(DType::Int64, Vec::new())));
+    Schema::new(fields)
 }

@@ -3,8 +3,8 @@
 use super::chain::Chain;
 use super::inputs::Inputs;
 use super::progress::Progress;
+use super::targets::Targets;
 use crate::error::{Error, Result};
-use crate::formats::Format;
 use crate::io::Outputs;
 use crate::options::Options;
 use crate::schema::{Schema, notation};
@@ -19,7 +19,7 @@ const INDENT: &str = "    ";
 ///
 /// # Errors
 /// Writing fails.
-pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, output: &str, output_format: &str) -> Result<()> {
+pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, targets: &Targets) -> Result<()> {
     let columns = screen::columns().unwrap_or(screen::DEFAULT) - INDENT.len();
     let mut text = String::new();
     for opened in inputs.iter() {
@@ -35,7 +35,9 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, output
     for (verb, schema) in verbs.iter().zip(chain.schemas.iter().skip(1)) {
         stage(&format!("after {}", verb.name()), schema);
     }
-    text += &format!("output  {output} ({output_format})\n");
+    for output in &targets.outputs {
+        text += &format!("output  {} ({})\n", output.name(), targets.format.map_or("a report", |f| f.name()));
+    }
     let out = Outputs::plan(&Options::default())?;
     let mut stdout = out.create(0)?;
     stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing failed", &e))?;
@@ -47,14 +49,16 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, output
 const NAMED_INPUTS: usize = 8;
 
 /// Prints the formats found, the threads and the memory limit.
-pub fn describe(inputs: &Inputs, outputs: &Outputs, format: Option<&'static dyn Format>, options: &Options, progress: &Progress) {
+pub fn describe(inputs: &Inputs, targets: &Targets, options: &Options, progress: &Progress) {
     for opened in inputs.iter().take(NAMED_INPUTS) {
         progress.info(&format!("input {} ({})", opened.input.name(), opened.format.name()));
     }
     if let Some(more) = inputs.iter().count().checked_sub(NAMED_INPUTS).filter(|more| *more > 0) {
         progress.info(&format!("and {more} more inputs"));
     }
-    progress.info(&format!("output {} ({})", outputs.name(), format.map_or("a report", |f| f.name())));
+    for output in &targets.outputs {
+        progress.info(&format!("output {} ({})", output.name(), targets.format.map_or("a report", |f| f.name())));
+    }
     let plural = if options.threads == 1 { "thread" } else { "threads" };
     progress.info(&format!("{} {plural}, {} of memory for verbs that hold records", options.threads, BinaryBytes(options.max_memory)));
 }

@@ -17,6 +17,7 @@ pub mod fold;
 pub mod format;
 pub mod inference;
 pub mod inputs;
+pub mod manifest;
 pub mod map;
 pub mod outline;
 pub mod preview;
@@ -27,6 +28,7 @@ pub mod setup;
 pub mod sink;
 pub mod stages;
 pub mod start;
+pub mod targets;
 pub mod work;
 
 pub use outline::outline;

@@ -213,18 +213,15 @@ impl Progress {
     }
 
     /// Bytes so far, never beyond what there is.
-    fn position(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         let consumed = self.consumed.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
         let position = if consumed > 0 { consumed } else { self.counts.nbytes.load(Ordering::Relaxed) };
         position.min(self.total.unwrap_or(u64::MAX))
     }
 
-    /// What was done, and how fast: `1.20 GiB read, 3.00 MiB written in 2.10 s (585.14 MiB/s)`.
-    pub fn summary(&self) -> String {
-        let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
-        let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
-        let written = self.counts.nwritten.load(Ordering::Relaxed);
-        format!("{} read, {} written in {seconds:.2} s ({}/s)", HumanBytes(position), HumanBytes(written), HumanBytes(rate as u64))
+    /// Bytes written so far.
+    pub fn nwritten(&self) -> u64 {
+        self.counts.nwritten.load(Ordering::Relaxed)
     }
 
     fn line(&self) -> String {
@@ -269,6 +266,13 @@ pub fn interrupted() {
         let (nrecords, nbytes) = (counts.nrecords.load(Ordering::Relaxed), counts.nbytes.load(Ordering::Relaxed));
         print(&format!("interrupted after {} records, {}; unfinished output files are removed", HumanCount(nrecords), HumanBytes(nbytes)));
     }
+}
+
+/// What was done, and how fast: `1.20 GiB read, 3.00 MiB written in 2.10 s (585.14 MiB/s)`.
+pub fn summary(nread: u64, nwritten: u64, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let rate = if seconds > 0.0 { nread as f64 / seconds } else { 0.0 };
+    format!("{} read, {} written in {seconds:.2} s ({}/s)", HumanBytes(nread), HumanBytes(nwritten), HumanBytes(rate as u64))
 }
 
 /// If standard error is closed, the text is lost.

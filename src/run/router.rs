@@ -3,14 +3,44 @@
 use super::engine::Serial;
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::Grouping;
 use crate::io::Distribution;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How records find their part of a split.
+pub enum Parting {
+    /// The last column is the number of the part; it is not written.
+    LastColumn,
+    /// By the number of the record, from 0.
+    Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
+}
+
+/// A part of a split.
+struct Part {
+    /// The number of its first file.
+    first: usize,
+    nfiles: usize,
+    /// Its records so far.
+    seen: u64,
+}
+
+/// Where records go.
+enum Spread {
+    Single,
+    /// Record i to file i mod N.
+    Shards(usize),
+    PerRecord,
+    /// To the files of a part, record i of the part to its file i mod N.
+    Parts(Parting, Vec<Part>),
+}
 
 /// Sends records to the output they belong to, in groups of rows where the format wants them.
 pub struct Router {
-    distribution: Distribution,
+    spread: Spread,
     grouping: Option<Grouping>,
     /// Records seen so far.
     seen: u64,
@@ -35,19 +65,34 @@ struct Group {
 impl Router {
     /// `None` if chunks may go to the encoder as they come.
     pub fn new(distribution: Distribution, grouping: Option<Grouping>) -> Option<Router> {
-        let outputs = match distribution {
+        Some(match distribution {
             Distribution::Single if grouping.is_none() => return None,
-            Distribution::Shards(n) => n,
-            Distribution::Single | Distribution::PerRecord => 1,
-        };
-        Some(Router { distribution, grouping, seen: 0, groups: (0..outputs).map(|_| Group::default()).collect(), held: Work::default() })
+            Distribution::Single => Router::with(Spread::Single, 1, grouping),
+            Distribution::Shards(n) => Router::with(Spread::Shards(n), n, grouping),
+            Distribution::PerRecord => Router::with(Spread::PerRecord, 1, grouping),
+        })
+    }
+
+    /// For the parts of a split, which have that many files each.
+    pub fn of_parts(parting: Parting, nfiles: Vec<u64>, grouping: Option<Grouping>) -> Router {
+        let mut all = 0;
+        let mut parts = Vec::new();
+        for nfiles in nfiles {
+            parts.push(Part { first: all, nfiles: nfiles as usize, seen: 0 });
+            all += nfiles as usize;
+        }
+        Router::with(Spread::Parts(parting, parts), all, grouping)
+    }
+
+    fn with(spread: Spread, nfiles: usize, grouping: Option<Grouping>) -> Router {
+        Router { spread, grouping, seen: 0, groups: (0..nfiles).map(|_| Group::default()).collect(), held: Work::default() }
     }
 
     fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
         let first = self.seen;
         self.seen += chunk.nrows as u64;
-        match self.distribution {
-            Distribution::PerRecord => {
+        match &mut self.spread {
+            Spread::PerRecord => {
                 // Few at a time: what padding makes of them is written while it is in the cache.
                 let mut rest = chunk;
                 while rest.nrows > 0 {
@@ -58,18 +103,35 @@ impl Router {
                 }
                 Ok(())
             }
-            Distribution::Single => self.fill(0, chunk, out),
-            Distribution::Shards(n) => {
-                for shard in 0..n {
-                    let start = (shard as u64 + n as u64 - first % n as u64) % n as u64;
-                    let rows: Vec<usize> = (start as usize..chunk.nrows).step_by(n).collect();
-                    if !rows.is_empty() {
-                        self.fill(shard, chunk.gather(&rows)?, out)?;
-                    }
+            Spread::Single => self.fill(0, chunk, out),
+            Spread::Shards(n) => {
+                let n = *n;
+                let mut rows = vec![Vec::new(); n];
+                (0..chunk.nrows).for_each(|row| rows[((first + row as u64) % n as u64) as usize].push(row));
+                self.fill_each(&chunk, &rows, out)
+            }
+            Spread::Parts(parting, parts) => {
+                let (chunk, numbers) = parting.parts(chunk, first)?;
+                let mut rows = vec![Vec::new(); self.groups.len()];
+                for (row, number) in numbers.into_iter().enumerate() {
+                    let Some(part) = parts.get_mut(number) else {
+                        return Err(Error::internal(format!("part {number} of {}", parts.len())));
+                    };
+                    rows[part.first + (part.seen % part.nfiles as u64) as usize].push(row);
+                    part.seen += 1;
                 }
-                Ok(())
+                self.fill_each(&chunk, &rows, out)
             }
         }
+    }
+
+    /// Adds rows to the groups of all files.
+    fn fill_each(&mut self, chunk: &Chunk, rows: &[Vec<usize>], out: &mut Vec<Work>) -> Result<()> {
+        for (target, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let part = if rows.len() == chunk.nrows { chunk.clone() } else { chunk.gather(rows)? };
+            self.fill(target, part, out)?;
+        }
+        Ok(())
     }
 
     /// Adds rows to the group of an output; gives every group that is full.
@@ -163,6 +225,25 @@ impl Router {
         }
         if !self.held.is_empty() {
             out.push(std::mem::take(&mut self.held));
+        }
+    }
+}
+
+impl Parting {
+    /// The number of the part of each record, and the records as they are written.
+    fn parts(&self, mut chunk: Chunk, first: u64) -> Result<(Chunk, Vec<usize>)> {
+        match self {
+            Parting::Numbered(part) => {
+                let numbers = (first..first + chunk.nrows as u64).map(|number| part(number)).collect();
+                Ok((chunk, numbers))
+            }
+            Parting::LastColumn => {
+                let column = chunk.columns.pop().ok_or_else(|| Error::internal("a split without its column"))?;
+                let numbers = column.as_leaf()?.as_primitive_opt::<Int64Type>();
+                let numbers = numbers.ok_or_else(|| Error::internal("the number of a part is not an int64"))?;
+                let numbers = numbers.values().iter().map(|number| *number as usize).collect();
+                Ok((chunk, numbers))
+            }
         }
     }
 }

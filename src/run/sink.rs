@@ -7,10 +7,11 @@ use crate::chunk::Fault;
 use crate::error::{Error, Result};
 use crate::formats::Writer;
 use crate::verbs::{Flow, Report, Verdict};
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// How many bad records and values the note at the end of a run names.
-const FIRST_FAULTS: usize = 3;
+pub const FIRST_FAULTS: usize = 3;
 
 /// What has gone through a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +26,17 @@ pub struct Counts {
     pub bytes_lost: u64,
     /// Fields that could not be read and are null.
     pub nulled: u64,
+}
+
+impl Counts {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: Counts) {
+        self.records_in += other.records_in;
+        self.records_out += other.records_out;
+        self.skipped += other.skipped;
+        self.bytes_lost += other.bytes_lost;
+        self.nulled += other.nulled;
+    }
 }
 
 /// What to do with bad records: `--on-error` and `--max-errors`.
@@ -45,6 +57,8 @@ pub struct Sink<'a> {
     pub policy: FaultPolicy,
     /// What has been counted.
     pub counts: Counts,
+    /// Records of each file by its number; none where records are files of their own.
+    pub records: BTreeMap<u64, u64>,
     /// The errors of the first of them.
     pub first_faults: Vec<Error>,
     /// The progress bar.
@@ -104,6 +118,7 @@ impl Sink<'_> {
         match (&mut self.end, load) {
             (End::Writers(writers), Load::Encoded { parts, nrows }) => {
                 for (target, encoded) in parts {
+                    *self.records.entry(target).or_default() += nrows;
                     if let Some(writer) = writers.get_mut(target as usize) {
                         writer.write(encoded)?;
                     }

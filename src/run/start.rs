@@ -2,18 +2,18 @@
 //! again with a wider schema where that is allowed.
 
 use super::chain::Chain;
-use super::conclude::{conclude, show_notices};
+use super::conclude::{Ended, conclude, show_notices};
 use super::execute::Execution;
 use super::explain::{describe, explain};
-use super::format;
 use super::inference::{Inferred, infer};
 use super::inputs::Inputs;
+use super::manifest::Manifest;
 use super::progress::Progress;
 use super::setup::setup;
+use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Result};
-use crate::formats::Format;
-use crate::io::Outputs;
+use crate::io;
 use crate::options::{OnError, Options};
 use crate::schema::Schema;
 use crate::verbs::{Operator, Parsed, Verdict};
@@ -52,45 +52,71 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         options.on_error = OnError::Skip;
     }
     let options = setup(options)?;
-    let mut outputs = Outputs::plan(&options)?;
-    if !verbs.last().is_some_and(|v| v.is_report()) {
-        let codec = format::compression_of_output(format::of_output(&outputs, &options)?, &outputs, &options)?;
-        outputs.compress(codec);
+    let last = verbs.last().map(AsRef::as_ref);
+    let mut ended = Ended::new(Manifest::plan(&options)?);
+    let Some(directory) = &options.output_dir else {
+        let targets = Targets::plan(last, &options)?;
+        let inputs = Inputs::open(&files, options.clone())?;
+        return match Run::new(&verbs, inputs, targets, &options, &ended)?.start(&mut ended)? {
+            Some(verdict) => Ok(verdict),
+            None => conclude(ended, &options, started),
+        };
+    };
+    targets::check_each(last, &options)?;
+    let mut early = None;
+    for found in io::expand(&files, &options)? {
+        let own = Options { files_from: None, is_output_literal: true, ..options.as_ref().clone() };
+        let inputs = Inputs::open(&[found.path.map_or_else(|| "-".into(), Into::into)], Arc::new(own.clone()))?;
+        let output = Some(targets::name_in(directory, &inputs, &own)?);
+        // Without --to the format is that of the input.
+        let to = own.to.clone().or_else(|| inputs.format_name().map(str::to_owned));
+        let own = Options { output, to, ..own };
+        let targets = Targets::plan(last, &own)?;
+        early = Run::new(&verbs, inputs, targets, &own, &ended)?.start(&mut ended)?;
     }
-    let outputs = Arc::new(outputs);
-    let inputs = Inputs::open(&files, options.clone())?;
-    if !options.in_place {
-        outputs.refuse_inputs(inputs.iter().filter_map(|opened| opened.input.path()))?;
-    }
-    let options = Arc::new(Options { source: inputs.format_name(), ..options.as_ref().clone() });
-    Run { verbs, inputs, outputs, options }.start(started)
+    early.map_or_else(|| conclude(ended, &options, started), Ok)
 }
 
 /// A run whose inputs are open.
-struct Run {
-    verbs: Vec<Box<dyn Parsed>>,
+struct Run<'a> {
+    verbs: &'a [Box<dyn Parsed>],
     inputs: Inputs,
-    outputs: Arc<Outputs>,
+    targets: Targets,
     options: Arc<Options>,
 }
 
-impl Run {
-    fn start(mut self, started: Instant) -> Result<Verdict> {
+impl<'a> Run<'a> {
+    /// `ended`: earlier runs of the same command.
+    fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
+        ended.refuse(&targets.outputs)?;
+        let paths = || inputs.iter().filter_map(|opened| opened.input.path());
+        if !options.in_place {
+            targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
+        }
+        let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
+        Ok(Run { verbs, inputs, targets, options })
+    }
+
+    /// Runs the chain; a verdict if that is all that there is to the command.
+    fn start(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
-        if let Some(verb) = self.verbs[..self.verbs.len().saturating_sub(1)].iter().find(|v| v.is_report()) {
-            return Err(Error::usage(format!("{} reports; it can only be the last verb of a chain", verb.name())));
+        for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
+            let does = if verb.is_report() { "reports" } else { "names its outputs" };
+            if verb.is_report() || verb.parts()?.is_some() {
+                return Err(Error::usage(format!("{} {does}; it can only be the last verb of a chain", verb.name())));
+            }
         }
         let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
         let demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
         let regular = self.inputs.are_regular();
-        let retractable = self.outputs.is_retractable() && needs_records;
+        let retractable = self.targets.outputs.iter().all(|output| output.is_retractable()) && needs_records;
         let sample = match (regular, needs_records) {
             (_, false) => None,
             (true, true) if retractable || self.declared_covers(&demand) => Some(SAMPLE_BYTES),
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
-        let format = if last_is_report { None } else { Some(format::of_output(&self.outputs, &self.options)?) };
+        let format = self.targets.format;
         if needs_records {
             // What the sample takes of a pipe is given again; it ends at a block border, a little later.
             self.inputs.remember(u64::MAX);
@@ -101,36 +127,36 @@ impl Run {
             bound => bound?,
         };
         if self.options.dry_run {
-            return self.explain(&chain, format);
+            return self.explain(&chain).map(Some);
         }
         if last_is_report && !needs_records {
-            return self.report_on_schema(chain);
+            return self.report_on_schema(chain).map(Some);
         }
         self.inputs.remember(0);
         let progress = Progress::start(self.inputs.nbytes(), &self.options)
             .counting(self.inputs.iter().map(|opened| opened.input.consumed().clone()).collect());
         if self.options.verbose {
-            describe(&self.inputs, &self.outputs, format, &self.options, &progress);
+            describe(&self.inputs, &self.targets, &self.options, &progress);
         }
-        let execution =
-            Execution { outputs: &self.outputs.clone(), options: &self.options.clone(), demand: &demand, format, progress: &progress };
+        let outputs = self.targets.outputs.clone();
+        let execution = Execution { outputs: &outputs, options: &self.options.clone(), demand: &demand, format, progress: &progress };
         let mut may_restart = retractable && regular;
         if may_restart && !is_settled {
-            self.outputs.hold_for_restart();
+            outputs.iter().for_each(|output| output.hold_for_restart());
         }
         loop {
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
                     may_restart = false;
-                    self.outputs.restart()?;
+                    outputs.iter().try_for_each(|output| output.restart())?;
                     self.inputs.reopen()?;
                     schema = self.infer(&demand, None)?.schema;
                     chain = self.bind(&schema)?;
                 }
                 result => {
                     progress.finish();
-                    let done = result?;
-                    return conclude(&self.outputs, &self.options, done, &progress, started);
+                    ended.add(result?, outputs.clone(), format.map_or("", |f| f.name()), progress);
+                    return Ok(None);
                 }
             }
         }
@@ -141,7 +167,7 @@ impl Run {
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {
-        Chain::bind(&self.verbs, schema, &self.options)
+        Chain::bind(self.verbs, schema, &self.options)
     }
 
     /// Whether `--schema` names everything that is wanted, so that nothing is inferred.
@@ -165,8 +191,8 @@ impl Run {
         }
     }
 
-    fn explain(&self, chain: &Chain, format: Option<&'static dyn Format>) -> Result<Verdict> {
-        explain(&self.inputs, &self.verbs, chain, self.outputs.name(), format.map_or("a report", |f| f.name()))?;
+    fn explain(&self, chain: &Chain) -> Result<Verdict> {
+        explain(&self.inputs, self.verbs, chain, &self.targets)?;
         Ok(Verdict::Good)
     }
 
@@ -175,11 +201,12 @@ impl Run {
         let Some(Operator::Report(mut report)) = chain.operators.pop() else {
             return Err(Error::internal("a chain that reports ends without a report"));
         };
-        let mut out = self.outputs.create(0)?;
+        let Some(output) = self.targets.outputs.first() else { return Err(Error::internal("a report without an output")) };
+        let mut out = output.create(0)?;
         let verdict = report.finish(out.as_mut())?;
         out.flush().map_err(|e| Error::io("the output", "writing failed", &e))?;
         drop(out);
-        self.outputs.commit()?;
+        output.commit()?;
         show_notices(&self.options, &Progress::start(None, &self.options));
         Ok(verdict)
     }

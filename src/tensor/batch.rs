@@ -62,7 +62,7 @@ pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
             let is_alone = |nulls: NullBuffer| (0..sparse.nrows()).find(|row| is_null_alone(sparse, &nulls, *row));
             if let Some(row) = null_values(sparse).and_then(is_alone) {
                 let error = Error::data("holds one value, a null: in a batch it could not be distinguished from a null tensor").at_row(row);
-                return Err(error.help("fill it first, as fill-null x=0"));
+                return Err(error.help("fill it first: fill-null 'x=0'"));
             }
             match sparse.validity() {
                 Some(valid) => batch_sparse(&with_null_values(sparse, valid)?, batch).map(Tensor::Sparse),

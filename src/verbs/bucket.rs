@@ -210,7 +210,7 @@ impl Buckets {
             .map(|row| {
                 if lengths.is_null(row) {
                     let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
-                    return Err(error.help("fill it first (fill-null), or drop such records (filter)"));
+                    return Err(error.help("fill it first with fill-null, or leave such records out with filter"));
                 }
                 let length = lengths.value(row);
                 // As in TensorFlow: the first boundary above the length; boundaries need not increase.

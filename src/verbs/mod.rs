@@ -37,6 +37,7 @@ mod shuffle;
 mod skip;
 mod skip_while;
 mod sort;
+mod split;
 mod stats;
 mod tail;
 mod take_while;
@@ -47,7 +48,7 @@ mod unique;
 mod validate;
 pub mod verb;
 
-pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Report, Verb, Verdict};
+pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Report, Route, Verb, Verdict};
 
 use verb::entry;
 
@@ -69,6 +70,7 @@ pub static VERBS: &[Entry] = &[
     entry::<shuffle::Shuffle>(Group::Records),
     entry::<sort::Sort>(Group::Records),
     entry::<filter::Filter>(Group::Records),
+    entry::<split::Split>(Group::Records),
     entry::<unique::Unique>(Group::Records),
     entry::<assert::Assert>(Group::Records),
     entry::<select::Select>(Group::Fields),

@@ -80,7 +80,7 @@ impl Map for Split {
         let mut first: Option<(RowPartition, &str)> = None;
         for (column, name) in chunk.columns.iter().zip(self.names.iter()) {
             let partition = outer_partition(column).map_err(|e| {
-                e.in_field(quoted(name)).help(format!("fill it first, fill-null '{0}=[]', or drop the field: drop {0}", quoted(name)))
+                e.in_field(quoted(name)).help(format!("fill it first: fill-null '{0}=[]'; or drop the field: drop {0}", quoted(name)))
             })?;
             match &first {
                 None => first = Some((partition, name)),

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::schema::Schema;
 use std::any::Any;
+use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
 
     /// Whether its only positional argument may be left out; it is then parsed from an empty word.
     const OPTIONAL_ARGUMENT: bool = false;
+    /// An option that replaces its only positional argument.
+    const ARGUMENT_UNLESS: Option<&'static str> = None;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
     /// Whether it reports bad records ([`Report::fault`]), so that reading continues after them.
@@ -64,6 +67,14 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// # Errors
     /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
+
+    /// The outputs that it divides the records among, where it does; such a verb ends a chain.
+    ///
+    /// # Errors
+    /// Arguments that contradict each other.
+    fn parts(&self) -> Result<Option<Vec<Part>>> {
+        Ok(None)
+    }
 
     /// What the verb needs of its input if `after` is needed of its output, from its arguments only. By default everything.
     fn demand(&self, after: Demand) -> Demand {
@@ -88,6 +99,27 @@ pub enum Operator {
     Fold(Box<dyn Fold>),
     /// The end of a chain that writes text.
     Report(Box<dyn Report>),
+    /// The end of a chain that writes several outputs: those of [`Verb::parts`].
+    Split(Route),
+}
+
+/// One of several outputs of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What `-o` names.
+    Output,
+    /// A file of its own.
+    File(OsString),
+    /// What `-o` names, with this in the name.
+    Named(String),
+}
+
+/// Which part a record belongs to.
+pub enum Route {
+    /// The map adds a last column, of int64: the number of the part.
+    Mapped(Arc<dyn Map>),
+    /// By the number of the record, from 0.
+    Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
 }
 
 /// A stateless operator.
@@ -251,6 +283,8 @@ pub struct Entry {
     pub examples: &'static [Example],
     /// See [`Verb::OPTIONAL_ARGUMENT`].
     pub optional_argument: bool,
+    /// See [`Verb::ARGUMENT_UNLESS`].
+    pub argument_unless: Option<&'static str>,
     augment: fn(clap::Command) -> clap::Command,
     parse: fn(&clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error>,
 }
@@ -270,6 +304,13 @@ pub trait Parsed: Send + Sync {
     /// # Errors
     /// As [`Verb::bind`].
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
+    /// See [`Verb::parts`].
+    ///
+    /// # Errors
+    /// As [`Verb::parts`].
+    fn parts(&self) -> Result<Option<Vec<Part>>> {
+        Ok(None)
+    }
     /// See [`Verb::demand`].
     fn demand(&self, after: Demand) -> Demand;
 }
@@ -292,6 +333,9 @@ impl<V: Verb> Parsed for Typed<V> {
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         self.0.bind(schema, options)
     }
+    fn parts(&self) -> Result<Option<Vec<Part>>> {
+        self.0.parts()
+    }
     fn demand(&self, after: Demand) -> Demand {
         self.0.demand(after)
     }
@@ -307,6 +351,7 @@ pub const fn entry<V: Verb>(group: Group) -> Entry {
         meaning: V::MEANING,
         examples: V::EXAMPLES,
         optional_argument: V::OPTIONAL_ARGUMENT,
+        argument_unless: V::ARGUMENT_UNLESS,
         augment: V::augment_args,
         parse: |matches| Ok(Box::new(Typed(V::from_arg_matches(matches)?))),
     }

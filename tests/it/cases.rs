@@ -11,6 +11,7 @@
 //! one file run in one fresh directory, one after another. `TATTER_BLESS=1 cargo test --test it cases`
 //! rewrites what is expected: review the difference. `TATTER_CASES=inputs/` runs only those whose path contains it.
 
+use crate::advice;
 use crate::tatter::{Outcome, files, parallel, root, shell};
 use std::fmt::Write;
 use std::fs;
@@ -30,12 +31,14 @@ fn transcripts_are_as_printed() {
 /// Runs one transcript; gives what differs.
 fn check(case: &Path, bless: bool) -> Option<String> {
     let expected = fs::read_to_string(case).unwrap();
-    let found = replay(&expected);
-    if found == expected {
-        return None;
+    let (found, useless) = replay(&expected);
+    if bless && found != expected {
+        fs::write(case, &found).unwrap();
     }
-    if bless {
-        fs::write(case, found).unwrap();
+    if !useless.is_empty() {
+        return Some(format!("{}:\n{}", case.strip_prefix(root()).unwrap_or(case).display(), useless.join("\n")));
+    }
+    if bless || found == expected {
         return None;
     }
     let mut text = format!("{}:\n", case.strip_prefix(root()).unwrap_or(case).display());
@@ -55,10 +58,10 @@ fn check(case: &Path, bless: bool) -> Option<String> {
     Some(text)
 }
 
-/// The transcript as the program writes it today.
-fn replay(transcript: &str) -> String {
+/// The transcript as the program writes it today, and the advice in it that does not work.
+fn replay(transcript: &str) -> (String, Vec<String>) {
     let directory = tempfile::tempdir().unwrap();
-    let mut text = String::new();
+    let (mut text, mut useless) = (String::new(), Vec::new());
     let mut lines = transcript.lines().peekable();
     while let Some(line) = lines.next() {
         match line.strip_prefix("$ ") {
@@ -71,14 +74,18 @@ fn replay(transcript: &str) -> String {
                     command.push_str(more.strip_prefix("+ ").unwrap_or_default());
                 }
                 while lines.next_if(|l| ['>', '!', '?'].iter().any(|mark| l.starts_with(*mark))).is_some() {}
-                show(&mut text, &shell(&command, directory.path(), b""));
+                let outcome = shell(&command, directory.path(), b"");
+                show(&mut text, &outcome);
+                if outcome.status != 0 {
+                    useless.extend(advice::failures(&command, &outcome, directory.path()));
+                }
             }
             None => {
                 let _ = writeln!(text, "{line}");
             }
         }
     }
-    text
+    (text, useless)
 }
 
 fn show(text: &mut String, outcome: &Outcome) {

@@ -1,6 +1,7 @@
 //! The tests that run the program, and those that look at the house as a whole.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod advice;
 mod arrays;
 mod cases;
 mod columnar;

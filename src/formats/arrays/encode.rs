@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
 /// What `fill-null` may replace a single null with.
 fn filling(ty: &Type) -> &'static str {
     match ty.dtype() {
-        Some(DType::String | DType::Bytes | DType::Json) => "''",
+        Some(DType::String | DType::Bytes | DType::Json) => "\"\"",
         Some(DType::Bool) => "False",
         _ => "0",
     }
@@ -197,7 +197,7 @@ fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPar
     Err(Error::data(message)
         .in_field(path)
         .at_row(record)
-        .help(format!("replace nulls: fill-null {path}={filling}; or leave the field out: drop {}", top(path))))
+        .help(format!("fill it first: fill-null '{path}={filling}'; or drop the field: drop {}", top(path))))
 }
 
 fn top(path: &FieldPath) -> String {

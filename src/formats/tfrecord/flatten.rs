@@ -202,7 +202,7 @@ impl Scope {
                 return Err(Error::data("a tf.Example cannot hold a null inside a list")
                     .in_field(&self.path)
                     .at_row(record)
-                    .help(format!("replace it: fill-null {}=...; or leave the field out: drop {top}", self.path)));
+                    .help(format!("fill it first: fill-null '{}=...'; or drop the field: drop {top}", self.path)));
             }
         }
         Ok(())
@@ -290,7 +290,12 @@ impl Walk<'_> {
         match (0..self.nrows).filter(|row| scope.is_alive(*row)).find(empty) {
             Some(row) => Err(scope
                 .error(row, "in a tf.Example a structure whose fields are all null cannot be told from null".to_owned())
-                .help(format!("fill-null {}.{}=..., or drop {}", scope.path, fields.first().map_or("", |f| f.name.as_str()), scope.path))),
+                .help(format!(
+                    "fill it first: fill-null '{}.{}=...'; or drop the field: drop {}",
+                    scope.path,
+                    fields.first().map_or("", |f| f.name.as_str()),
+                    scope.path
+                ))),
             None => Ok(()),
         }
     }

@@ -217,7 +217,7 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
 pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
     if *dtype == DType::Null {
         let error = Error::usage("is null in every record, so its dtype is unknown").in_field(path);
-        return error.help(format!("give its type, as --schema '{path}: int64[?]'"));
+        return error.help(format!("give its type, such as --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }

@@ -1,0 +1,86 @@
+//! `--manifest FILE`: the files that were written, as JSON. It gets its name after them.
+
+use super::sink::Counts;
+use crate::error::{Error, Result};
+use crate::io::{Distribution, Outputs, Written};
+use crate::options::Options;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the files are listed.
+pub struct Manifest {
+    /// The file itself.
+    pub output: Arc<Outputs>,
+    directory: PathBuf,
+}
+
+/// The files of one run.
+pub struct Listed {
+    /// The outputs, in order; their files are numbered through.
+    pub outputs: Vec<Arc<Outputs>>,
+    /// The name of their format.
+    pub format: &'static str,
+    /// Records of the files by number; where each record is a file of its own, there are none.
+    pub records: BTreeMap<u64, u64>,
+}
+
+impl Manifest {
+    /// What `--manifest` says; `None` without it.
+    ///
+    /// # Errors
+    /// As [`Outputs::plan`]; nothing is written but to standard output.
+    pub fn plan(options: &Options) -> Result<Option<Manifest>> {
+        let Some(name) = &options.manifest else { return Ok(None) };
+        let own = Options { output: Some(name.clone()), shards: None, manifest: None, ..options.clone() };
+        let output = Arc::new(Outputs::plan(&own)?);
+        let directory = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Some(Manifest { output, directory }))
+    }
+
+    /// Refuses outputs that cannot be listed.
+    ///
+    /// # Errors
+    /// Standard output, or the manifest itself.
+    pub fn refuse(&self, outputs: &[Arc<Outputs>]) -> Result<()> {
+        if outputs.iter().any(|output| output.is_stdout()) {
+            return Err(Error::usage("--manifest lists files, but standard output is written").help("name a file with -o"));
+        }
+        match outputs.iter().any(|output| output.overlaps(&self.output)) {
+            true => Err(Error::usage("the manifest would replace an output").in_input(self.output.name().clone())),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the list; it has no name yet.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn write(&self, listed: &[Listed], counts: &Counts) -> Result<()> {
+        let mut lines = Vec::new();
+        let mut nbytes = 0;
+        let outputs = listed.iter().flat_map(|run| {
+            let firsts = run.outputs.iter().scan(0, |next, output| Some(std::mem::replace(next, *next + output.nfiles())));
+            run.outputs.iter().zip(firsts).map(move |(output, first)| (run, output, first))
+        });
+        for (Listed { format, records, .. }, output, first) in outputs {
+            for Written { path, number, nbytes: size, sha256 } in output.written()? {
+                nbytes += size;
+                let name = path.strip_prefix(&self.directory).unwrap_or(&path);
+                let name = name.strip_prefix(".").unwrap_or(name).display().to_string();
+                let of_none = u64::from(output.distribution() == Distribution::PerRecord);
+                let records = records.get(&(first + number)).copied().unwrap_or(of_none);
+                lines.push(json!({"name": name, "format": format, "records": records, "bytes": size, "sha256": sha256}).to_string());
+            }
+        }
+        let text = format!(
+            "{{\n  \"records\": {},\n  \"bytes\": {nbytes},\n  \"files\": [\n    {}\n  ]\n}}\n",
+            counts.records_out,
+            lines.join(",\n    ")
+        );
+        let mut file = self.output.create(0)?;
+        file.write_all(text.as_bytes()).map_err(|e| Error::io(self.output.name(), "writing", &e))
+    }
+}

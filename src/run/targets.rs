@@ -1,0 +1,117 @@
+//! The outputs of a run: one, one for each part of a split, or one for each input.
+
+use super::format;
+use super::inputs::Inputs;
+use crate::error::{Error, Result};
+use crate::formats::Format;
+use crate::io::{self, Outputs};
+use crate::options::{Compression, OnError, Options};
+use crate::verbs::{Parsed, Part};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The outputs of a chain; their format, unless it ends in a report.
+pub struct Targets {
+    /// One, or one for each part of a split.
+    pub outputs: Vec<Arc<Outputs>>,
+    /// The format of all of them.
+    pub format: Option<&'static dyn Format>,
+}
+
+impl Targets {
+    /// What `-o` says, and the last verb.
+    ///
+    /// # Errors
+    /// A name that cannot be written; parts of different formats.
+    pub fn plan(last: Option<&dyn Parsed>, options: &Options) -> Result<Targets> {
+        let mut outputs = Vec::new();
+        let mut format: Option<&'static dyn Format> = None;
+        for name in names(last, options)? {
+            let mut output = Outputs::plan(&Options { output: name, ..options.clone() })?;
+            if !last.is_some_and(|verb| verb.is_report()) {
+                let own = format::of_output(&output, options)?;
+                if let Some(first) = format.filter(|first| first.name() != own.name()) {
+                    let message = format!("the outputs of a split have one format: found {} and {}", first.name(), own.name());
+                    return Err(Error::usage(message).help("choose one for both with --to"));
+                }
+                format = Some(own);
+                output.compress(format::compression_of_output(own, &output, options)?);
+            }
+            if outputs.iter().any(|other: &Arc<Outputs>| other.overlaps(&output)) {
+                return Err(Error::usage("two outputs have the same name").in_input(output.name().clone()));
+            }
+            outputs.push(Arc::new(output));
+        }
+        Ok(Targets { outputs, format })
+    }
+}
+
+/// The names of the outputs; `None` is standard output.
+fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsString>>> {
+    let Some(parts) = last.map(Parsed::parts).transpose()?.flatten() else { return Ok(vec![options.output.clone()]) };
+    let name = |part| match part {
+        Part::Output => Ok(options.output.clone()),
+        Part::File(file) => Ok(Some(file)),
+        Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
+            Some(output) => io::part_name(output, &part).map(Some),
+            None => Err(Error::usage("the parts need names: give -o OUT").help(format!("-o data.parquet writes data-{part}.parquet ..."))),
+        },
+    };
+    parts.into_iter().map(name).collect()
+}
+
+/// The name of the output in `--output-dir` for an input that is open: its own, with the extension of the output's format.
+///
+/// # Errors
+/// Standard input has no name; the format has no extension.
+pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<OsString> {
+    let Some(opened) = inputs.iter().next() else { return Err(Error::internal("a run without an input")) };
+    let Some(file) = opened.input.path().and_then(Path::file_name) else {
+        let error = Error::usage("standard input has no name for a file in --output-dir");
+        return Err(error.help("name the output instead: -o FILE"));
+    };
+    let output = match &options.to {
+        Some(to) => crate::formats::find(to).unwrap_or(opened.format),
+        None => opened.format,
+    };
+    let compression = match options.compression.filter(|_| !output.has_compression()) {
+        Some(Compression::Gzip) => ".gz",
+        Some(Compression::Zstd(_)) => ".zst",
+        _ => "",
+    };
+    let is_its_own = opened.input.extension().is_some_and(|extension| output.extensions().contains(&extension));
+    if is_its_own && compression.is_empty() {
+        return Ok(Path::new(directory).join(file).into());
+    }
+    let Some(extension) = output.extensions().first() else {
+        return Err(Error::usage(format!("{} has no extension for the names in --output-dir", output.name())));
+    };
+    // The extensions of a compression and of the input's format.
+    let mut stem = Path::new(file);
+    let is_compressed = stem.extension().and_then(OsStr::to_str).is_some_and(|end| matches!(end, "gz" | "zst" | "zstd" | "zlib"));
+    for _ in 0..1 + usize::from(is_compressed) {
+        stem = stem.file_stem().map_or(stem, Path::new);
+    }
+    let mut name = stem.as_os_str().to_owned();
+    name.push(format!(".{extension}{compression}"));
+    Ok(Path::new(directory).join(name).into())
+}
+
+/// Refuses what a run for each input cannot do.
+///
+/// # Errors
+/// A report, a split, or a file that all runs would write.
+pub fn check_each(last: Option<&dyn Parsed>, options: &Options) -> Result<()> {
+    let Some(last) = last else { return Ok(()) };
+    if last.is_report() {
+        return Err(Error::usage(format!("`{}` prints text, not records: it takes no --output-dir", last.name())));
+    }
+    if last.parts()?.is_some() {
+        return Err(Error::usage(format!("`{}` names its outputs itself: it takes no --output-dir", last.name())));
+    }
+    if matches!(options.on_error, OnError::Quarantine(_)) {
+        return Err(Error::usage("--on-error quarantine=FILE takes no --output-dir").help("leave bad records out with --on-error skip"));
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! `split`: divides records among several outputs in one pass.
+
+use super::verb::{Bound, Example, Map, Operator, Part, Route, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::expr::{ScalarExpr, bind_scalar, names_used, sip};
+use crate::options::Options;
+use crate::schema::{DType, Schema};
+use crate::tensor::Tensor;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Divides records among several outputs.
+#[derive(clap::Args)]
+pub struct Split {
+    /// A bool in each record: where it is true, the record goes to -o; elsewhere to --else
+    #[arg(value_name = "CONDITION")]
+    condition: String,
+    /// Output file of the other records
+    #[arg(long = "else", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    other: Option<OsString>,
+    /// Names of parts and their shares, which add up to 1; instead of CONDITION
+    #[arg(long, value_name = "NAME=SHARE,..")]
+    into: Option<String>,
+    /// With --into: records with equal values stay together [default: each record by itself]
+    #[arg(long, value_name = "EXPR")]
+    by: Option<String>,
+    /// With --into: another seed gives another division
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl Verb for Split {
+    const NAME: &'static str = "split";
+    const SUMMARY: &'static str = "Divide records among several outputs";
+    const ABOUT: &'static str = "\
+`split CONDITION -o YES --else NO` writes the records for which the condition is true to one output and all others to another. \
+`split --into train=0.9,test=0.1 -o data.parquet` writes data-train.parquet and data-test.parquet; `{}` in the name of the output \
+is the name of the part: -o '{}/data@8.tfrecord'. All outputs have one format, are written in one pass and appear together at the end.\n\
+With --into, about the given share of the records goes to each part: a record belongs to bucket \
+strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
+of --by, a string or the decimal text of an integer or bool; without --by, the number of the record, from 0. Thus records of equal \
+keys stay together, and no record changes its part when others are added (without --by: added at the end).";
+    const MEANING: &'static str = "";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "records with and without tokens; -o is standard output here",
+            args: "split 'len(tokens) > 0' --else /dev/null",
+            input: "{\"tokens\": [5, 2]}\n{\"tokens\": []}\n{\"tokens\": [7]}\n",
+            output: "{\"tokens\":[5,2]}\n{\"tokens\":[7]}\n",
+        },
+        Example {
+            about: "all records of a user in one part; --dry-run prints the plan",
+            args: "split --into train=0.9,test=0.1 --by user -o users.parquet --dry-run",
+            input: "{\"user\": 1}\n{\"user\": 2}\n",
+            output: "input   standard input (jsonl)\nschema in\n    user: int64\nafter split\n    user: int64\n\
+                     output  users-train.parquet (parquet)\noutput  users-test.parquet (parquet)\n",
+        },
+    ];
+    const ARGUMENT_UNLESS: Option<&'static str> = Some("--into");
+
+    fn parts(&self) -> Result<Option<Vec<Part>>> {
+        match (&self.into, &self.other) {
+            (None, _) if self.by.is_some() => Err(Error::usage("--by is the key of --into NAME=SHARE,.., which is not given")),
+            (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
+            (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
+            (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
+            (None, None) if Path::new(&self.condition).exists() => {
+                let file = quoted(&self.condition);
+                Err(Error::usage("neither a condition nor --into is given")
+                    .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
+                    .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}")))
+            }
+            (None, None) => Err(Error::usage("the output of the other records is missing: give --else OUT")
+                .help(format!("to leave them out: filter {}", quoted(&self.condition)))),
+        }
+    }
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let route = match (&self.into, &self.by) {
+            (None, _) => {
+                let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;
+                Route::Mapped(Arc::new(Marked { condition }))
+            }
+            (Some(into), Some(by)) => {
+                let bucket = bind_scalar(&bucket_of(by, self.seed, schema, options)?, schema, options)?;
+                Route::Mapped(Arc::new(Bucketed { bucket, ends: ends(&shares(into)?) }))
+            }
+            (Some(into), None) => {
+                let (ends, seed) = (ends(&shares(into)?), self.seed);
+                Route::Numbered(Arc::new(move |number| part_of(sip((seed, 0), number.to_string().as_bytes()) % BUCKETS, &ends)))
+            }
+        };
+        Ok(Bound { schema: schema.clone(), operator: Operator::Split(route) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let used = match (&self.into, &self.by) {
+            (None, _) => names_used(&self.condition, false),
+            (Some(_), Some(by)) => names_used(by, false),
+            (Some(_), None) => return after,
+        };
+        used.map_or_else(Demand::everything, |used| after.and_fields(used.read))
+    }
+}
+
+/// Shares are counted in millionths.
+const BUCKETS: u64 = 1_000_000;
+
+/// A word quoted for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// The bucket of a key, as an expression.
+fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<String> {
+    let key = bind_scalar(by, schema, options)?;
+    let text = match key.ty().dtype() {
+        Some(DType::String | DType::Bytes) => format!("({by})"),
+        Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => format!("strings.as_string({by})"),
+        _ => {
+            let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
+            return Err(error.help(format!("make it text: --by 'strings.as_string({by})'")));
+        }
+    };
+    Ok(format!("strings.to_hash_bucket_strong({text}, {BUCKETS}, [{seed}, 0])"))
+}
+
+/// `train=0.9,test=0.1`.
+fn shares(text: &str) -> Result<Vec<(String, f64)>> {
+    let mut shares: Vec<(String, f64)> = Vec::new();
+    for word in text.split(',') {
+        let parsed = word.trim().split_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
+        let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && *share > 0.0 && share.is_finite()) else {
+            return Err(Error::usage(format!("--into: expected NAME=SHARE, found `{word}`")).help("as in --into train=0.9,test=0.1"));
+        };
+        if name.contains(['/', '@', '#']) || shares.iter().any(|(other, _)| other == name) {
+            return Err(Error::usage(format!("--into: `{name}` cannot name a part: names are different, without / @ #")));
+        }
+        shares.push((name.to_owned(), share));
+    }
+    let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+    if (sum - 1.0).abs() > 1e-6 {
+        return Err(Error::usage(format!("--into: the shares add up to {sum}: expected 1")));
+    }
+    Ok(shares)
+}
+
+/// Where the buckets of each part end.
+fn ends(shares: &[(String, f64)]) -> Vec<u64> {
+    let mut sum = 0.0;
+    let mut ends: Vec<u64> = shares
+        .iter()
+        .map(|(_, share)| {
+            sum += share;
+            (sum * BUCKETS as f64).round() as u64
+        })
+        .collect();
+    if let Some(last) = ends.last_mut() {
+        *last = BUCKETS;
+    }
+    ends
+}
+
+fn part_of(bucket: u64, ends: &[u64]) -> usize {
+    ends.iter().position(|end| bucket < *end).unwrap_or(ends.len().saturating_sub(1))
+}
+
+/// Adds the number of the part as the last column.
+fn with_part(chunk: &Chunk, parts: Vec<i64>) -> Result<Chunk> {
+    let mut columns = chunk.columns.clone();
+    columns.push(Tensor::Leaf(Arc::new(Int64Array::from(parts))));
+    chunk.with_columns(columns)
+}
+
+struct Marked {
+    condition: ScalarExpr,
+}
+
+impl Map for Marked {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let mut parts = vec![1; chunk.nrows];
+        for row in self.condition.rows_where_true(&chunk)? {
+            parts[row] = 0;
+        }
+        with_part(&chunk, parts)
+    }
+}
+
+struct Bucketed {
+    bucket: ScalarExpr,
+    ends: Vec<u64>,
+}
+
+impl Map for Bucketed {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let buckets = self.bucket.eval(&chunk)?;
+        let values = buckets.as_leaf()?.as_primitive_opt::<Int64Type>().ok_or_else(|| Error::internal("a bucket that is not an int64"))?;
+        if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
+            return Err(Error::data("the key of --by is null").at_row(row).help("give nulls a value: --by 'fill_null(KEY, 0)'"));
+        }
+        with_part(&chunk, values.values().iter().map(|bucket| part_of(*bucket as u64, &self.ends) as i64).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_take_buckets_in_order() {
+        let ends = ends(&shares("a=0.7,b=0.2,c=0.1").unwrap());
+        assert_eq!(ends, [700_000, 900_000, 1_000_000]);
+        assert_eq!([0, 699_999, 700_000, 999_999].map(|bucket| part_of(bucket, &ends)), [0, 0, 1, 2]);
+        for wrong in ["a=1,a=0", "a", "a=0.5", "a=0.5,a=0.5", "=1", "a=-1,b=2", "a/b=1", "a=nan,b=1"] {
+            assert!(shares(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Advice works: what the message of a failed command in a transcript says to do is done, in the situation that printed it.
+//!
+//! - A whole command (`tatter ...`, `mkdir ...`, `chmod ...`) is run; it succeeds.
+//! - A global option is added to the command that failed; then it succeeds, or at least stops failing for that reason.
+//!
+//! All this happens in a copy of the transcript's directory. Lines with placeholders (`FILE`, `...`) are forms, not commands.
+
+use crate::tatter::{Outcome, shell};
+use std::path::Path;
+use std::process::Command;
+
+/// Advice that is not followed here, and why.
+const EXEMPT: &[(&str, &str)] = &[
+    ("duckdb", "another program, which may not be installed"),
+    ("tatter -h", "a page, tested elsewhere"),
+    ("python3 -c", "another program, tested in inputs/wrong"),
+    ("for a run without records", "it takes the place of the FILE"),
+    ("the type was fixed before this record", "a later record may widen another field"),
+    ("(with the real sizes)", "the sizes are examples"),
+    ("create_lod_tensor(x", "the types are examples"),
+    ("or leave it out: drop", "named for one field at a time: the others follow"),
+];
+
+/// Transcripts whose failures are known, by a part of the command, and why.
+const KNOWN: &[(&str, &str)] = &[
+    ("keys.jsonl", "ten thousand fields take long without optimisation"),
+    ("convert array.json", "records of an array are not left out, but the advice says so"),
+    (r#"{"a":1} x"#, "a bad record is taken for a new field where it is the first"),
+    (r#"{"a":1e999}"#, "a bad record is taken for a new field where it is the first"),
+    (r#"{"a":1,"a":2}"#, "a bad record is taken for a new field where it is the first"),
+    (r#"{"x": 1, "x": 2}"#, "a bad record is taken for a new field where it is the first"),
+    ("18446744073709551615", "the first record decides on int64, then the second is not left out"),
+    (r#"{"x":[[]]}"#, "the type given has one axis too few"),
+];
+
+/// The advice of a failed command that does not work when it is followed.
+pub fn failures(command: &str, outcome: &Outcome, directory: &Path) -> Vec<String> {
+    let mut lines = outcome.stderr.lines().skip_while(|line| !line.starts_with("error: "));
+    let Some(error) = lines.next() else { return Vec::new() };
+    if KNOWN.iter().any(|(part, _)| command.contains(part)) {
+        return Vec::new();
+    }
+    let advice: Vec<&str> = lines.take_while(|line| line.starts_with("  ")).map(str::trim_start).collect();
+    let mut failures = Vec::new();
+    for line in advice {
+        if EXEMPT.iter().any(|(text, _)| line.contains(text)) {
+            continue;
+        }
+        let mut tries = Vec::new();
+        if let Some(whole) = whole_command(line) {
+            // What comes before the command that failed has been done.
+            let last = command.rsplit([';', '&']).next().unwrap_or_default().trim_start();
+            tries.push(if whole.starts_with("tatter ") { whole } else { format!("{whole} && {last}") });
+        } else if ends_in_tatter(command) {
+            tries.extend(options(line).into_iter().map(|option| with_option(command, &option)));
+        }
+        for again in tries {
+            let copy = tempfile::tempdir().unwrap();
+            Command::new("cp").arg("-a").arg(format!("{}/.", directory.display())).arg(copy.path()).status().unwrap();
+            let found = shell(&again, copy.path(), b"");
+            let is_better = found.status == 0
+                || (again.starts_with("mkdir") && !found.stderr.contains(error))
+                || (!found.stderr.contains(error) && found.status == 1 && found.stderr.contains("note: "));
+            if !is_better {
+                failures.push(format!(
+                    "`{command}` says\n    {line}\nbut `{again}` prints\n    {}",
+                    found.stderr.trim_end().replace('\n', "\n    ")
+                ));
+            }
+        }
+    }
+    failures
+}
+
+/// The command with the option, instead of one of that name.
+fn with_option(command: &str, option: &str) -> String {
+    let name = option.split(' ').next().unwrap_or_default();
+    let Some((before, after)) = command.split_once(&format!("{name} ")) else { return format!("{command} {option}") };
+    let after = match after.strip_prefix('\'') {
+        Some(quoted) => quoted.split_once('\'').map_or("", |(_, rest)| rest),
+        None => after.split_once(' ').map_or("", |(_, rest)| rest),
+    };
+    format!("{before}{option} {}", after.trim_start())
+}
+
+/// A command in a line of advice, if it is not a form.
+fn whole_command(line: &str) -> Option<String> {
+    let quoted = line.split('`').skip(1).step_by(2).find(|part| part.starts_with("tatter "));
+    let plain = || {
+        if line.starts_with("usage: ") {
+            return None;
+        }
+        let after = line.rsplit_once(": tatter ").map(|(_, rest)| format!("tatter {rest}"));
+        after.or_else(|| line.starts_with("tatter ").then(|| line.to_owned()))
+    };
+    let mkdir = || {
+        let (command, _) = line.split_once(" makes it").or_else(|| line.split_once(" lets it"))?;
+        (command.starts_with("mkdir ") || command.starts_with("chmod ")).then(|| command.to_owned())
+    };
+    quoted.map(str::to_owned).or_else(plain).or_else(mkdir).filter(|command| !is_form(command))
+}
+
+/// Whether something in it is to be filled in.
+fn is_form(command: &str) -> bool {
+    let is_placeholder = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase());
+    command.contains("...") || command.split(|c: char| !c.is_ascii_alphanumeric()).any(is_placeholder)
+}
+
+/// Whether what is appended becomes an option of the program that failed.
+fn ends_in_tatter(command: &str) -> bool {
+    let last = command.rsplit(['|', ';', '&']).next().unwrap_or_default();
+    last.trim_start().starts_with("tatter ") && !command.contains(" -- ") && !command.contains("2>")
+}
+
+/// Global options in a line of advice, with their values.
+fn options(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in ["--schema '", "--on-error skip", "--on-error null", "--mixed json", "--in-place", "--force", "--from text", "--from jsonl"]
+    {
+        for (at, _) in line.match_indices(name) {
+            let rest = &line[at..];
+            let end = match name.strip_suffix('\'') {
+                Some(_) => rest[name.len()..].find('\'').map_or(rest.len(), |end| name.len() + end + 1),
+                None => name.len(),
+            };
+            found.push(rest[..end].to_owned());
+        }
+    }
+    found.retain(|option| !line.contains("tatter ...") && !is_form(option));
+    found
+}
