@@ -196,7 +196,7 @@ impl Router {
     fn give(&mut self, target: u64, chunks: Vec<Chunk>, out: &mut Vec<Work>) {
         let held = std::mem::take(&mut self.held);
         let shares = self.grouping.map_or(1, |grouping| grouping.shares);
-        if shares == 1 || self.distribution == Distribution::PerRecord {
+        if shares == 1 || matches!(self.spread, Spread::PerRecord) {
             out.push(Work { load: Load::Group { target, chunks }, ..held });
             return;
         }
