@@ -8,7 +8,7 @@ use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 
 impl Tensor {
@@ -52,12 +52,43 @@ impl Tensor {
                     Size::Known(size) => known_rows(self, from, size)?,
                     _ => open_rows(list.partition(), list.validity(), list.values())?,
                 };
+                let values = match list.validity() {
+                    Some(v) if partition.uniform_row_length().is_some() => {
+                        let covered = (0..partition.nrows()).flat_map(|row| std::iter::repeat_n(v.is_null(row), partition.row_length(row)));
+                        without_nulls_below(values, &covered.collect())?
+                    }
+                    _ => values,
+                };
                 let values = values.widen(&from.item(), &to.item()).map_err(|e| up(e, &partition))?;
                 Tensor::list(partition, values, list.validity().cloned())
             }
             (None, None) => element(self, from, to),
             _ => Err(mismatch(from, to)),
         }
+    }
+}
+
+/// The same rows, where the covered ones and what is inside them are not null: the items of null rows of a known size have
+/// values that mean nothing, whether they are null or not.
+fn without_nulls_below(tensor: Tensor, covered: &BooleanBuffer) -> Result<Tensor> {
+    let validity = tensor.validity().map(|v| NullBuffer::new(v.inner() | covered));
+    let tensor = match tensor {
+        Tensor::List(list) => {
+            let partition = list.partition().clone();
+            let items = (0..partition.nrows()).flat_map(|row| std::iter::repeat_n(covered.value(row), partition.row_length(row)));
+            let values = without_nulls_below(list.values().clone(), &items.collect())?;
+            Tensor::list(partition, values, list.validity().cloned())?
+        }
+        Tensor::Struct(s) => {
+            let (nrows, nulls) = (covered.len(), s.validity().cloned());
+            let fields = s.into_fields().into_iter().map(|f| without_nulls_below(f, covered)).collect::<Result<_>>()?;
+            Tensor::structure(nrows, fields, nulls)?
+        }
+        other => other,
+    };
+    match validity {
+        Some(validity) => tensor.with_validity(Some(validity).filter(|v| v.null_count() > 0)),
+        None => Ok(tensor),
     }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
 # run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
-# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy tfrecord.
+# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy samples tfrecord.
 # Paddle's functions are called in an environment of their own (PADDLE_VENV, or target/paddle-venv), and left out where it cannot be made.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
