@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from ._child import Child, arrow_feed
+from ._child import Child, Feed, arrow_feed
 from ._options import Chain, chain_words, option_words
 from ._progress import Progress
 from ._stream import Data, stream
@@ -104,8 +104,16 @@ class Records:
         return [*words, "--", *self._files]
 
     def _child(self, more: Sequence[str] = ("--to=arrow",)) -> Child:
-        feed = None if self._data is None else arrow_feed(*stream(self._data))
+        feed = None if self._data is None else self._feed()
         return Child(self.command(more), feed=feed)
+
+    def _feed(self) -> Feed:
+        """What writes the data in memory to the program's standard input."""
+        schema, batches = stream(self._data)
+        if self._chain != chain_words(None) and b"pandas" in (schema.metadata or {}):
+            # What pandas says of its columns and its index does not hold after a verb.
+            schema = schema.with_metadata({key: value for key, value in schema.metadata.items() if key != b"pandas"})
+        return arrow_feed(schema, batches)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Writes the records to a file, without a way through Python. See `tatter_data.write`."""
