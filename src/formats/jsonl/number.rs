@@ -155,6 +155,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Passes over a number without an exponent, the usual case; otherwise stays where it is.
+    #[inline(always)]
+    pub fn skip_short_number(&mut self) -> bool {
+        let start = self.pos();
+        self.take(b'-');
+        let first = self.peek();
+        let whole = self.digit_run();
+        let mut usual = whole > 0 && (first != b'0' || whole == 1);
+        if self.take(b'.') {
+            usual &= self.digit_run() > 0;
+        }
+        usual &= self.peek() | 0x20 != b'e';
+        if !usual {
+            self.set_pos(start);
+        }
+        usual
+    }
+
     /// Any number, as text.
     pub fn number(&mut self) -> Parse<Number<'a>> {
         let start = self.pos();

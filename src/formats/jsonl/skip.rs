@@ -55,6 +55,11 @@ impl Cursor<'_> {
                         continue;
                     }
                 }
+                b'0'..=b'9' | b'-' if self.skip_short_number() => {
+                    if open.depth > 0 && !open.in_object() {
+                        self.skip_more_numbers();
+                    }
+                }
                 b'0'..=b'9' => drop(self.number()?),
                 b'-' => {
                     if !self.take_word("-Infinity") {
@@ -84,6 +89,19 @@ impl Cursor<'_> {
         }
     }
 
+    /// The numbers that follow in a list, up to whatever else comes next.
+    #[inline(always)]
+    fn skip_more_numbers(&mut self) {
+        while self.peek() == b',' {
+            let comma = self.pos();
+            self.advance(1);
+            if !self.skip_short_number() {
+                self.set_pos(comma);
+                return;
+            }
+        }
+    }
+
     fn skip_key(&mut self) -> Parse<()> {
         if self.peek() != b'"' {
             return Err(self.unexpected("a key in double quotes"));
@@ -95,5 +113,33 @@ impl Cursor<'_> {
     /// Too many levels, at `start`.
     pub fn too_deep(&self, start: usize) -> Box<ParseError> {
         ParseError::syntax(start, format!("lists and objects are nested deeper than {MAX_DEPTH} levels"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_numbers_end_where_they_should() {
+        let good = [
+            "[1,-2,3.5]",
+            "[0,0.25,-0]",
+            "[1, 2 ,3e5,4]",
+            "[1,\"a\",2]",
+            "[-Infinity,1,NaN]",
+            "[1,[2,3],4]",
+            "{\"a\":1,\"b\":[2]}",
+            "12345678901",
+        ];
+        for text in good {
+            let padded = format!("{text} ,");
+            let mut cursor = Cursor::new(padded.as_bytes(), 0, true);
+            assert!(cursor.skip_value().is_ok(), "{text}");
+            assert_eq!(cursor.pos(), text.len(), "{text}");
+        }
+        for text in ["[1,]", "[01]", "[1,02]", "[1.]", "[1,2.,3]", "[-]", "[1,-,2]", "[1 2]", "[1,2", "[1e]", "{\"a\":1,2}"] {
+            assert!(Cursor::new(text.as_bytes(), 0, true).skip_value().is_err(), "{text}");
+        }
     }
 }
