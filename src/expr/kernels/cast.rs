@@ -5,13 +5,13 @@
 //! (narrower dtypes keep its lowest bits), whatever its position: TensorFlow's vectorised loops differ
 //! from its scalar ones there.
 
-use super::number::{Number, numbers};
+use super::number::{Number, floats, numbers};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::time::TimeType;
 use crate::tensor::time::ticks;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
@@ -102,9 +102,17 @@ pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
     }
     let from = dtype_of(array)?;
+    // Every integer dtype but uint64 is within int64.
+    if from.is_integer() && !matches!(from, DType::Int64 | DType::UInt64) {
+        return saturated(&cast(array, &DType::Int64)?, to);
+    }
     let floats = (from.is_float(), to.is_float());
     let unknown = || Error::internal(format!("a saturating cast of {from} to {to}"));
-    numbers!(&from, F => numbers!(to, T => of::<F, T>(array, floats), Err(unknown())), Err(unknown()))
+    match from {
+        DType::Int64 => numbers!(to, T => of::<Int64Type, T>(array, floats), Err(unknown())),
+        DType::UInt64 => numbers!(to, T => of::<UInt64Type, T>(array, floats), Err(unknown())),
+        _ => floats!(&from, F => numbers!(to, T => of::<F, T>(array, floats), Err(unknown())), Err(unknown())),
+    }
 }
 
 /// Conversions between number dtypes, as C++ compiled for x86-64 has them.

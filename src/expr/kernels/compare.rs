@@ -1,8 +1,8 @@
 //! Comparisons and tests of flat values, as bits.
 
-use super::cast::{bools, dtype_of, native};
+use super::cast::{bools, cast, dtype_of, native};
 use super::datum::{Datum, bits, pack, texts};
-use super::number::{Number, floats, numbers};
+use super::number::{Number, common, floats, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
@@ -39,7 +39,11 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
             }
         }
         _ => {
-            numbers!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::internal(format!("a comparison of {dtype}"))))
+            if let Some(wide) = wider(&dtype) {
+                let (x, y) = (cast(a.array, &wide)?, cast(b.array, &wide)?);
+                return compare(op, Datum { array: &x, scalar: a.scalar }, Datum { array: &y, scalar: b.scalar });
+            }
+            common!(&dtype, T => compare_numbers::<T>(op, a, b, len)?, return Err(Error::internal(format!("a comparison of {dtype}"))))
         }
     };
     Ok(Arc::new(BooleanArray::new(found, None)))

@@ -3,14 +3,14 @@
 //! Source of the meaning: `tf.math`. Integers wrap, `//` floors, `%` has the sign of the divisor,
 //! NaN propagates through minimum and maximum.
 
-use super::cast::{bools, dtype_of, native};
+use super::cast::{bools, cast, dtype_of, native};
 use super::datum::{Datum, RowError, texts, zip};
-use super::number::{Number, floats, integers, numbers};
+use super::number::{Number, common, numbers, wider};
 use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
-use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
 use half::f16;
 use std::sync::Arc;
@@ -62,12 +62,44 @@ pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
         return join(op, a, b, &dtype);
     }
     if matches!(op, Binary::LeftShift | Binary::RightShift | Binary::BitAnd | Binary::BitOr | Binary::BitXor) {
-        return integers!(&dtype, T => bitwise::<T>(op, a, b), Err(whole(Error::internal(format!("{op:?} of {dtype}")))));
+        let bits = 8 * a.array.data_type().primitive_width().unwrap_or(8) as i64;
+        return match dtype {
+            DType::Int32 => bitwise::<Int32Type>(op, a, b, bits),
+            DType::Int64 => bitwise::<Int64Type>(op, a, b, bits),
+            DType::UInt64 => bitwise::<UInt64Type>(op, a, b, bits),
+            DType::UInt32 => through(&DType::Int64, a, b, |a, b| bitwise::<Int64Type>(op, a, b, bits)),
+            _ if dtype.is_integer() => through(&DType::Int32, a, b, |a, b| bitwise::<Int32Type>(op, a, b, bits)),
+            _ => Err(whole(Error::internal(format!("{op:?} of {dtype}")))),
+        };
+    }
+    if let Some(wide) = wider(&dtype) {
+        return match op {
+            // Rounded after each of two steps, or once from float64.
+            Binary::SquaredDifference if dtype.is_float() => {
+                let difference = binary(Binary::Subtract, a, b)?;
+                let difference = Datum { array: &difference, scalar: false };
+                binary(Binary::Multiply, difference, difference)
+            }
+            Binary::Atan2 => through(&DType::Float64, a, b, |a, b| binary(op, a, b)),
+            _ => through(&wide, a, b, |a, b| binary(op, a, b)),
+        };
     }
     if matches!(op, Binary::Divide | Binary::DivideNoNan | Binary::Atan2) {
-        return floats!(&dtype, T => of_floats::<T>(op, a, b), Err(whole(Error::internal(format!("{op:?} of {dtype}")))));
+        return match dtype {
+            DType::Float32 => of_floats::<Float32Type>(op, a, b),
+            DType::Float64 => of_floats::<Float64Type>(op, a, b),
+            _ => Err(whole(Error::internal(format!("{op:?} of {dtype}")))),
+        };
     }
-    numbers!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::internal(format!("{op:?} of {dtype}")))))
+    common!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::internal(format!("{op:?} of {dtype}")))))
+}
+
+/// An operation in a wider dtype, its result in that of the operands.
+fn through(wide: &DType, a: Datum, b: Datum, f: impl FnOnce(Datum, Datum) -> Result<ArrayRef, RowError>) -> Result<ArrayRef, RowError> {
+    let dtype = dtype_of(a.array).map_err(whole)?;
+    let (x, y) = (cast(a.array, wide).map_err(whole)?, cast(b.array, wide).map_err(whole)?);
+    let out = f(Datum { array: &x, scalar: a.scalar }, Datum { array: &y, scalar: b.scalar })?;
+    cast(&out, &dtype).map_err(whole)
 }
 
 fn of_numbers<T: Number>(op: Binary, a: Datum, b: Datum, integer: bool) -> Result<ArrayRef, RowError> {
@@ -117,10 +149,10 @@ fn of_floats<T: Number>(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowE
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
+/// Values of `bits` bits each.
+fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum, bits: i64) -> Result<ArrayRef, RowError> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
-    let bits = 8 * size_of::<T::Native>() as i64;
     // As TensorFlow: a shift is limited to the width.
     let shift = |b: T::Native| T::bits64(b).clamp(0, bits - 1) as u32;
     let out = match op {
@@ -196,13 +228,23 @@ pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
         return Ok(Arc::new(BooleanArray::new(!bits, None)));
     }
     let wrong = || Error::internal(format!("{op:?} of {dtype}"));
-    if op == Unary::Invert {
-        return integers!(&dtype, T => {
-            let out: Vec<_> = native::<T>(array)?.iter().map(|v| !*v).collect();
-            Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-        }, Err(wrong()));
+    if let Some(wide) = wider(&dtype).filter(|_| op != Unary::Invert || dtype.is_integer()) {
+        return cast(&unary(op, &cast(array, &wide)?)?, &dtype);
     }
-    numbers!(&dtype, T => unary_number::<T>(op, array), Err(wrong()))
+    if op == Unary::Invert {
+        fn inverted<T: ArrowPrimitiveType<Native: std::ops::Not<Output = T::Native>>>(array: &ArrayRef) -> Result<ArrayRef> {
+            let out: Vec<_> = native::<T>(array)?.iter().map(|v| !*v).collect();
+            Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+        }
+        return match dtype {
+            DType::UInt8 => inverted::<UInt8Type>(array),
+            DType::Int32 => inverted::<Int32Type>(array),
+            DType::Int64 => inverted::<Int64Type>(array),
+            DType::UInt64 => inverted::<UInt64Type>(array),
+            _ => Err(wrong()),
+        };
+    }
+    common!(&dtype, T => unary_number::<T>(op, array), Err(wrong()))
 }
 
 fn unary_number<T: Number>(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {

@@ -1,5 +1,6 @@
 //! The numbers that kernels work on, and the one dispatch from a dtype to them.
 
+use crate::schema::DType;
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::types::*;
 use half::f16;
@@ -306,6 +307,51 @@ macro_rules! numbers {
     };
 }
 
+/// The dtype that values of a rare dtype are computed in, with the same results when they are cast back: integers wrap,
+/// and a float16 is computed in float32 anyway. Every loop less is one that need not be compiled.
+pub fn wider(dtype: &DType) -> Option<DType> {
+    match dtype {
+        DType::Int8 | DType::Int16 | DType::UInt16 => Some(DType::Int32),
+        DType::UInt32 => Some(DType::Int64),
+        DType::Float16 => Some(DType::Float32),
+        _ => None,
+    }
+}
+
+/// As [`numbers`], of the dtypes that are not computed in a [`wider`] one.
+macro_rules! common {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
+        use arrow_array::types as arrow_types;
+        match $dtype {
+            $crate::schema::DType::UInt8 => {
+                type $t = arrow_types::UInt8Type;
+                $body
+            }
+            $crate::schema::DType::Int32 => {
+                type $t = arrow_types::Int32Type;
+                $body
+            }
+            $crate::schema::DType::Int64 => {
+                type $t = arrow_types::Int64Type;
+                $body
+            }
+            $crate::schema::DType::UInt64 => {
+                type $t = arrow_types::UInt64Type;
+                $body
+            }
+            $crate::schema::DType::Float32 => {
+                type $t = arrow_types::Float32Type;
+                $body
+            }
+            $crate::schema::DType::Float64 => {
+                type $t = arrow_types::Float64Type;
+                $body
+            }
+            _ => $otherwise,
+        }
+    }};
+}
+
 /// As [`numbers`], of integer dtypes.
 macro_rules! integers {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
@@ -370,4 +416,4 @@ macro_rules! floats {
     }};
 }
 
-pub(crate) use {floats, integers, numbers};
+pub(crate) use {common, floats, integers, numbers};

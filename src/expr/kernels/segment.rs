@@ -8,12 +8,12 @@
 //!
 //! Source of the meaning: `tf.math.unsorted_segment_*`, of which `tf.ragged`'s reductions are made.
 
-use super::cast::{bools, dtype_of, native};
+use super::cast::{bools, cast, dtype_of, native, saturated};
 use super::level::from_lengths;
-use super::number::{Number, numbers};
+use super::number::{Number, common, numbers, wider};
 use super::text::{TextBuilder, Texts};
 use crate::error::{Error, Result};
-use crate::schema::{Dim, Size};
+use crate::schema::{DType, Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, PrimitiveArray};
@@ -68,8 +68,36 @@ pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<Ar
         }
         return Ok(Arc::new(BooleanArray::new(out.finish(), None)));
     }
-    numbers!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::internal(format!("{op:?} of {dtype}"))))
+    if let Some(wide) = wider_of(op, &dtype) {
+        return narrowed(op, &rows(op, &cast(array, &wide)?, partition)?, &dtype);
+    }
+    reduced!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
+
+/// The dtype that integers of a rare dtype are reduced in.
+fn wider_of(op: Reduce, dtype: &DType) -> Option<DType> {
+    let of_numbers = matches!(op, Reduce::Sum | Reduce::Product | Reduce::Minimum { .. } | Reduce::Maximum { .. });
+    wider(dtype).filter(|_| of_numbers && dtype.is_integer())
+}
+
+/// The result of integers that were reduced in a wider dtype: sums wrap, the extreme of nothing is the narrow one.
+fn narrowed(op: Reduce, array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
+    if matches!(op, Reduce::Sum | Reduce::Product) { cast(array, dtype) } else { saturated(array, dtype) }
+}
+
+/// The number dtypes that are reduced as they are; a float16 is rounded after each step.
+macro_rules! reduced {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
+        match $dtype {
+            DType::Float16 => {
+                type $t = arrow_array::types::Float16Type;
+                $body
+            }
+            _ => common!($dtype, $t => $body, $otherwise),
+        }
+    };
+}
+use reduced;
 
 fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     let values = native::<T>(array)?;
@@ -210,7 +238,10 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         }
         return Ok(Arc::new(BooleanArray::from(out)));
     }
-    numbers!(&dtype, T => {
+    if let Some(wide) = wider_of(op, &dtype) {
+        return narrowed(op, &segments(op, &cast(array, &wide)?, ids, nsegments)?, &dtype);
+    }
+    reduced!(&dtype, T => {
         let values = native::<T>(array)?;
         let mut out = vec![first::<T>(op); nsegments];
         match op {
@@ -292,8 +323,12 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
         Ok(Arc::new(PrimitiveArray::<T>::new(all.into(), None)))
     }
     let dtype = dtype_of(array)?;
+    if let Some(wide) = wider_of(op, &dtype) {
+        let found = rows_onto(op, &cast(array, &wide)?, partition, ids, out)?;
+        return found.map(|found| narrowed(op, &found, &dtype)).transpose();
+    }
     let rows = (partition, ids, out);
-    numbers!(&dtype, T => {
+    reduced!(&dtype, T => {
         let start = first::<T>(op);
         Ok(Some(match op {
             Reduce::Sum => onto::<T>(array, rows, start, <T as Number>::add)?,
