@@ -36,7 +36,7 @@ pub struct Options {
     /// Whether zero bytes end the names in that list.
     pub null_separated: bool,
     /// Types of fields, or @FILE.
-    pub schema: Option<String>,
+    pub schema: Option<OsString>,
     /// Number of files the output is divided into; `None`: a single output.
     pub shards: Option<usize>,
     /// Write even if files of an earlier run with other numbers remain.

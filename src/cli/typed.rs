@@ -40,7 +40,7 @@ pub struct Typed {
     null_separated: bool,
     /// Types of some or all fields; @FILE: a file of them, or data that states its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
-    schema: Option<String>,
+    schema: Option<OsString>,
     /// Write N shards: OUT-00000-of-00008
     #[arg(long, value_name = "N", help_heading = "Files")]
     shards: Option<usize>,

@@ -139,7 +139,7 @@ impl Decoder {
                 }
             } else {
                 values.extend_from_slice(text);
-                offsets.push(i64::try_from(values.len()).map_err(|_| Error::data("a block beyond this machine"))?);
+                offsets.push(i64::try_from(values.len()).map_err(|_| Error::data("a block too large for this machine"))?);
                 records.push(number);
             }
             byte += line.len() as u64;

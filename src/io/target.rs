@@ -37,12 +37,14 @@ impl Target {
             Some((_, Some(""))) => return Err(Error::usage("the name of the output is empty")),
             Some((path, _)) => path,
         };
-        let Some(name) = path.to_str() else {
+        // The name of the directory may be any bytes.
+        let Some(file) = Path::new(path).file_name().map_or(Some(""), OsStr::to_str) else {
             return match shards {
                 Some(_) => Err(Error::usage(format!("{}: the name of shards has to be valid UTF-8", path.display()))),
                 None => Target::literal(path),
             };
         };
+        let name = &*path.to_string_lossy();
         if name.contains("://") {
             return Err(Error::usage(format!("{name}: only files and pipes are written")).help("write to a file or a pipe, and copy that"));
         }
@@ -51,7 +53,6 @@ impl Target {
             Target::Files(directory, Names::Single(file)) => directory.join(file).symlink_metadata().is_ok(),
             _ => true,
         };
-        let file = name.rsplit('/').next().unwrap_or(name);
         let names = match (shards, Sharded::parse(file)?) {
             (None, Some(sharded)) if !is_there => Some(Names::Shards(sharded)),
             (Some(n), Some(sharded)) if sharded.nshards != n => {

@@ -10,8 +10,9 @@ use crate::formats::{FORMATS, Format, Inference, Reader, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
 use crate::schema::{Schema, notation};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -190,16 +191,18 @@ fn no_input(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
 /// The types of `--schema TEXT|@FILE`; a file of data that states its schema gives that.
 fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     let Some(text) = options.schema.as_deref() else { return Ok(Schema::default()) };
-    let Some(file) = text.strip_prefix('@') else {
+    let Some(file) = text.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
+        let text = text.to_str().ok_or_else(|| Error::usage("the types are not valid UTF-8").in_input("--schema"))?;
         return notation::parse(text).map_err(|e| e.in_input("--schema"));
     };
+    let name = &*file.display().to_string();
     let input = Arc::new(Input::regular(Path::new(file))?);
     if let Some(format) = FORMATS.iter().find(|f| !f.is_text() && f.sniff(input.head())) {
         return stated_schema(*format, input, options);
     }
     let mut text = String::new();
-    input.open()?.read_to_string(&mut text).map_err(|e| Error::io(file, "reading the schema failed", &e))?;
-    notation::parse(&text).map_err(|e| e.in_input(file))
+    input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "reading the schema failed", &e))?;
+    notation::parse(&text).map_err(|e| e.in_input(name))
 }
 
 fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>) -> Result<Schema> {

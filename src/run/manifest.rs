@@ -75,12 +75,12 @@ impl Manifest {
                 lines.push(json!({"name": name, "format": format, "records": records, "bytes": size, "sha256": sha256}).to_string());
             }
         }
-        let text = format!(
+        let list = format!(
             "{{\n  \"records\": {},\n  \"bytes\": {nbytes},\n  \"files\": [\n    {}\n  ]\n}}\n",
             counts.records_out,
             lines.join(",\n    ")
         );
         let mut file = self.output.create(0)?;
-        file.write_all(text.as_bytes()).map_err(|e| Error::io(self.output.name(), "writing", &e))
+        file.write_all(list.as_bytes()).map_err(|e| Error::io(self.output.name(), "writing", &e))
     }
 }

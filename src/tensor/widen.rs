@@ -154,7 +154,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
 /// Rows of known size: as they are, or checked to be that long; null rows are filled with nulls.
 fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, Tensor)> {
     let list = tensor.as_list()?;
-    let size = usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?;
+    let size = usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?;
     let partition = list.partition();
     if partition.uniform_row_length() == Some(size) {
         return Ok((partition.clone(), list.values().clone()));
@@ -222,7 +222,7 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     };
     match first {
         None => Ok(result),
-        Some(row) => Err(Error::data(format!("{} is no {to}", shown(array, row))).at_row(row)),
+        Some(row) => Err(Error::data(format!("{} is not a valid {to}", shown(array, row))).at_row(row)),
     }
 }
 

@@ -408,7 +408,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
         Size::Ragged => {
-            Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no one length").help("row_lengths(x) has them all"))
+            Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no single length").help("row_lengths(x) has them all"))
         }
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;

@@ -121,7 +121,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     if let (Size::Known(m), Size::Known(n)) = (k.size, other.size)
         && m != n
     {
-        return Err(call.error(format!("rows of {m} items do not meet columns of {n}")));
+        return Err(call.error(format!("rows of {m} items do not match columns of {n}")));
     }
     let (outer_a, outer_b) = (a.arg.ty.dims[..a.outer()].to_vec(), b.arg.ty.dims[..b.outer()].to_vec());
     if outer_a.len() != outer_b.len() && args.iter().any(|arg| last_ragged(&arg.ty.dims).is_some()) {
@@ -144,7 +144,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             let ((m, k), (other, n)) = (p.size(), q.size());
             let record = || record_below(aligned.partitions.iter(), i);
             if k != other {
-                return Err(Error::data(format!("rows of {k} items do not meet columns of {other}")).at_row(record()));
+                return Err(Error::data(format!("rows of {k} items do not match columns of {other}")).at_row(record()));
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
             rows.push(m);

@@ -128,7 +128,7 @@ fn uniform(call: &mut Call) -> ExprResult<OperandKind> {
             let draw = |record: &usize| {
                 let (low, high) = (low.at(*record), high.at(*record));
                 if low >= high {
-                    return Err(Error::data(format!("there is no integer from {low} to before {high}")).at_row(*record));
+                    return Err(Error::data(format!("there is no integer in [{low}, {high})")).at_row(*record));
                 }
                 Ok(low.wrapping_add(streams[*record].below(high.wrapping_sub(low) as u64) as i64))
             };

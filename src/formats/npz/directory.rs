@@ -18,7 +18,7 @@ const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
 /// The file is cut off, damaged, encrypted, or compressed in a way that NumPy never uses.
 pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
     let end = End::find(source)?;
-    let length = usize::try_from(end.length).map_err(|_| damaged("has a directory beyond this machine"))?;
+    let length = usize::try_from(end.length).map_err(|_| damaged("has a directory too large for this machine"))?;
     let bytes = source.bytes(end.start, length).map_err(|e| Error::io("the archive", "reading", &e))?;
     let (mut fields, mut members) = (Fields(&bytes), Vec::new());
     let mut seen = HashSet::new();

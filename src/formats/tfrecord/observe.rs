@@ -198,7 +198,7 @@ impl Observed for Observation {
             match std::str::from_utf8(key) {
                 Ok(name) => seen.push((name, feature)),
                 Err(_) if request.wanted == crate::demand::Wanted::All => {
-                    return Err(Error::data(format!("the name of a feature is not UTF-8: {}", String::from_utf8_lossy(key)))
+                    return Err(Error::data(format!("the name of a feature is not valid UTF-8: {}", String::from_utf8_lossy(key)))
                         .locate(|at| at.records = Some((feature.first.0, feature.first.0))));
                 }
                 Err(_) => {}

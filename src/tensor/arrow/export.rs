@@ -113,7 +113,7 @@ fn narrow(splits: &[i64]) -> Result<ScalarBuffer<i32>> {
 }
 
 fn too_many(n: u64) -> Error {
-    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings reach {}", i32::MAX))
+    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings hold at most {}", i32::MAX))
         .help("write smaller groups with --row-group-rows, or smaller records")
 }
 

@@ -189,7 +189,7 @@ fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &Ar
         return Err(Error::data("a list view outside the values").at_row(row));
     }
     if partition.nvals() > MAX_SPREAD.max(values.len()) {
-        return Err(Error::data(format!("list views of {} values that stand for {} items", values.len(), partition.nvals())));
+        return Err(Error::data(format!("list views of {} values with {} items in all", values.len(), partition.nvals())));
     }
     let filled = || (0..views.len()).filter(|row| length(*row) > 0);
     let mut end = filled().next().map_or(0, |row| views[row].0);
@@ -278,7 +278,7 @@ fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     let mut rows = nrows;
     for dim in dims {
         let Size::Known(size) = dim.size else { return Err(Error::internal("an unknown size")) };
-        let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size beyond this machine"))?, rows)?;
+        let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?, rows)?;
         rows = partition.nvals();
         levels.push(partition);
     }

@@ -227,8 +227,11 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             let nvals = blocks.start(steps.end) - blocks.start(steps.start);
             if nvals % width != 0 {
                 let (record, sequence) = cut.place_of(s);
-                return Err(Error::data(format!("sequence {sequence} has {}, which make no steps of {width}", counted(nvals, "value")))
-                    .at_row(record));
+                return Err(Error::data(format!(
+                    "sequence {sequence} has {}, which are not whole steps of {width}",
+                    counted(nvals, "value")
+                ))
+                .at_row(record));
             }
             lengths.push(nvals / width);
         }

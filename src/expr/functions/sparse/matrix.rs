@@ -79,7 +79,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     if let (Some(m), Some(n)) = (size_of(&left[1]), size_of(&right[0]))
         && m != n
     {
-        return Err(call.error(format!("{}: rows of {m} items do not meet columns of {n}", call.name)).help("adjoint_a=True transposes a"));
+        return Err(call
+            .error(format!("{}: rows of {m} items do not match columns of {n}", call.name))
+            .help("adjoint_a=True transposes a"));
     }
     let ([rows, _], [_, columns]) = (left, right);
     let product = Product { sparse: x, dense: y, dtype: dtype.clone(), first, sparse_adjoint, dense_adjoint, dims: vec![rows, columns] };
@@ -109,7 +111,7 @@ impl Product {
             let (p, q) = sizes(record);
             let (left, right) = if self.first { (p, q) } else { (q, p) };
             if left[1] != right[0] && left[1] != -1 && right[0] != -1 {
-                return Err(Error::data(format!("rows of {} items do not meet columns of {}", left[1], right[0])).at_row(record));
+                return Err(Error::data(format!("rows of {} items do not match columns of {}", left[1], right[0])).at_row(record));
             }
             out_shapes.extend([left[0].max(0), right[1].max(0)]);
         }

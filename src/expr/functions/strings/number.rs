@@ -155,7 +155,7 @@ fn read<T: arrow_array::ArrowPrimitiveType>(
         .map(|(i, text)| {
             parse(text).ok_or_else(|| {
                 let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
-                (i, Error::data(format!("the string {shown:?} is no {to}")))
+                (i, Error::data(format!("the string {shown:?} is not a valid {to}")))
             })
         })
         .collect::<Result<Vec<_>, _>>()?;

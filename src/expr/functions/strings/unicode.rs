@@ -147,7 +147,7 @@ fn character(code: u32) -> char {
 fn encoding(call: &Call, i: usize, named: fn(&str) -> Option<Encoding>, known: &str) -> ExprResult<Encoding> {
     let name = call.string(i)?.unwrap_or_default();
     named(&name).ok_or_else(|| match call.operand(i) {
-        Ok(item) => ExprError::at(item.span.clone(), format!("{}: {name:?} is none of the encodings {known}", call.name)),
+        Ok(item) => ExprError::at(item.span.clone(), format!("{}: {name:?} is not one of the encodings {known}", call.name)),
         Err(missing) => missing,
     })
 }

@@ -1,0 +1,144 @@
+//! All messages of the program in one list, `fixtures/messages.txt`, taken from the sources, so that they can be read in one go.
+//!
+//! Each line is a string literal of an error, of its advice, of a notice or of a summary; `{..}` is filled in.
+//! `TATTER_BLESS=1 cargo test --test it messages` writes the list anew: read the difference. The test keeps their style.
+
+use crate::tatter::{files, root};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+const LIST: &str = "fixtures/messages.txt";
+
+#[test]
+fn messages_are_plain() {
+    let mut text =
+        String::from("# All messages of the program, by source file. TATTER_BLESS=1 cargo test --test it messages writes it anew\n");
+    for file in files(&root().join("src"), "rs").into_iter().filter(|file| is_read(file)) {
+        let source = fs::read_to_string(&file).unwrap();
+        let own = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let messages = messages(own);
+        if !messages.is_empty() {
+            let _ = writeln!(text, "\n{}", file.strip_prefix(root()).unwrap_or(&file).display());
+            for message in messages {
+                let _ = writeln!(text, "    {message}");
+            }
+        }
+    }
+    if std::env::var_os("TATTER_BLESS").is_some() {
+        fs::write(root().join(LIST), &text).unwrap();
+    }
+    let odd: Vec<&str> = text.lines().filter(|line| is_odd(line.trim())).collect();
+    assert!(odd.is_empty(), "messages are short, plain, in lower case and without a final period:\n{}", odd.join("\n"));
+}
+
+fn is_read(file: &Path) -> bool {
+    !ARGUMENTS.iter().any(|own| file.ends_with(own)) && !file.components().any(|part| part.as_os_str() == "tests")
+}
+
+/// Phrases that a manual does not have.
+const ODD: &[&str] = &[
+    "  ",
+    "nobody",
+    "so many",
+    "stand for",
+    "stands for",
+    "a fault of",
+    "is no UTF-8",
+    "has to tell",
+    "in the place of",
+    "is no number",
+    "of ours",
+];
+
+fn is_odd(message: &str) -> bool {
+    let is_sentence = message.ends_with('.') && !message.ends_with("..");
+    let is_shouted = message.starts_with(|c: char| c.is_ascii_uppercase())
+        && message
+            .split(' ')
+            .next()
+            .is_some_and(|word| word.len() > 1 && word.bytes().skip(1).all(|b| b.is_ascii_lowercase()) && !NAMES.contains(&word));
+    is_sentence || is_shouted || ODD.iter().any(|phrase| message.contains(phrase))
+}
+
+/// Files whose `.help(` is that of arguments.
+const ARGUMENTS: &[&str] = &["cli/commands.rs", "cli/completions.rs"];
+
+/// Names that may begin a message.
+const NAMES: &[&str] = &["Arrow", "Parquet", "Python", "None"];
+
+/// What begins a message. Bugs of the program are not among them.
+const STARTS: &[&str] = &[
+    "Error::usage(",
+    "Error::data(",
+    "Error::new(",
+    "Error::io(",
+    "ExprError::at(",
+    "ExprError::new(",
+    ".help(",
+    "notices.add(",
+    "notice(",
+    "let message =",
+    "let text =",
+    "let error =",
+];
+
+/// The literals of all messages, in order, each once.
+fn messages(source: &str) -> Vec<String> {
+    let code: String = source.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect();
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for start in STARTS {
+        for (at, _) in code.match_indices(start) {
+            let literals = literals(&code, at + start.len(), start.ends_with('('));
+            // A word is a name or a key, not a message; `, ` joins names.
+            found.extend(
+                literals.into_iter().filter(|(_, text)| text.contains(' ') && text.bytes().filter(u8::is_ascii_alphabetic).count() > 3),
+            );
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.into_iter().map(|(_, text)| text).collect()
+}
+
+/// The string literals from here to the closing parenthesis, or to the end of the statement.
+fn literals(code: &str, start: usize, is_call: bool) -> Vec<(usize, String)> {
+    let bytes = code.as_bytes();
+    let (mut at, mut depth, mut found) = (start, 0, Vec::new());
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let is_raw = bytes[at - 1] == b'#' || bytes[at - 1] == b'r';
+                let end = literal_end(bytes, at + 1, is_raw);
+                found.push((at, unescaped(&code[at + 1..end])));
+                at = end;
+            }
+            // A character, such as '('.
+            b'\'' if bytes.get(at + 2) == Some(&b'\'') => at += 2,
+            b'\'' if bytes.get(at + 1) == Some(&b'\\') && bytes.get(at + 3) == Some(&b'\'') => at += 3,
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' if depth == 0 => break,
+            b')' | b'}' | b']' => depth -= 1,
+            b';' if depth == 0 && !is_call => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+fn literal_end(bytes: &[u8], start: usize, is_raw: bool) -> usize {
+    let mut at = start;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' && !is_raw { 2 } else { 1 };
+    }
+    at.min(bytes.len())
+}
+
+/// As it is printed: continued lines are joined, new lines shown.
+fn unescaped(literal: &str) -> String {
+    let mut lines = literal.split("\\\n");
+    let mut text = lines.next().unwrap_or_default().to_owned();
+    lines.for_each(|line| text.push_str(line.trim_start()));
+    text.replace("\\\"", "\"").replace("\\\\", "\\").replace('\n', "\\n")
+}
