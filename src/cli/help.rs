@@ -88,7 +88,7 @@ Options, before the first verb or after the last:
   Running:             --dry-run, --threads N, --on-error skip, -q, -v
 
 Example: pad the tokens of every 32 records to a common length
-  tatter select tokens then batch 32 then to-dense --default 0 train.jsonl -o padded.npz
+  tatter select tokens then batch 32 then to-dense train.jsonl -o padded.npz
 
 `tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes.
 ";

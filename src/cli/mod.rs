@@ -12,6 +12,7 @@ mod commands;
 mod completion;
 mod help;
 mod man;
+mod misplaced;
 mod parse;
 mod reword;
 mod scripts;

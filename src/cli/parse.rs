@@ -2,6 +2,7 @@
 
 use super::commands::{self, COMMANDS};
 use super::help;
+use super::misplaced;
 use super::reword::{Owner, reword};
 use super::split::{Words, split};
 use super::standalone::Standalone;
@@ -51,6 +52,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
             Some("-h") => return Ok(Request::Text(help::short(COMMANDS))),
             Some("--help") => return Ok(Request::Text(help::long(COMMANDS))),
             Some("-V" | "--version") => return Ok(Request::Text(version::text(is_verbose))),
+            Some("-Vv" | "-vV") => return Ok(Request::Text(version::text(true))),
             _ => {}
         }
     }
@@ -73,12 +75,14 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         let command = if owner.is_last { whole(verb.command()) } else { bare(verb.command()) };
         let arguments: Vec<&OsString> =
             if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
-        let matches = matches_of(verb, &command, &arguments).map_err(|e| reword(&e, &command, owner, &arguments))?;
+        let matches =
+            matches_of(verb, &command, &arguments).map_err(|e| misplaced::without_by(reword(&e, &command, owner, &arguments), &words))?;
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
         if owner.is_last {
             let (files, options) = files_and_options(&matches, &words.files)?;
             forgotten_then(&files, owner.name)?;
             forgotten_comma(&files, verb, &matches)?;
+            misplaced::in_files(&files, verb, &options, &words)?;
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
                 return Err(error.help("leave out --to"));
@@ -238,6 +242,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     });
     if index == 0 && (name == "-" || Path::new(name).exists()) {
         let error = Error::usage(format!("`{name}` is a FILE; a verb is missing before it"));
+        if let Some(command) = misplaced::verb_after_file(words) {
+            return error.help(format!("FILEs follow the verbs: {command}"));
+        }
         return if output {
             error.help(format!("to write its records in another format: tatter convert {name} -o OUT"))
         } else {

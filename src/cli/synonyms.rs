@@ -16,7 +16,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
-    (&["apply", "mutate", "assign", "with", "compute", "eval"], &["tatter map {args}"]),
+    (&["apply", "mutate", "assign", "with", "compute", "eval", "put"], &["tatter map {args}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
     (&["value-counts", "value_counts", "count-distinct", "frequencies", "frequency", "histogram"], &["tatter count --by {key} {files}"]),
     (
@@ -54,6 +54,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
     (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields"], &["tatter schema {args}"]),
     (&["print", "view", "less", "more", "peek", "preview"], &["tatter show {args}"]),
+    (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
 ];
@@ -151,7 +152,7 @@ mod tests {
                     | "skip_while" => {
                         vec!["x > 1", "Cargo.toml"]
                     }
-                    "apply" | "mutate" | "assign" | "with" | "compute" | "eval" => vec!["y = x", "Cargo.toml"],
+                    "apply" | "mutate" | "assign" | "with" | "compute" | "eval" | "put" => vec!["y = x", "Cargo.toml"],
                     "cut" | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group"
                     | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" => vec!["x", "Cargo.toml", "Cargo.toml"],

@@ -76,7 +76,8 @@ impl Input {
     /// are the names to choose from.
     pub fn unrecognised(&self, formats: &str) -> Error {
         let error = Error::usage("the format is unknown from the first bytes and the name").in_input(self.about.name.clone());
-        error.help(format!("give it with --from: {formats}"))
+        let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        error.help(format!("the first bytes are {}", first.join(" "))).help(format!("give it with --from: {formats}"))
     }
 
     fn new(name: &str, options: &Options, source: Source) -> Input {

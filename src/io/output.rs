@@ -98,6 +98,16 @@ impl Outputs {
         &self.name
     }
 
+    /// The files that are written, where their names are known before the run.
+    pub fn files(&self) -> Vec<std::path::PathBuf> {
+        let (directory, names, n) = match &self.target {
+            Target::Files(directory, names @ Names::Single(_)) => (directory, names, 1),
+            Target::Files(directory, names @ Names::Shards(sharded)) => (directory, names, sharded.nshards as u64),
+            _ => return Vec::new(),
+        };
+        (0..n).filter_map(|index| Some(directory.join(names.name(index).ok()?))).collect()
+    }
+
     /// How records are spread.
     pub fn distribution(&self) -> Distribution {
         match &self.target {

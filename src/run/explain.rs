@@ -12,6 +12,7 @@ use crate::screen;
 use crate::verbs::Parsed;
 use indicatif::BinaryBytes;
 use std::io::Write;
+use std::path::Path;
 
 const INDENT: &str = "    ";
 
@@ -37,12 +38,30 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, target
     }
     for output in &targets.outputs {
         text += &format!("output  {} ({})\n", output.name(), targets.format.map_or("a report", |f| f.name()));
+        text += &files_written(output);
     }
     let out = Outputs::plan(&Options::default())?;
     let mut stdout = out.create(0)?;
     stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing failed", &e))?;
     drop(stdout);
     out.commit()
+}
+
+/// The shards, and what would be replaced.
+fn files_written(outputs: &Outputs) -> String {
+    let files = outputs.files();
+    let mut text = String::new();
+    let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.display().to_string());
+    if let [first, .., last] = files.as_slice() {
+        text += &format!("{INDENT}{} to {}\n", name(first), name(last));
+    }
+    let replaced: Vec<String> = files.iter().filter(|path| path.exists()).map(|path| name(path)).collect();
+    match replaced.as_slice() {
+        [] => {}
+        [one] => text += &format!("{INDENT}replaces {one}\n"),
+        [first, .., last] => text += &format!("{INDENT}replaces {} files, {first} to {last}\n", replaced.len()),
+    }
+    text
 }
 
 /// How many inputs `--verbose` names.

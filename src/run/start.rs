@@ -3,6 +3,7 @@
 
 use super::chain::Chain;
 use super::conclude::{Ended, conclude, show_notices};
+use super::encode::new_writer;
 use super::execute::Execution;
 use super::explain::{describe, explain};
 use super::inference::{Inferred, infer};
@@ -192,7 +193,14 @@ impl<'a> Run<'a> {
     }
 
     fn explain(&self, chain: &Chain) -> Result<Verdict> {
+        if let (Some(format), Some(schema)) = (self.targets.format, chain.schemas.last()) {
+            for output in &self.targets.outputs {
+                // What the format cannot hold, or holds differently.
+                new_writer(format, schema, &self.options, output.distribution())?;
+            }
+        }
         explain(&self.inputs, self.verbs, chain, &self.targets)?;
+        show_notices(&self.options, &Progress::start(None, &self.options));
         Ok(Verdict::Good)
     }
 

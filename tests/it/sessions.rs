@@ -134,3 +134,17 @@ fn short_runs_show_no_progress() {
     let (shown, status) = on_terminal(&format!("tatter count {}", file.display()), directory.path(), 80);
     assert_eq!((plain(&shown).trim(), status), ("5", 0));
 }
+
+#[test]
+fn a_terminal_is_neither_an_input_nor_an_output_of_bytes() {
+    if !is_installed("script") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (shown, status) = on_terminal("tatter count", directory.path(), 80);
+    assert_eq!(status, 2, "{shown}");
+    assert!(plain(&shown).contains("no FILE is given, and standard input is a terminal"), "{shown}");
+    let (shown, status) = on_terminal("tatter convert --to parquet \"$FIXTURES/inputs/docs.jsonl\"", directory.path(), 80);
+    assert_eq!(status, 2, "{shown}");
+    assert!(plain(&shown).contains("parquet is binary: it is not written to a terminal"), "{shown}");
+}

@@ -158,6 +158,8 @@ impl Parser {
             Kind::Name(word) if word == "if" => {
                 error.help("there is no `if` in expressions: where(condition, x, y) chooses value by value")
             }
+            Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
+            Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts from the greatest down"),
             Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
             Kind::Name(word) if word == "in" || word == "not" => {
                 error.help("there is no `in`: reduce_any(x == y) tells whether y is among the values of x")

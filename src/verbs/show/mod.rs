@@ -31,7 +31,7 @@ Ends a chain and prints the first N records that reach it, one field per line, w
 then reading stops. Axes are those within the record. Arrays of more than 1000 values are shortened to three items at \
 each end of an axis, and lines are 75 characters wide, as NumPy prints them.
 
-FlatValues that are not tensors are printed as Python values: None, a list that contains nulls, an Arrow timestamp.";
+Values that are not tensors are printed as Python values: None, a list that contains nulls, an Arrow timestamp.";
     const MEANING: &'static str = "print of tf.Tensor, tf.RaggedTensor, tf.SparseTensor, StructuredTensor";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -99,7 +99,7 @@ pub fn bar(count: u64, most: u64, width: usize) -> String {
     "█".repeat(eighths / 8).chars().chain(rest).collect()
 }
 
-/// Bars whose borders are round numbers. ValueSummary far above `most_end`, the end of 99%, share one bar.
+/// Bars whose borders are round numbers. Values far above `most_end`, the end of 99%, share one bar.
 pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> Vec<Bar> {
     let Extent { least, greatest, is_whole } = extent;
     let runs: Vec<Run> = runs.collect();
