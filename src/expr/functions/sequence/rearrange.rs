@@ -228,7 +228,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             if nvals % width != 0 {
                 let (record, sequence) = cut.place_of(s);
                 return Err(Error::data(format!(
-                    "sequence {sequence} has {}, which are not whole steps of {width}",
+                    "sequence {sequence} has {}: not a multiple of {width}",
                     counted(nvals, "value")
                 ))
                 .at_row(record));
