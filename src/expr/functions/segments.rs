@@ -248,22 +248,28 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     let whole = merged(data, 0, levels)?;
     let (_, flat) = ids.levels(levels)?;
     let numbers = i64s(flat.as_leaf()?)?;
+    // Where all values of a record are left out, its uniform axes still have their sizes: one more segment holds them.
+    let spare = inner.iter().any(|dim| dim.size == Size::Uniform) && numbers.iter().any(|id| *id < 0);
+    let all = if spare { from_lengths(owners.row_lengths().map(|n| n + 1))? } else { owners.clone() };
     let (mut kept, mut segments) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
     for record in 0..whole.nrows() {
         for item in whole.range(record) {
-            let id = numbers[item];
             // Negative ids leave a value out.
-            let Ok(id) = usize::try_from(id) else { continue };
-            if id >= owners.row_length(record) {
+            let id = match usize::try_from(numbers[item]) {
+                Ok(id) => id,
+                Err(_) if spare => owners.row_length(record),
+                Err(_) => continue,
+            };
+            if id >= owners.row_length(record) && numbers[item] >= 0 {
                 return Err(Error::data(format!("segment {id} is not in 0 ... {}", owners.row_length(record) as i64 - 1)).at_row(record));
             }
             kept.push(item);
-            segments.push(owners.start(record) + id);
+            segments.push(all.start(record) + id);
         }
     }
     let (_, below) = data.levels(levels)?;
     let below = if kept.len() == below.nrows() { below.clone() } else { below.gather(&kept)? };
-    let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &owners);
+    let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &all);
     let out = match op {
         Op::Plain(reduce) => run(reduce, &below)?,
         _ => {
@@ -290,6 +296,10 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
             })?
         }
     };
+    if spare {
+        let rows: Vec<usize> = (0..owners.nrows()).flat_map(|r| all.start(r)..all.start(r) + owners.row_length(r)).collect();
+        return Tensor::list(owners, out.gather(&rows)?, None);
+    }
     Tensor::list(owners, out, None)
 }
 
