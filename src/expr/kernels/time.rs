@@ -65,7 +65,10 @@ impl Part {
 pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
     match &time.zone {
         Some(zone) if !time.is_utc() => {
-            let unknown = |_| Error::usage(format!("the time zone {zone} is not known")).help("name it as the IANA database does, Europe/Berlin, or by its offset, +02:00");
+            let unknown = |_| {
+                Error::usage(format!("the time zone {zone} is not known"))
+                    .help("name it as the IANA database does, Europe/Berlin, or by its offset, +02:00")
+            };
             zone.parse().map(Some).map_err(unknown)
         }
         _ => Ok(None),
