@@ -139,6 +139,13 @@ pub fn wrapped_command(command: &str, columns: usize, indent: usize) -> String {
         }
     }
     words.push(word);
+    // `then` stays with its verb.
+    for i in (1..words.len()).rev().filter(|i| *i + 1 < words.len()).collect::<Vec<_>>() {
+        if words[i] == "then" {
+            let verb = words.remove(i + 1);
+            words[i] = format!("then {verb}");
+        }
+    }
     for (i, word) in words.iter().enumerate() {
         let wide = width(word);
         // Two more for ` \`.
@@ -206,7 +213,7 @@ mod tests {
 
     #[test]
     fn commands_can_be_pasted() {
-        assert_eq!(wrapped_command("tatter filter 'a > b' then count", 20, 2), "tatter \\\n  filter 'a > b' \\\n  then count");
+        assert_eq!(wrapped_command("tatter filter 'a > b' then count", 20, 2), "tatter filter \\\n  'a > b' \\\n  then count");
         let message = "id: wrong\n  to read such records as text: tatter convert --schema 'id: json' x.jsonl";
         assert_eq!(
             wrapped_message(message, 24),

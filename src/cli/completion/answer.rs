@@ -72,7 +72,7 @@ fn anything(line: &Line) -> Answer {
         }
     }
     let Some((name, words)) = words.split_first() else {
-        return match is_option(&line.current) {
+        return match line.current == "-" || is_option(&line.current) {
             true if start == 0 => option(&line.current, [&globals, &Command::new("help and version")], line),
             true => Answer::default(),
             false => names(start == 0),
@@ -88,7 +88,7 @@ fn anything(line: &Line) -> Answer {
     if let Some(arg) = reader.pending {
         return value(arg, &line.current, line);
     }
-    if is_option(&line.current) {
+    if line.current == "-" || is_option(&line.current) {
         return option(&line.current, [&command, &globals], line);
     }
     let positional = command.get_positionals().nth(reader.arguments);

@@ -94,8 +94,14 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             }
             Err(error) => {
                 record.truncate(before);
+                let mut error = error;
                 if error.cause != Cause::Invalid {
-                    return Err(block.error(&error, start, index, Some(schema)));
+                    // A record that is bad further on did not count when the types were inferred.
+                    let mut seen = Observation::new(block.input.clone());
+                    error = match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, 0)) {
+                        Err(bad) if skip => bad,
+                        _ => return Err(block.error(&error, start, index, Some(schema))),
+                    };
                 }
                 if let Framing::Values { array: true, .. } = block.framing {
                     return Err(block.fault(&error, start, index, Some(schema), false).error);

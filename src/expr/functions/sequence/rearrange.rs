@@ -227,11 +227,9 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             let nvals = blocks.start(steps.end) - blocks.start(steps.start);
             if nvals % width != 0 {
                 let (record, sequence) = cut.place_of(s);
-                return Err(Error::data(format!(
-                    "sequence {sequence} has {}: not a multiple of {width}",
-                    counted(nvals, "value")
-                ))
-                .at_row(record));
+                return Err(
+                    Error::data(format!("sequence {sequence} has {}: not a multiple of {width}", counted(nvals, "value"))).at_row(record)
+                );
             }
             lengths.push(nvals / width);
         }
