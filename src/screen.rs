@@ -16,9 +16,10 @@ pub fn columns() -> Option<usize> {
     size().map(|(columns, _)| columns).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok()).map(|columns| columns.max(LEAST))
 }
 
-/// Columns and rows of the terminal that standard output is.
+/// Columns and rows of the terminal that standard output is; 80 and 24 of one that does not say.
 pub fn size() -> Option<(usize, usize)> {
-    known(&Term::stdout())
+    let term = Term::stdout();
+    term.is_term().then(|| known(&term).unwrap_or((80, 24)))
 }
 
 /// The columns of the terminal that standard error is.

@@ -56,7 +56,18 @@ fn parse_dtype(text: &str) -> Result<DType> {
     }
     let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
-    Err(match nearest(text, names.clone()) {
+    // Names that other languages and libraries have for these dtypes.
+    let usual = match text {
+        "float" => Some("float32 or float64"),
+        "int" | "integer" => Some("int32 or int64"),
+        "double" => Some("float64"),
+        "half" => Some("float16"),
+        "long" => Some("int64"),
+        "str" | "text" => Some("string"),
+        "boolean" => Some("bool"),
+        _ => None,
+    };
+    Err(match usual.or_else(|| nearest(text, names.clone())) {
         _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes stay"),
         Some(near) => error.help(format!("did you mean {near}?")),
         None => error.help(format!("the dtypes are: {}", names.collect::<Vec<_>>().join(", "))),
