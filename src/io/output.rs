@@ -244,7 +244,7 @@ impl Outputs {
     /// The files that are complete, in order; none for standard output.
     ///
     /// # Errors
-    /// Those of [`Names::name`]: a bug.
+    /// Those of `Names::name`: a bug.
     pub fn written(&self) -> Result<Vec<Written>> {
         let path = |number| match &self.target {
             Target::Files(directory, names) => Ok(directory.join(names.name(number)?)),

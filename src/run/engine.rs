@@ -13,7 +13,7 @@
 //! last node to the first and finally to the source, so that what is nearest to the output
 //! goes first and little is in flight. One worker is a value, not a special case: it does everything by itself,
 //! in the same order. A node takes in at most `threads + 2` pieces that have not left it in
-//! order yet, and no more of them once they hold [`MAX_NBYTES`]; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
+//! order yet, and no more of them once they hold `MAX_NBYTES`; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
 
 use crate::error::{Error, Result};
 use crate::panic;
