@@ -27,7 +27,8 @@ fn tree(text: &mut String, fields: &[Field], columns: usize, indent: usize) {
     for (i, (name, field)) in names.iter().zip(fields).enumerate() {
         let comma = if is_inside && i + 1 < fields.len() { "," } else { "" };
         let line = format!("{:indent$}{} {}{comma}", "", padded(name, widest, false), Typed(field));
-        let inner = field.ty.fields().filter(|inner| !inner.is_empty() && width(&line) > columns);
+        // A map stays on its line: in a tree it would be the list of its entries.
+        let inner = field.ty.fields().filter(|inner| !inner.is_empty() && field.map_fields().is_none() && width(&line) > columns);
         let Some(inner) = inner else {
             let _ = writeln!(text, "{line}");
             continue;
