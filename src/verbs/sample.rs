@@ -2,12 +2,12 @@
 
 use super::shared::memory::Slices;
 use super::shared::pool::{Pool, RecordId};
-use super::shared::random::Random;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::random::Random;
 use crate::schema::Schema;
 use std::sync::Arc;
 

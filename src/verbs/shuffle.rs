@@ -2,12 +2,12 @@
 
 use super::shared::memory::{Held, Slices};
 use super::shared::pool::{Pool, RecordId};
-use super::shared::random::Random;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
+use crate::random::Random;
 use crate::schema::Schema;
 use std::sync::Arc;
 

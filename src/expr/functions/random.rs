@@ -10,8 +10,8 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, native};
 use crate::expr::kernels::level::{dense_partitions, merged, partition_of, wrap};
 use crate::expr::kernels::number::{Number, floats};
-use crate::expr::kernels::random::Stream;
 use crate::expr::operand::{Operand, OperandKind};
+use crate::random::Random;
 use crate::schema::{DType, Dim, Literal, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::{Float64Type, UInt64Type};
@@ -27,14 +27,14 @@ pub static FUNCTIONS: &[Function] = &[
         uniform
     ),
     function!(["random.normal"], "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None", "Numbers of a normal distribution.", [], |c| {
-        normal(c, Stream::normal)
+        normal(c, Random::normal)
     }),
     function!(
         ["random.truncated_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
         "Numbers of a normal distribution, no further than two deviations from the mean.",
         [],
-        |c| normal(c, Stream::truncated_normal)
+        |c| normal(c, Random::truncated_normal)
     ),
     function!(["random.shuffle"], "value|x, seed=None", "The items of axis 0 in random order.", [], shuffle),
     function!(
@@ -67,9 +67,9 @@ impl Streams {
         Ok(Streams { keys: call.record_keys(), call: number })
     }
 
-    fn of(&self, args: &Args) -> Result<Vec<Stream>> {
+    fn of(&self, args: &Args) -> Result<Vec<Random>> {
         let keys = self.keys.of(args)?;
-        Ok(native::<UInt64Type>(keys.as_leaf()?)?.iter().map(|key| Stream::new(*key, self.call)).collect())
+        Ok(native::<UInt64Type>(keys.as_leaf()?)?.iter().map(|key| Random::keyed(*key, self.call)).collect())
     }
 }
 
@@ -95,7 +95,7 @@ fn f64s(arg: &Arg, args: &Args) -> Result<Vec<f64>> {
 fn drawn(
     call: &mut Call,
     dtype: DType,
-    fill: impl Fn(&Args, &[usize], Vec<Stream>) -> Result<ArrayRef> + Send + Sync + 'static,
+    fill: impl Fn(&Args, &[usize], Vec<Random>) -> Result<ArrayRef> + Send + Sync + 'static,
 ) -> ExprResult<OperandKind> {
     let shape = call.all_integers(0)?;
     let streams = Streams::new(call, 4)?;
@@ -146,7 +146,7 @@ fn uniform(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-fn normal(call: &mut Call, draw: fn(&mut Stream) -> f64) -> ExprResult<OperandKind> {
+fn normal(call: &mut Call, draw: fn(&mut Random) -> f64) -> ExprResult<OperandKind> {
     let dtype = call.dtype(3)?.unwrap_or(DType::Float32);
     if !dtype.is_float() {
         return Err(call.error(format!("{} gives floats, not {dtype}", call.name)));

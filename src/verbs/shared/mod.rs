@@ -1,4 +1,4 @@
-//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records, keys, random numbers.
+//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records and keys.
 
 pub mod args;
 pub mod axes;
@@ -16,5 +16,4 @@ pub mod pad_plan;
 pub mod padding;
 pub mod pool;
 pub mod prefix;
-pub mod random;
 pub mod unchanged;
