@@ -1,6 +1,7 @@
 //! Inputs as the files of a dataset: shards that are missing, files that are read twice.
 
 use super::folder::Folder;
+use super::sharded::Sharded;
 use crate::error::Result;
 use crate::options::Options;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,26 +32,26 @@ pub fn check(found: &[Found], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The name of a shard: what comes before and after its number, and the number of all.
-type Dataset = (PathBuf, String, String, u64);
-
 fn missing_shards(found: &[Found]) -> Vec<String> {
-    let mut datasets: BTreeMap<Dataset, (BTreeSet<u64>, bool)> = BTreeMap::new();
+    let mut datasets: BTreeMap<(&Path, Sharded), (BTreeSet<usize>, bool)> = BTreeMap::new();
     for Found { path, is_searched, .. } in found {
-        if let Some((dataset, number)) = path.as_deref().and_then(shard) {
-            let (numbers, is_dataset) = datasets.entry(dataset).or_default();
-            *is_dataset |= *is_searched || !numbers.is_empty();
-            numbers.insert(number);
+        if let Some((dataset, index)) = path.as_deref().and_then(shard) {
+            let (indices, is_dataset) = datasets.entry(dataset).or_default();
+            *is_dataset |= *is_searched || !indices.is_empty();
+            indices.insert(index);
         }
     }
     let mut notices = Vec::new();
-    for ((directory, front, back, nshards), (numbers, is_dataset)) in datasets {
+    for ((directory, sharded), (indices, is_dataset)) in datasets {
+        let nshards = sharded.nshards;
         // Some programs count from 1.
-        let first = u64::from(numbers.contains(&nshards));
-        let name = |number: u64| directory.join(format!("{front}-{number:05}-of-{nshards:05}{back}"));
+        let first = usize::from(indices.contains(&nshards));
         // A shard that is there was left out on purpose.
-        let missing: Vec<PathBuf> =
-            (first..nshards + first).filter(|n| !numbers.contains(n)).map(name).filter(|path| !path.exists()).collect();
+        let missing: Vec<PathBuf> = (first..nshards + first)
+            .filter(|index| !indices.contains(index))
+            .map(|index| directory.join(sharded.name(index)))
+            .filter(|path| !path.exists())
+            .collect();
         if let (true, Some(first)) = (is_dataset, missing.first()) {
             let verb = if missing.len() == 1 { "is" } else { "are" };
             notices.push(format!("{} of {nshards} shards {verb} missing: {}{}", missing.len(), first.display(), more(missing.len() - 1)));
@@ -63,18 +64,10 @@ fn more(n: usize) -> String {
     if n == 0 { String::new() } else { format!(" and {n} more") }
 }
 
-/// `DIR/front-00003-of-00010back`.
-fn shard(path: &Path) -> Option<(Dataset, u64)> {
-    let name = path.file_name()?.to_str()?;
-    let digits = |text: &str| (text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse::<u64>().ok()).flatten();
-    name.match_indices("-of-").find_map(|(at, of)| {
-        let number = digits(name.get(at.checked_sub(5)?..at)?)?;
-        let front = name.get(..at - 5)?.strip_suffix('-')?;
-        let (after, back) = name.get(at + of.len()..)?.split_at_checked(5)?;
-        let nshards = digits(after)?;
-        let directory = path.parent()?.to_owned();
-        (number <= nshards && nshards > 0).then(|| ((directory, front.to_owned(), back.to_owned(), nshards), number))
-    })
+/// The directory and dataset that a file is a shard of, and its number.
+fn shard(path: &Path) -> Option<((&Path, Sharded), usize)> {
+    let (sharded, index) = Sharded::of(path.file_name()?.to_str()?)?;
+    Some(((path.parent()?, sharded), index))
 }
 
 fn repeated(found: &[Found]) -> Option<String> {

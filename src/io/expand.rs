@@ -4,15 +4,13 @@ use super::dataset::Found;
 use super::list::List;
 use super::missing::missing;
 use super::names::is_standard_input;
+use super::sharded::Sharded;
 use super::{dataset, folder, recognise, wildcard};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The most shards of a dataset: they are numbered with five digits.
-pub const MAX_SHARDS: usize = 99_999;
 
 /// The inputs in the order of the arguments, then those of `--files-from`; shards, the matches of a glob and the files
 /// of a directory by name. A file of that exact name takes precedence over a glob or shards.
@@ -97,99 +95,9 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// A name with `@N` in it, at its end or before its extensions: `a@8.tfrecord`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sharded {
-    front: String,
-    back: String,
-    pub nshards: usize,
-}
-
-impl Sharded {
-    /// `front-00000-of-00008back`.
-    ///
-    /// # Errors
-    /// No shard, or more than [`MAX_SHARDS`].
-    pub fn new(front: &str, back: &str, nshards: usize) -> Result<Sharded> {
-        if !(1..=MAX_SHARDS).contains(&nshards) {
-            return Err(Error::usage(format!("{nshards} shards: expected 1 to {MAX_SHARDS}")));
-        }
-        Ok(Sharded { front: front.to_owned(), back: back.to_owned(), nshards })
-    }
-
-    /// The parts of a name that has `@N` in its last part.
-    ///
-    /// # Errors
-    /// As [`Sharded::new`].
-    pub fn parse(name: &str) -> Result<Option<Sharded>> {
-        let start = name.rfind('/').map_or(0, |i| i + 1);
-        for (at, _) in name.match_indices('@').filter(|(at, _)| *at > start) {
-            let rest = &name[at + 1..];
-            let ndigits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            let (digits, back) = rest.split_at(ndigits);
-            if ndigits > 0 && (back.is_empty() || back.starts_with('.')) {
-                let nshards = digits.parse().map_err(|_| Error::usage(format!("{name}: {digits} shards: expected 1 to {MAX_SHARDS}")))?;
-                return Sharded::new(&name[..at], back, nshards).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// The name of shard `index`.
-    pub fn name(&self, index: usize) -> String {
-        format!("{}-{index:05}-of-{:05}{}", self.front, self.nshards, self.back)
-    }
-
-    /// All names at once, for messages: `front@8back`.
-    pub fn pattern(&self) -> String {
-        format!("{}@{}{}", self.front, self.nshards, self.back)
-    }
-
-    /// What comes before the number.
-    pub fn front(&self) -> &str {
-        &self.front
-    }
-
-    /// The glob of all names, whatever their numbers: `front-*-of-00008back`.
-    pub fn glob(&self) -> String {
-        format!("{}-*-of-{:05}{}", self.front, self.nshards, self.back)
-    }
-
-    /// Whether a name is that of a shard of the same dataset: its number, and the number of all.
-    pub fn matches(&self, name: &str) -> Option<(usize, usize)> {
-        let middle = name.strip_prefix(self.front.as_str())?.strip_suffix(self.back.as_str())?.strip_prefix('-')?;
-        let (index, nshards) = middle.split_once("-of-")?;
-        let number =
-            |digits: &str| (digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok()).flatten();
-        Some((number(index)?, number(nshards)?))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shards_stand_before_the_extension() {
-        for (name, expected) in [
-            ("a@2.tfrecord", Some(["a-00000-of-00002.tfrecord", "a-00001-of-00002.tfrecord"])),
-            ("d@9.x/a@2.tfrecord.gz", Some(["d@9.x/a-00000-of-00002.tfrecord.gz", "d@9.x/a-00001-of-00002.tfrecord.gz"])),
-            ("a.tfrecord@2", Some(["a.tfrecord-00000-of-00002", "a.tfrecord-00001-of-00002"])),
-            ("me@home.jsonl", None),
-            ("me@2nd.jsonl", None),
-            ("@2.jsonl", None),
-            ("a@.jsonl", None),
-        ] {
-            let found = Sharded::parse(name).unwrap().map(|s| [s.name(0), s.name(1)]);
-            assert_eq!(found, expected.map(|names| names.map(str::to_owned)), "{name}");
-        }
-        assert!(Sharded::parse("a@0.x").is_err());
-        assert!(Sharded::parse("a@99999999999999999999999.x").is_err());
-        let sharded = Sharded::new("a", ".x", 8).unwrap();
-        assert_eq!(sharded.matches("a-00003-of-00004.x"), Some((3, 4)));
-        assert_eq!(sharded.matches("b-00003-of-00004.x"), None);
-        assert_eq!(sharded.matches("a-3-of-4.x"), None);
-    }
 
     #[test]
     fn names_become_files() {

@@ -22,6 +22,7 @@ mod names;
 mod output;
 mod pipe;
 mod recognise;
+mod sharded;
 pub mod signals;
 mod staging;
 mod stdout;

@@ -1,6 +1,6 @@
 //! What `-o` and `--shards` name: standard output, one file, shards, or a file for each record.
 
-use super::expand::Sharded;
+use super::sharded::Sharded;
 use crate::error::{Error, Kind, Result};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
