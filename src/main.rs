@@ -32,8 +32,7 @@ fn show(error: &Error) {
     let _ = if cli::typed_json_messages(&words) {
         writeln!(stderr, "{}", message::of_error(error))
     } else {
-        let text = format!("error: {}", printable(&error.to_string()));
-        let text = screen::message_columns().map_or_else(|| text.clone(), |columns| screen::wrapped_message(&text, columns));
+        let text = screen::fitted_message(&format!("error: {}", printable(&error.to_string())));
         let text = if in_color(cli::typed_color(&words)) { text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1) } else { text };
         writeln!(stderr, "{text}")
     };

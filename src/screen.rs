@@ -90,14 +90,19 @@ fn wrapped_line(line: &str, columns: usize) -> String {
     if width(line) <= columns {
         return line.to_owned();
     }
-    let indent = hanging(line, columns);
-    let mut out = String::with_capacity(line.len() + 16);
+    joined(line.split(' '), columns, hanging(line, columns), "")
+}
+
+/// Words in lines of at most `columns`, if they fit. Lines after a break are indented; `end` is put at each break.
+fn joined<'a>(words: impl Iterator<Item = &'a str>, columns: usize, indent: usize, end: &str) -> String {
+    let mut out = String::new();
     let mut column = 0;
-    for (i, word) in line.split(' ').enumerate() {
+    for (i, word) in words.enumerate() {
         let wide = width(word);
         let starts = out.trim_end().is_empty() || column <= indent;
-        if i > 0 && !word.is_empty() && column + 1 + wide > columns && !starts {
+        if i > 0 && !word.is_empty() && column + 1 + wide + end.len() > columns && !starts {
             out.truncate(out.trim_end().len());
+            out.push_str(end);
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             column = indent;
@@ -121,47 +126,29 @@ fn hanging(line: &str, columns: usize) -> usize {
 
 /// A command broken at spaces outside quotes, so that it still works when pasted.
 pub fn wrapped_command(command: &str, columns: usize, indent: usize) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    let (mut word, mut quote) = (String::new(), None);
-    let mut words = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let (mut is_new, mut quote) = (true, None);
     for c in command.chars() {
         match quote {
-            None if c == ' ' => words.push(std::mem::take(&mut word)),
-            Some(q) if c == q => {
-                quote = None;
-                word.push(c);
+            None if c == ' ' => {
+                if std::mem::replace(&mut is_new, true) {
+                    words.push(String::new());
+                }
+                continue;
             }
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                word.push(c);
-            }
-            _ => word.push(c),
+            Some(q) if c == q => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            _ => {}
         }
-    }
-    words.push(word);
-    // `then` stays with its verb.
-    for i in (1..words.len()).rev().filter(|i| *i + 1 < words.len()).collect::<Vec<_>>() {
-        if words[i] == "then" {
-            let verb = words.remove(i + 1);
-            words[i] = format!("then {verb}");
+        match words.last_mut() {
+            Some(word) if !is_new => word.push(c),
+            // `then` stays with its verb.
+            Some(word) if word == "then" => word.extend([' ', c]),
+            _ => words.push(c.into()),
         }
+        is_new = false;
     }
-    for (i, word) in words.iter().enumerate() {
-        let wide = width(word);
-        // Two more for ` \`.
-        if i > 0 && column + 3 + wide > columns && column > indent {
-            out.push_str(" \\\n");
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if i > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += wide;
-    }
-    out
+    joined(words.iter().map(String::as_str), columns, indent, " \\")
 }
 
 /// A message on a terminal of that width: prose is broken at spaces, commands and what is in backquotes or quotes is not.
@@ -186,6 +173,11 @@ pub fn wrapped_message(text: &str, columns: usize) -> String {
     };
     let lines: Vec<String> = text.lines().map(|line| wrapped(&hold(line), columns).replace(HELD, " ")).collect();
     lines.join("\n")
+}
+
+/// A message broken to fit the terminal that standard error is, if it is one.
+pub fn fitted_message(text: &str) -> String {
+    message_columns().map_or_else(|| text.to_owned(), |columns| wrapped_message(text, columns))
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl Progress {
 
     /// A line that is text, or an object with `--messages json`. The text is printed as it is.
     pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
-        if self.json { self.print(&object().to_string()) } else { self.print(&fitted(text)) }
+        if self.json { self.print(&object().to_string()) } else { self.print(&screen::fitted_message(text)) }
     }
 
     /// The label of notices, in color if messages are colored.
@@ -278,11 +278,6 @@ pub fn summary(nread: u64, nwritten: u64, elapsed: Duration) -> String {
 /// If standard error is closed, the text is lost.
 fn print(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
-}
-
-/// The text broken to fit the terminal, where there is one.
-fn fitted(text: &str) -> String {
-    screen::message_columns().map_or_else(|| text.to_owned(), |columns| screen::wrapped_message(text, columns))
 }
 
 #[cfg(test)]
