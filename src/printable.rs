@@ -1,4 +1,4 @@
-//! Text from files on a terminal: control characters are shown, not obeyed.
+//! Text from files and arguments on a terminal: control characters are shown, not obeyed; words are quoted for a shell.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -22,6 +22,17 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// A word as a shell reads it: in single quotes only where it needs them.
+///
+/// ```
+/// use tatter::printable::shell_word;
+/// assert_eq!(["a/b.jsonl", "n > 1", "it's", ""].map(shell_word), ["a/b.jsonl", "'n > 1'", r"'it'\''s'", "''"]);
+/// ```
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 fn is_hidden(c: char) -> bool {

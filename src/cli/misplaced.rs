@@ -1,10 +1,10 @@
 //! Words that are in the wrong place, as habits of other tools put them: each gets the right command.
 
 use super::split::Words;
-use super::synonyms::quoted;
 use crate::error::{Error, Kind, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::verbs::{self, Entry};
 use std::ffi::OsString;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
 }
 
 fn line(words: &Words) -> String {
-    let texts = |words: &[OsString]| words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    let texts = |words: &[OsString]| words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
     let verbs: Vec<String> = words.verbs.iter().map(|verb| texts(verb)).collect();
     let files = if words.files.is_empty() { String::new() } else { format!("-- {}", texts(&words.files)) };
     ["tatter".to_owned(), texts(&words.before), verbs.join(" then "), files]

@@ -6,11 +6,12 @@ use super::misplaced;
 use super::reword::{Owner, reword};
 use super::split::{Words, split};
 use super::standalone::Standalone;
-use super::synonyms::{self, quoted};
+use super::synonyms;
 use super::typed::Typed;
 use super::version;
 use crate::error::{Error, Result, nearest};
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::run::Invocation;
 use crate::verbs::{self, Verdict};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -223,8 +224,8 @@ fn forgotten_comma(files: &[OsString], verb: &verbs::Entry, matches: &clap::ArgM
         return Ok(());
     };
     let all = std::iter::once(typed.to_string_lossy().as_ref()).chain(fields.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(",");
-    let rest: Vec<String> = rest.iter().map(|file| quoted(file)).collect();
-    let command = format!("tatter {} {} {}", verb.name, quoted(&all), rest.join(" "));
+    let rest: Vec<String> = rest.iter().map(|file| shell_word(file)).collect();
+    let command = format!("tatter {} {} {}", verb.name, shell_word(&all), rest.join(" "));
     Err(Error::usage(format!("{first}: there is no such file")).help(format!("separate fields with commas: {}", command.trim_end())))
 }
 

@@ -1,6 +1,7 @@
 //! Verbs of other tools, answered with the command that does the same here.
 
 use super::split::Words;
+use crate::printable::shell_word;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -78,8 +79,8 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let key = given.iter().find(|word| !is_file(word) && !is_option(word) && word.parse::<f64>().is_err());
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
-    let joined = |words: &[&String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| quoted(file));
+    let joined = |words: &[&String]| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| shell_word(file));
     let all: Vec<&String> = given.iter().chain(&dashed).collect();
     let command = template
         .trim_start_matches("tatter ")
@@ -108,12 +109,6 @@ fn texts(words: &[OsString]) -> Vec<String> {
 fn renamed(name: &str) -> Option<&'static str> {
     let (_, templates) = SYNONYMS.iter().find(|(names, _)| names.contains(&name))?;
     templates.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
-}
-
-/// A word quoted for a shell.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

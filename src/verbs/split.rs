@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used, sip};
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
@@ -71,13 +72,13 @@ keys stay together, and no record changes its part when others are added (withou
             (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
             (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
             (None, None) if Path::new(&self.condition).exists() => {
-                let file = quoted(&self.condition);
+                let file = shell_word(&self.condition);
                 Err(Error::usage("neither a condition nor --into is given")
                     .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
                     .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}")))
             }
             (None, None) => Err(Error::usage("the output of the other records is missing: give --else OUT")
-                .help(format!("to leave them out: filter {}", quoted(&self.condition)))),
+                .help(format!("to leave them out: filter {}", shell_word(&self.condition)))),
         }
     }
 
@@ -111,11 +112,6 @@ keys stay together, and no record changes its part when others are added (withou
 
 /// Shares are counted in millionths.
 const BUCKETS: u64 = 1_000_000;
-
-/// A word quoted for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
 
 /// The bucket of a key, as an expression.
 fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<String> {

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{Schema, Size};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::shared::packing::{PackedRow, Rows, Strategy, WINDOW};
@@ -240,17 +241,11 @@ pub fn commands(report: &PaddingCosts, batch: usize) -> [String; 3] {
         boundaries => {
             let list: Vec<String> = boundaries.iter().map(u64::to_string).collect();
             let sizes = vec![batch.to_string(); boundaries.len() + 1].join(",");
-            format!("bucket --by {} --boundaries {} --batch-sizes {sizes} --pad", shell(&len), list.join(","))
+            format!("bucket --by {} --boundaries {} --batch-sizes {sizes} --pad", shell_word(&len), list.join(","))
         }
     };
-    let packed = report.packed.map_or(String::new(), |(length, _)| format!("pack -f {} --length {length}", shell(&name)));
+    let packed = report.packed.map_or(String::new(), |(length, _)| format!("pack -f {} --length {length}", shell_word(&name)));
     [format!("padded-batch {batch}"), in_buckets, packed]
-}
-
-/// A word quoted for a shell.
-fn shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]
