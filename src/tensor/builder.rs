@@ -113,6 +113,12 @@ impl Texts {
         self.offsets.len() - 1
     }
 
+    /// The text of a row that has ended; empty for other rows.
+    pub fn row(&self, row: usize) -> &[u8] {
+        let end = |row: usize| self.offsets.get(row).map_or(0, |end| *end as usize);
+        self.bytes.get(end(row)..end(row + 1)).unwrap_or(&[])
+    }
+
     /// Forgets rows `nrows` and later, and what is written of an unfinished one.
     pub fn truncate(&mut self, nrows: usize) {
         self.offsets.truncate(nrows + 1);

@@ -122,16 +122,7 @@ impl Keys {
                 return Ok(Key::Known(candidate));
             }
         }
-        if cursor.peek() != b'"' {
-            return Err(cursor.unexpected("a key in double quotes"));
-        }
-        self.spelled.clear();
-        let mut spelled = std::mem::take(&mut self.spelled);
-        let read = cursor.string(&mut spelled);
-        self.spelled = spelled;
-        read?;
-        cursor.colon()?;
-        let name = std::str::from_utf8(&self.spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))?;
+        let name = read_key(cursor, &mut self.spelled)?;
         match self.ids.get(name).copied() {
             Some(id) => {
                 self.mark(id, start)?;
@@ -156,12 +147,28 @@ impl Keys {
 
     #[inline(always)]
     fn check_again(&self, id: usize, start: usize) -> Parse<()> {
-        if self.has(id) { Err(self.twice(id, start)) } else { Ok(()) }
+        if self.has(id) { Err(repeated(&self.names[id], start)) } else { Ok(()) }
     }
+}
 
-    #[cold]
-    fn twice(&self, id: usize, start: usize) -> Box<ParseError> {
-        ParseError::syntax(start, format!("the key \"{}\" occurs twice in one object", self.names[id]))
-            .help("the intended value is ambiguous; leave such records out with --on-error skip")
+/// Reads a key, however it is spelled, and its colon. The key is in `spelled`.
+///
+/// # Errors
+/// No key.
+pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a str> {
+    let start = cursor.pos();
+    if cursor.peek() != b'"' {
+        return Err(cursor.unexpected("a key in double quotes"));
     }
+    spelled.clear();
+    cursor.string(spelled)?;
+    cursor.colon()?;
+    std::str::from_utf8(spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))
+}
+
+/// An object has had the key at `start` already.
+#[cold]
+pub fn repeated(name: &str, start: usize) -> Box<ParseError> {
+    ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object"))
+        .help("the intended value is ambiguous; leave such records out with --on-error skip")
 }

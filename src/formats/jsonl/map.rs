@@ -2,15 +2,18 @@
 
 use super::builder::{Builder, LateErrors};
 use super::cursor::Cursor;
-use super::error::{Parse, ParseError};
+use super::error::Parse;
 use super::forms::elements;
+use super::keys::{read_key, repeated};
 use super::rules::Rules;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::builder::{Nulls, Splits, Texts};
 use arrow_array::LargeStringArray;
 use arrow_buffer::OffsetBuffer;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::{Entry, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Maps under construction, over a column of their values.
@@ -20,8 +23,7 @@ pub struct MapColumn<C> {
     splits: Splits,
     keys: Texts,
     values: C,
-    /// The keys of the object at hand.
-    seen: HashSet<Vec<u8>>,
+    seen: SeenKeys,
     spelled: Vec<u8>,
 }
 
@@ -34,7 +36,7 @@ impl<C: Builder> MapColumn<C> {
             splits: Splits::default(),
             keys: Texts::default(),
             values,
-            seen: HashSet::new(),
+            seen: SeenKeys::default(),
             spelled: Vec::new(),
         }
     }
@@ -86,13 +88,11 @@ impl<C: Builder> MapColumn<C> {
     /// As [`Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         if !cursor.take(b'{') {
-            if self.rules.take_null(cursor, self.expected())? {
-                self.push_null();
-                return Ok(());
-            }
-            return Err(self.rules.unexpected(cursor, self.expected()));
+            self.rules.expect_null(cursor, self.expected())?;
+            self.push_null();
+            return Ok(());
         }
-        self.seen.clear();
+        self.seen.begin();
         cursor.space();
         if !cursor.take(b'}') {
             loop {
@@ -108,21 +108,13 @@ impl<C: Builder> MapColumn<C> {
 
     fn read_entry(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
-        if cursor.peek() != b'"' {
-            return Err(cursor.unexpected("a key in double quotes"));
-        }
-        self.spelled.clear();
-        cursor.string(&mut self.spelled)?;
-        cursor.colon()?;
-        let name = std::str::from_utf8(&self.spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))?;
-        if !self.seen.insert(self.spelled.clone()) {
-            return Err(ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object"))
-                .help("the intended value is ambiguous; leave such records out with --on-error skip"));
+        let name = read_key(cursor, &mut self.spelled)?;
+        self.keys.push(name.as_bytes());
+        if self.seen.is_repeated(&self.keys, self.splits.nvals()) {
+            return Err(repeated(name, start));
         }
         self.values.forget_sizes();
-        self.values.read(cursor).map_err(|e| e.in_field(name))?;
-        self.keys.push(&self.spelled);
-        Ok(())
+        self.values.read(cursor).map_err(|e| e.in_field(name))
     }
 
     /// As [`Builder::finish`].
@@ -139,5 +131,75 @@ impl<C: Builder> MapColumn<C> {
             .map_err(|e| Error::internal(format!("{e}")))?;
         let entries = Tensor::structure(partition.nvals(), vec![Tensor::Leaf(Arc::new(keys)), values], None)?;
         Tensor::list(partition, entries, self.nulls.finish(nrows))
+    }
+}
+
+/// Keys of an object that are compared one by one, at most.
+const FEW: usize = 8;
+/// A larger table is not kept for the next object.
+const MAX_KEPT: usize = 1 << 12;
+
+/// Finds a key that an object has twice among the keys of a column.
+#[derive(Default)]
+struct SeenKeys {
+    /// Rows of the keys of the current object by their hashes; the next free number where two hashes are equal.
+    rows: HashMap<u64, usize>,
+    hasher: RandomState,
+}
+
+impl SeenKeys {
+    /// Before the first key of an object.
+    fn begin(&mut self) {
+        if self.rows.capacity() > MAX_KEPT {
+            self.rows = HashMap::new();
+        } else if !self.rows.is_empty() {
+            self.rows.clear();
+        }
+    }
+
+    /// Whether the last key is one of the keys before it, from row `first` on.
+    fn is_repeated(&mut self, keys: &Texts, first: usize) -> bool {
+        let last = keys.nrows() - 1;
+        if last - first < FEW {
+            return (first..last).any(|row| keys.row(row) == keys.row(last));
+        }
+        let unseen = if self.rows.is_empty() { first } else { last };
+        (unseen..=last).any(|row| !self.insert(keys, row))
+    }
+
+    fn insert(&mut self, keys: &Texts, row: usize) -> bool {
+        let mut hash = self.hasher.hash_one(keys.row(row));
+        loop {
+            match self.rows.entry(hash) {
+                Entry::Vacant(free) => {
+                    free.insert(row);
+                    return true;
+                }
+                Entry::Occupied(other) if keys.row(*other.get()) == keys.row(row) => return false,
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_key_is_found_among_few_and_many() {
+        for nkeys in [2, FEW, FEW + 1, 1000] {
+            for (again, expected) in [(Some(0), true), (Some(nkeys - 1), true), (None, false)] {
+                let (mut keys, mut seen) = (Texts::default(), SeenKeys::default());
+                keys.push(b"0");
+                seen.begin();
+                for key in 0..nkeys {
+                    keys.push(key.to_string().as_bytes());
+                    assert!(!seen.is_repeated(&keys, 1));
+                }
+                keys.push(again.map_or_else(|| "new".to_owned(), |key| key.to_string()).as_bytes());
+                assert_eq!(seen.is_repeated(&keys, 1), expected, "{nkeys} keys, {again:?}");
+            }
+        }
     }
 }

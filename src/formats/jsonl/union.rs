@@ -4,6 +4,7 @@ use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
 use super::forms::elements;
+use super::keys::read_key;
 use super::rules::Rules;
 use crate::error::{Error, Result};
 use crate::schema::Field;
@@ -146,24 +147,18 @@ impl<C: Builder> UnionColumn<C> {
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
         if !cursor.take(b'{') {
-            if self.rules.take_null(cursor, self.expected())? {
-                self.push_null();
-                return Ok(());
-            }
-            return Err(self.rules.unexpected(cursor, self.expected()));
+            self.rules.expect_null(cursor, self.expected())?;
+            self.push_null();
+            return Ok(());
         }
         cursor.space();
-        self.spelled.clear();
-        if cursor.peek() != b'"' {
+        if cursor.peek() == b'}' {
             return Err(cursor.unexpected(self.expected()));
         }
-        cursor.string(&mut self.spelled)?;
-        cursor.colon()?;
-        let named = |m: &Member<C>| m.name.as_bytes() == self.spelled.as_slice();
-        let Some(position) = self.members.iter().position(named) else {
+        let key = read_key(cursor, &mut self.spelled)?;
+        let Some(position) = self.members.iter().position(|m| m.name == key) else {
             let names: Vec<String> = self.members.iter().map(|m| format!("{:?}", m.name)).collect();
-            let found = String::from_utf8_lossy(&self.spelled).into_owned();
-            return Err(ParseError::syntax(start, format!("the union has no member {found:?}; its members are {}", names.join(", "))));
+            return Err(ParseError::syntax(start, format!("the union has no member {key:?}; its members are {}", names.join(", "))));
         };
         let member = &mut self.members[position];
         member.column.forget_sizes();
