@@ -1,9 +1,10 @@
-//! Standard output, whose first bytes are held back: a small run that fails writes nothing.
+//! Standard output, whose first bytes are held back: a small run that fails writes nothing. What goes to a regular file
+//! (`> out.jsonl`) can be taken back later too.
 
 use super::names::STANDARD_OUTPUT;
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +25,10 @@ struct State {
     /// The types are only expected to hold: too much output is a reason to make sure.
     provisional: bool,
     file: Option<File>,
+    /// Where the output begins, if it goes to the end of a regular file.
+    start: Option<u64>,
+    /// Bytes that have gone out.
+    written: u64,
 }
 
 impl Held {
@@ -36,13 +41,16 @@ impl Held {
         if state.file.is_none() {
             // Without the buffer that cuts at lines.
             let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
-            state.file = Some(descriptor.into());
+            let mut file = File::from(descriptor);
+            state.start = end_of_regular(&mut file);
+            state.file = Some(file);
         }
         Ok(Writer(self.0.clone()))
     }
 
-    /// From now on nothing goes out before the end of the run; more than can be held is an error of
-    /// [`Kind::Widened`], as for a record that does not fit: after a restart with settled types it goes out.
+    /// From now on what goes out can be taken back. On a pipe or a device nothing goes out before the end of the run, and
+    /// more than can be held is an error of [`Kind::Widened`], as for a record that does not fit: after a restart with
+    /// settled types it goes out.
     pub fn hold_for_restart(&self) {
         self.state().provisional = true;
     }
@@ -55,14 +63,14 @@ impl Held {
         self.state().release().map_err(|e| failed(&e))
     }
 
-    /// Forgets what is held.
+    /// Forgets what is held, and takes back what has gone to a regular file.
     ///
     /// # Errors
-    /// Something has been written already.
+    /// Something has been written that cannot be taken back.
     pub fn forget(&self) -> Result<()> {
         let mut state = self.state();
         if state.released {
-            return Err(Error::new(Kind::Io, "the output cannot be taken back").in_input(STANDARD_OUTPUT));
+            state.take_back().map_err(|_| Error::new(Kind::Io, "the output cannot be taken back").in_input(STANDARD_OUTPUT))?;
         }
         state.bytes = Vec::new();
         state.provisional = false;
@@ -78,11 +86,31 @@ impl State {
     fn release(&mut self) -> io::Result<()> {
         self.released = true;
         let bytes = std::mem::take(&mut self.bytes);
-        match &mut self.file {
-            Some(file) => file.write_all(&bytes),
-            None => Ok(()),
-        }
+        self.put(&bytes)
     }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.written += bytes.len() as u64;
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+    }
+
+    /// Cuts the file where the output began. Not if anyone else has written to it since.
+    fn take_back(&mut self) -> io::Result<()> {
+        let (Some(file), Some(start)) = (&mut self.file, self.start) else { return Err(io::ErrorKind::NotSeekable.into()) };
+        if file.metadata()?.len() != start + self.written {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        file.set_len(start)?;
+        file.seek(SeekFrom::Start(start))?;
+        (self.released, self.written) = (false, 0);
+        Ok(())
+    }
+}
+
+/// The length of a regular file that is written at its end.
+fn end_of_regular(file: &mut File) -> Option<u64> {
+    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    file.stream_position().ok().filter(|at| *at == found.len())
 }
 
 fn failed(source: &io::Error) -> Error {
@@ -95,9 +123,10 @@ pub struct Writer(Arc<Mutex<State>>);
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let limit = if state.provisional { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
+        let must_hold = state.provisional && state.start.is_none();
+        let limit = if must_hold { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
         let is_full = state.bytes.len() + bytes.len() > limit;
-        if is_full && state.provisional {
+        if is_full && must_hold {
             return Err(Error::new(Kind::Widened, "the output is longer than what is held until the types are settled").into());
         }
         if !state.released && !is_full {
@@ -105,7 +134,7 @@ impl Write for Writer {
             return Ok(bytes.len());
         }
         let result = if state.released { Ok(()) } else { state.release() };
-        let result = result.and_then(|()| state.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes)));
+        let result = result.and_then(|()| state.put(bytes));
         result.map(|()| bytes.len()).map_err(|e| failed(&e).into())
     }
 

@@ -1,6 +1,6 @@
 //! What is left when a run is ended from outside, or the disk is full.
 
-use crate::tatter::BINARY;
+use crate::tatter::{BINARY, shell};
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -114,4 +114,23 @@ fn pipes_pass_records_on_as_they_come() {
     }
     drop(input);
     assert!(child.wait().unwrap().success());
+}
+
+/// Types are settled by the last record, after more output than is held back: what went to a regular file is taken back,
+/// but not what was there before.
+#[test]
+fn a_late_record_widens_what_is_on_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut records: String = (0..400_000).map(|i| format!("{{\"x\": {i}, \"text\": \"{}\"}}\n", "t".repeat(20))).collect();
+    records.push_str("{\"x\": 0.5, \"text\": \"last\"}\n");
+    fs::write(directory.path().join("in.jsonl"), records).unwrap();
+    let script = "tatter convert in.jsonl -o file.jsonl && tatter convert in.jsonl > redirected.jsonl \
+                  && tatter convert in.jsonl | cat > piped.jsonl && cmp file.jsonl redirected.jsonl && cmp file.jsonl piped.jsonl \
+                  && (echo before; tatter convert in.jsonl; echo after) > several.txt && echo before >> appended.txt \
+                  && tatter convert in.jsonl >> appended.txt && echo after >> appended.txt && cmp several.txt appended.txt \
+                  && head -n 1 several.txt && tail -n 2 several.txt && wc -l < several.txt \
+                  && cp several.txt within.txt && tatter convert in.jsonl 1<> within.txt && tail -n 1 within.txt";
+    let outcome = shell(script, directory.path(), b"");
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(outcome.text(), "before\n{\"x\":0.5,\"text\":\"last\"}\nafter\n400003\nafter\n");
 }
