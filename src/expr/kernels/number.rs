@@ -295,15 +295,46 @@ float!(Float16Type, f16, f32, f16::to_f32, f16::from_f32);
 float!(Float32Type, f32, f32, std::convert::identity::<f32>, std::convert::identity::<f32>);
 float!(Float64Type, f64, f64, std::convert::identity::<f64>, std::convert::identity::<f64>);
 
+/// One arm for each `Variant => Type`: the body, with the type named `$t`.
+macro_rules! dispatch {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr, [$($variant:ident => $arrow:ident),* $(,)?]) => {
+        match $dtype {
+            $($crate::schema::DType::$variant => {
+                type $t = arrow_array::types::$arrow;
+                $body
+            })*
+            _ => $otherwise,
+        }
+    };
+}
+
 /// Runs an expression with the type of a number dtype: `numbers!(dtype, T => work::<T>(array), otherwise)`.
 macro_rules! numbers {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
-        match $dtype {
-            $crate::schema::DType::Float16 | $crate::schema::DType::Float32 | $crate::schema::DType::Float64 => {
-                $crate::expr::kernels::number::floats!($dtype, $t => $body, $otherwise)
-            }
-            _ => $crate::expr::kernels::number::integers!($dtype, $t => $body, $otherwise),
-        }
+        $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
+            Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+            UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type,
+            Float16 => Float16Type, Float32 => Float32Type, Float64 => Float64Type,
+        ])
+    };
+}
+
+/// As [`numbers`], of the dtypes that are not computed in a [`wider`] one.
+macro_rules! common {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
+        $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
+            UInt8 => UInt8Type, Int32 => Int32Type, Int64 => Int64Type, UInt64 => UInt64Type,
+            Float32 => Float32Type, Float64 => Float64Type,
+        ])
+    };
+}
+
+/// As [`numbers`], of float dtypes.
+macro_rules! floats {
+    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
+        $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
+            Float16 => Float16Type, Float32 => Float32Type, Float64 => Float64Type,
+        ])
     };
 }
 
@@ -318,102 +349,4 @@ pub fn wider(dtype: &DType) -> Option<DType> {
     }
 }
 
-/// As [`numbers`], of the dtypes that are not computed in a [`wider`] one.
-macro_rules! common {
-    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
-        use arrow_array::types as arrow_types;
-        match $dtype {
-            $crate::schema::DType::UInt8 => {
-                type $t = arrow_types::UInt8Type;
-                $body
-            }
-            $crate::schema::DType::Int32 => {
-                type $t = arrow_types::Int32Type;
-                $body
-            }
-            $crate::schema::DType::Int64 => {
-                type $t = arrow_types::Int64Type;
-                $body
-            }
-            $crate::schema::DType::UInt64 => {
-                type $t = arrow_types::UInt64Type;
-                $body
-            }
-            $crate::schema::DType::Float32 => {
-                type $t = arrow_types::Float32Type;
-                $body
-            }
-            $crate::schema::DType::Float64 => {
-                type $t = arrow_types::Float64Type;
-                $body
-            }
-            _ => $otherwise,
-        }
-    }};
-}
-
-/// As [`numbers`], of integer dtypes.
-macro_rules! integers {
-    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
-        use arrow_array::types as arrow_types;
-        match $dtype {
-            $crate::schema::DType::Int8 => {
-                type $t = arrow_types::Int8Type;
-                $body
-            }
-            $crate::schema::DType::Int16 => {
-                type $t = arrow_types::Int16Type;
-                $body
-            }
-            $crate::schema::DType::Int32 => {
-                type $t = arrow_types::Int32Type;
-                $body
-            }
-            $crate::schema::DType::Int64 => {
-                type $t = arrow_types::Int64Type;
-                $body
-            }
-            $crate::schema::DType::UInt8 => {
-                type $t = arrow_types::UInt8Type;
-                $body
-            }
-            $crate::schema::DType::UInt16 => {
-                type $t = arrow_types::UInt16Type;
-                $body
-            }
-            $crate::schema::DType::UInt32 => {
-                type $t = arrow_types::UInt32Type;
-                $body
-            }
-            $crate::schema::DType::UInt64 => {
-                type $t = arrow_types::UInt64Type;
-                $body
-            }
-            _ => $otherwise,
-        }
-    }};
-}
-
-/// As [`numbers`], of float dtypes.
-macro_rules! floats {
-    ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {{
-        use arrow_array::types as arrow_types;
-        match $dtype {
-            $crate::schema::DType::Float16 => {
-                type $t = arrow_types::Float16Type;
-                $body
-            }
-            $crate::schema::DType::Float32 => {
-                type $t = arrow_types::Float32Type;
-                $body
-            }
-            $crate::schema::DType::Float64 => {
-                type $t = arrow_types::Float64Type;
-                $body
-            }
-            _ => $otherwise,
-        }
-    }};
-}
-
-pub(crate) use {common, floats, integers, numbers};
+pub(crate) use {common, dispatch, floats, numbers};
