@@ -95,6 +95,10 @@ pub struct Options {
     pub mixed: bool,
     /// Bytes of piped input used for inference.
     pub infer_bytes: u64,
+    /// Index of the first feature in libsvm; `None`: as found, and 1 in what is written.
+    pub index_base: Option<i64>,
+    /// Entries of a sparse row with the same index are summed when read.
+    pub sum_duplicates: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
     /// The arrays of `--with`, once they are read: each with all its axes in one row.
@@ -147,6 +151,8 @@ impl Default for Options {
             omit_null: false,
             mixed: false,
             infer_bytes: 64 << 20,
+            index_base: None,
+            sum_duplicates: false,
             notices: Notices::default(),
             arrays: Arc::default(),
             hints: Notices::default(),

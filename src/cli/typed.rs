@@ -128,6 +128,12 @@ pub struct Typed {
     /// Bytes of piped input used for inference
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
     infer_bytes: u64,
+    /// libsvm: index of the first feature, 0 or 1 [default: read, 0 if an index is 0; written, 1]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Formats")]
+    index_base: Option<i64>,
+    /// libsvm, Matrix Market, SciPy: sum the values of a row with the same index
+    #[arg(long, help_heading = "Formats")]
+    sum_duplicates: bool,
 }
 
 const WHEN: [&str; 3] = ["auto", "always", "never"];
@@ -186,6 +192,8 @@ impl Typed {
             no_verify: self.no_verify,
             omit_null: self.omit_null,
             infer_bytes: self.infer_bytes,
+            index_base: self.index_base,
+            sum_duplicates: self.sum_duplicates,
             ..Options::default()
         })
     }

@@ -1,14 +1,18 @@
 //! Formats: a file or a folder each, one line of registration in [`FORMATS`].
 //!
 //! - [`mod@format`]: the contract; what a run knows of a format.
-//! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share.
+//! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
+//!   `matrix`: what the formats of sparse rows share; `decimal`: numbers in the text of lines.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod arrays;
 mod arrow;
 mod columnar;
+mod decimal;
 pub mod format;
 mod jsonl;
+mod libsvm;
+mod matrix;
 mod none;
 mod npy;
 mod npz;
@@ -38,6 +42,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &Arrays(safetensors::Safetensors),
     &jsonl::Jsonl,
     &jsonl::Json,
+    &libsvm::Libsvm,
     &text::Text,
     &none::Nothing,
 ];

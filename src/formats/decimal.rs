@@ -1,0 +1,107 @@
+//! Decimal numbers in the text of lines: libsvm, Matrix Market, CSV.
+
+/// Powers of ten that a float64 holds exactly.
+const TENS: [f64; 23] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+
+/// The digits at the start: their value, wrapped beyond 64 bits, and their number.
+#[inline(always)]
+fn digits(bytes: &[u8], mut value: u64) -> (u64, usize) {
+    let mut ndigits = 0;
+    while let Some(digit) = bytes.get(ndigits).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        ndigits += 1;
+    }
+    (value, ndigits)
+}
+
+/// The number at the start of `bytes` and its length: the nearest float64. `None`: up to the next byte that
+/// `is_end` (or the end) there is no number, or one beyond float64. `nan`, `inf` and `infinity` in any case are numbers.
+#[inline]
+pub fn float(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(f64, usize)> {
+    let first = *bytes.first()?;
+    let mut at = usize::from(matches!(first, b'-' | b'+'));
+    let (mut mantissa, mut ndigits) = digits(bytes.get(at..)?, 0);
+    at += ndigits;
+    let mut fraction = 0;
+    if bytes.get(at) == Some(&b'.') {
+        (mantissa, fraction) = digits(bytes.get(at + 1..)?, mantissa);
+        ndigits += fraction;
+        at += 1 + fraction;
+    }
+    // One exact division gives the nearest float.
+    if (1..=19).contains(&ndigits) && mantissa <= 1 << 53 && bytes.get(at).is_none_or(|b| is_end(*b)) {
+        let magnitude = mantissa as f64 / TENS[fraction];
+        return Some((if first == b'-' { -magnitude } else { magnitude }, at));
+    }
+    let end = bytes.iter().position(|b| is_end(*b)).unwrap_or(bytes.len());
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    let value: f64 = text.parse().ok()?;
+    (value.is_finite() || !text.bytes().any(|b| b.is_ascii_digit())).then_some((value, end))
+}
+
+/// The integer at the start of `bytes` and its length: a sign and digits.
+#[inline]
+pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let first = *bytes.first()?;
+    let at = usize::from(matches!(first, b'-' | b'+'));
+    let (value, ndigits) = digits(bytes.get(at..)?, 0);
+    let length = at + ndigits;
+    if (1..=18).contains(&ndigits) {
+        let value = i64::try_from(value).ok()?;
+        return Some((if first == b'-' { -value } else { value }, length));
+    }
+    let text = std::str::from_utf8(bytes.get(..length)?).ok()?;
+    text.parse().ok().map(|value| (value, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats() {
+        for text in [
+            "0",
+            "1",
+            "-1",
+            "+1",
+            "0.1",
+            ".5",
+            "5.",
+            "1e3",
+            "-2.5E-3",
+            "123456789012345678901",
+            "0.30000000000000004",
+            "9007199254740993",
+            "1e-400",
+        ] {
+            let found = float(format!("{text} 7").as_bytes(), |b| b == b' ');
+            assert_eq!(found.map(|(v, n)| (v.to_bits(), n)), Some((text.parse::<f64>().unwrap().to_bits(), text.len())), "{text}");
+        }
+        assert!(float(b"-0 ", |b| b == b' ').unwrap().0.is_sign_negative());
+        assert!(float(b"nan", |_| false).unwrap().0.is_nan());
+        assert_eq!(float(b"-inf", |_| false), Some((f64::NEG_INFINITY, 4)));
+        for text in ["", "-", ".", "1e400", "1_0", "0x1", "abc", "1;2"] {
+            assert_eq!(float(text.as_bytes(), |b| b == b' '), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        for (text, expected) in [
+            ("7:1", Some((7, 1))),
+            ("-12 ", Some((-12, 3))),
+            ("+0", Some((0, 2))),
+            ("9223372036854775807", Some((i64::MAX, 19))),
+            ("-9223372036854775808", Some((i64::MIN, 20))),
+            ("9223372036854775808", None),
+            ("99999999999999999999999", None),
+            ("", None),
+            ("x", None),
+            ("-", None),
+        ] {
+            assert_eq!(integer(text.as_bytes()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Cuts an input into blocks of whole lines, and counts the records in them: the lines that are neither blank nor a comment.
+
+use super::line::Line;
+use crate::error::{Error, Result};
+use crate::formats::format::Request;
+use crate::io::Input;
+use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
+use std::sync::Arc;
+
+/// Whole lines of one input.
+pub struct Block {
+    pub input: Arc<str>,
+    pub lines: Lines,
+    /// Number of the first record, from 1.
+    pub first_record: u64,
+    /// Records to read of the block, at most.
+    pub limit: u64,
+}
+
+/// What is cut off an input.
+pub enum Piece {
+    Block(Block),
+    /// A line that was passed over, and its length.
+    TooLong(Error, u64),
+}
+
+/// An iterator over the blocks of an input.
+pub struct Cutter {
+    blocks: Blocks,
+    input: Arc<str>,
+    next_record: u64,
+    /// Records that are still wanted.
+    wanted: u64,
+    max_record_bytes: u64,
+}
+
+impl Cutter {
+    /// # Errors
+    /// The input cannot be opened.
+    pub fn open(input: &Input, request: &Request) -> Result<Cutter> {
+        let blocks = Blocks::open(input, &request.options)?;
+        let blocks = if request.sample_bytes.is_some() { blocks.ending_at_long_line() } else { blocks };
+        Ok(Cutter {
+            blocks,
+            input: input.name().clone(),
+            next_record: 1,
+            wanted: request.records.unwrap_or(u64::MAX),
+            max_record_bytes: request.options.max_record_bytes,
+        })
+    }
+
+    fn block(&mut self, lines: Lines) -> Option<Block> {
+        let nrecords = records(&lines.bytes).count() as u64;
+        let block = Block { input: self.input.clone(), lines, first_record: self.next_record, limit: self.wanted };
+        self.next_record += nrecords;
+        self.wanted = self.wanted.saturating_sub(nrecords);
+        (nrecords > 0).then_some(block)
+    }
+
+    fn too_long(&mut self, long: &LongLine) -> Piece {
+        let error = Error::data(format!("the line has {} bytes, more than {}", long.length, self.max_record_bytes))
+            .help("raise the limit with --max-record-bytes")
+            .in_input(self.input.clone())
+            .locate(|at| {
+                at.records = Some((self.next_record, self.next_record));
+                at.line = Some(long.line);
+                at.byte = Some(long.byte);
+            });
+        self.next_record += 1;
+        self.wanted = self.wanted.saturating_sub(1);
+        Piece::TooLong(error, long.length)
+    }
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Piece>;
+
+    fn next(&mut self) -> Option<Result<Piece>> {
+        while self.wanted > 0 {
+            match self.blocks.next()? {
+                Ok(LineBlock::Lines(lines)) => {
+                    if let Some(block) = self.block(lines) {
+                        return Some(Ok(Piece::Block(block)));
+                    }
+                }
+                Ok(LineBlock::TooLong(long)) => return Some(Ok(self.too_long(&long))),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        None
+    }
+}
+
+/// The lines that are records: the number of the line in the block, its offset, and the line itself without its end.
+pub fn records(bytes: &[u8]) -> impl Iterator<Item = (usize, usize, &[u8])> {
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', bytes).chain((!bytes.ends_with(b"\n")).then_some(bytes.len()));
+    ends.enumerate().filter_map(move |(number, end)| {
+        let from = std::mem::replace(&mut start, end + 1);
+        let line = bytes.get(from..end).unwrap_or_default();
+        (!Line::new(line).is_over()).then_some((number, from, line))
+    })
+}

@@ -1,0 +1,238 @@
+//! A block of lines into columns.
+
+use super::cut::{Block, Piece, records};
+use super::line::{Line, Number, ParseError};
+use super::{FEATURES, INDEX_BASE, LABEL, QID, source};
+use crate::chunk::{Decoded, Fault, Origin, Rows};
+use crate::error::{Error, Kind, Result};
+use crate::formats::columnar::adapt::Columns;
+use crate::formats::format::Request;
+use crate::formats::matrix::rows::SparseRows;
+use crate::schema::{DType, Dim, Field, Schema, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{Float64Array, Int64Array};
+use arrow_buffer::NullBuffer;
+use std::sync::Arc;
+
+const SKIP: &str = "leave such records out with --on-error skip";
+
+/// How lines become records of a schema.
+pub struct Decoder {
+    columns: Columns,
+    fields: Vec<Field>,
+    base: i64,
+    /// The number of features; `None`: each record has its own.
+    n: Option<i64>,
+    /// Whether `--schema` says that number.
+    has_declared_features: bool,
+    /// Whether `--schema` says what the labels are.
+    has_declared_label: bool,
+    /// Whether `--index-base` says the index of the first feature.
+    has_given_base: bool,
+    dtype: DType,
+    /// Whether a record has a list of labels, not one.
+    has_label_lists: bool,
+    sums: bool,
+    skips: bool,
+    max_record_bytes: u64,
+}
+
+impl Decoder {
+    /// # Errors
+    /// `--schema` asks for something that these lines do not hold.
+    pub fn try_new(schema: &Schema, request: &Request) -> Result<Decoder> {
+        let named = |name: &str| schema.fields.iter().find(|f| source(f) == name);
+        let features = named(FEATURES).map_or_else(|| Type::sparse(DType::Float32, vec![Dim::UNIFORM]), |f| f.ty.clone());
+        let base = request.options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
+        let dtype = match features.dtype() {
+            Some(dtype @ (DType::Float64 | DType::Int64)) => dtype.clone(),
+            _ => DType::Float32,
+        };
+        let n = match features.dims.first().map(|dim| dim.size) {
+            Some(Size::Known(n)) => Some(i64::try_from(n).map_err(|_| Error::usage(format!("{n} features are too many")))?),
+            _ => None,
+        };
+        let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
+        let has_label_lists = named(LABEL).is_some_and(|f| !f.ty.dims.is_empty());
+        let labels = if has_label_lists { vec![Dim::UNIFORM] } else { Vec::new() };
+        let natural = vec![
+            Field::new(LABEL, Type::tensor(DType::Float64, labels)),
+            Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(named(QID).is_none_or(|f| f.ty.optional))),
+            Field::new(FEATURES, Type::sparse(dtype.clone(), vec![n.map_or(Dim::UNIFORM, |n| Dim::known(n as u64))])),
+        ];
+        Ok(Decoder {
+            columns: Columns::plan(&natural, schema, &request.wanted)?,
+            fields: natural,
+            base,
+            n,
+            has_declared_features: is_declared(FEATURES),
+            has_declared_label: is_declared(LABEL),
+            has_given_base: request.options.index_base.is_some(),
+            dtype,
+            has_label_lists,
+            sums: request.options.sum_duplicates,
+            skips: request.options.on_error.skips(),
+            max_record_bytes: request.options.max_record_bytes,
+        })
+    }
+
+    /// # Errors
+    /// An index is beyond those that were seen when the types were inferred.
+    pub fn decode(&self, piece: Piece) -> Result<Decoded> {
+        match piece {
+            Piece::Block(block) => match self.dtype {
+                DType::Float64 => self.block::<f64>(&block),
+                DType::Int64 => self.block::<i64>(&block),
+                _ => self.block::<f32>(&block),
+            },
+            Piece::TooLong(error, nbytes) => {
+                let error = if self.skips { error } else { error.help(SKIP) };
+                let faults = vec![Fault { error, length: nbytes, raw: None, kept: false }];
+                Ok(Decoded { chunk: self.columns.empty(Origin::default())?, faults, nbytes })
+            }
+        }
+    }
+
+    fn block<V: Number>(&self, block: &Block) -> Result<Decoded> {
+        let mut lines = Columnar::<V>::new(self);
+        let (mut faults, mut rows) = (Vec::new(), Vec::new());
+        let limit = usize::try_from(block.limit).unwrap_or(usize::MAX);
+        for (index, (number, start, line)) in records(&block.lines.bytes).take(limit).enumerate() {
+            let record = block.first_record + index as u64;
+            let Err((kind, found)) = lines.push(line) else {
+                rows.push(record);
+                continue;
+            };
+            lines.undo();
+            let error = Error::new(kind, found.message)
+                .in_input(block.input.clone())
+                .locate(|at| {
+                    at.records = Some((record, record));
+                    at.line = Some(block.lines.first_line + number as u64);
+                    at.column = Some(found.at as u64 + 1);
+                    at.byte = Some(block.lines.byte + start as u64);
+                })
+                .help(if kind == Kind::Widened { "give the number of features: --schema 'features: sparse<float32>[N]'" } else { SKIP });
+            if kind == Kind::Widened {
+                return Err(error);
+            }
+            faults.push(Fault { error, length: line.len() as u64 + 1, raw: Some(line.to_vec()), kept: false });
+            if !self.skips {
+                break;
+            }
+        }
+        let nrows = rows.len();
+        let rows = if faults.is_empty() { Rows::From(block.first_record) } else { Rows::Listed(rows.into()) };
+        let origin = Origin { input: Some(block.input.clone()), rows };
+        let tensors = lines.finish(self.n)?;
+        let roots = self.columns.roots().to_vec();
+        let read = |place: usize| {
+            let number = roots.get(place).copied().unwrap_or_default();
+            tensors.get(number).cloned().ok_or_else(|| Error::internal("a column is missing"))
+        };
+        let chunk = self.columns.chunk(nrows, origin, read)?;
+        Ok(Decoded { chunk, faults, nbytes: block.lines.bytes.len() as u64 })
+    }
+
+    /// The message for an index that is not one of the features.
+    #[cold]
+    fn outside(&self, index: i64, at: usize) -> (Kind, ParseError) {
+        let (n, base) = (self.n.unwrap_or(i64::MAX), self.base);
+        if index < base {
+            let kind = if self.has_given_base || base == 0 { Kind::Data } else { Kind::Widened };
+            return (kind, ParseError { at, message: format!("index {index} comes before the first feature, {base}: see --index-base") });
+        }
+        let kind = if self.has_declared_features { Kind::Data } else { Kind::Widened };
+        let last = n - 1 + base;
+        (kind, ParseError { at, message: format!("index {index} is beyond the last feature, {last}") })
+    }
+}
+
+/// The columns of some lines under construction.
+struct Columnar<'a, V> {
+    decoder: &'a Decoder,
+    labels: Vec<f64>,
+    label_splits: Vec<i64>,
+    qids: Vec<i64>,
+    has_qid: Vec<bool>,
+    features: SparseRows<V>,
+}
+
+impl<'a, V: Number> Columnar<'a, V> {
+    fn new(decoder: &'a Decoder) -> Columnar<'a, V> {
+        Columnar {
+            decoder,
+            labels: Vec::new(),
+            label_splits: vec![0],
+            qids: Vec::new(),
+            has_qid: Vec::new(),
+            features: SparseRows::new(decoder.sums),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), (Kind, ParseError)> {
+        let data = |error: ParseError| (Kind::Data, error);
+        let decoder = self.decoder;
+        if bytes.len() as u64 > decoder.max_record_bytes {
+            let message = format!("the line has {} bytes, more than {}", bytes.len(), decoder.max_record_bytes);
+            return Err((Kind::Data, ParseError { at: 0, message }));
+        }
+        let mut line = Line::new(bytes);
+        let labels = &mut self.labels;
+        line.labels(|label| labels.push(label)).map_err(data)?;
+        let qid = line.qid().map_err(data)?;
+        let last = decoder.n.map_or(i64::MAX - 1, |n| n - 1);
+        loop {
+            let at = line.position();
+            let Some(index) = line.index().map_err(data)? else { break };
+            let value = line.value::<V>().map_err(data)?;
+            let own = index.wrapping_sub(decoder.base);
+            if own < 0 || own > last {
+                return Err(decoder.outside(index, at));
+            }
+            self.features.push(own, value);
+        }
+        let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
+        // Only where labels are read at all.
+        if !decoder.has_label_lists && nlabels != 1 && self.wants(LABEL) {
+            let message = format!("{nlabels} labels, where one was expected");
+            let kind = if decoder.has_declared_label { Kind::Data } else { Kind::Widened };
+            return Err((kind, ParseError { at: 0, message }));
+        }
+        if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && self.wants(QID) {
+            return Err((Kind::Data, ParseError { at: 0, message: "there is no qid:N, which other lines have".to_owned() }));
+        }
+        self.features.end_row().map_err(|e| (Kind::Data, ParseError { at: 0, message: e.message().to_owned() }))?;
+        self.label_splits.push(self.labels.len() as i64);
+        self.qids.push(qid.unwrap_or(0));
+        self.has_qid.push(qid.is_some());
+        Ok(())
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.decoder.columns.roots().iter().any(|root| self.decoder.fields.get(*root).is_some_and(|f| f.name == name))
+    }
+
+    /// Forgets a line that was read in part.
+    fn undo(&mut self) {
+        self.labels.truncate(self.label_splits.last().map_or(0, |end| *end as usize));
+        self.features.drop_row();
+    }
+
+    /// Labels, query numbers, features.
+    fn finish(self, n: Option<i64>) -> Result<Vec<Tensor>> {
+        let nrows = self.features.nrows();
+        let wants_label = self.wants(LABEL);
+        let labels = match (self.decoder.has_label_lists, wants_label) {
+            (true, _) => {
+                let values = Tensor::Leaf(Arc::new(Float64Array::from(self.labels)));
+                Tensor::list(RowPartition::from_row_splits(self.label_splits)?, values, None)?
+            }
+            (false, true) => Tensor::Leaf(Arc::new(Float64Array::from(self.labels))),
+            (false, false) => Tensor::Leaf(Arc::new(Float64Array::from(vec![0.0; nrows]))),
+        };
+        let validity = self.has_qid.iter().any(|has| !has).then(|| NullBuffer::from(self.has_qid));
+        let qids = Tensor::Leaf(Arc::new(Int64Array::new(self.qids.into(), validity)));
+        Ok(vec![labels, qids, self.features.finish(n)?])
+    }
+}

@@ -1,0 +1,240 @@
+//! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
+
+use crate::formats::decimal::{float, integer};
+use crate::formats::matrix::value::Value;
+
+/// What is wrong with a line, and at which byte of it.
+#[derive(Debug)]
+pub struct ParseError {
+    pub at: usize,
+    pub message: String,
+}
+
+type Parse<T> = Result<T, ParseError>;
+
+/// A number of the text in its dtype.
+pub trait Number: Value {
+    /// The number at the start of `bytes` and its length; what is wrong with it otherwise.
+    fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str>;
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn parse(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
+        float(bytes, is_end).ok_or("expected a number")
+    }
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn parse(bytes: &[u8]) -> Result<(f32, usize), &'static str> {
+        let (wide, length) = f64::parse(bytes)?;
+        let value = wide as f32;
+        if value.is_infinite() && wide.is_finite() {
+            return Err("expected a number that float32 holds (sparse<float64> holds more)");
+        }
+        Ok((value, length))
+    }
+}
+
+impl Number for i64 {
+    #[inline(always)]
+    fn parse(bytes: &[u8]) -> Result<(i64, usize), &'static str> {
+        integer(bytes).filter(|(_, length)| bytes.get(*length).is_none_or(|b| is_end(*b))).ok_or("expected an integer")
+    }
+}
+
+fn is_end(byte: u8) -> bool {
+    byte <= b' ' || byte == b'#'
+}
+
+/// One line, from left to right.
+pub struct Line<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Line<'a> {
+    pub fn new(bytes: &'a [u8]) -> Line<'a> {
+        let mut line = Line { bytes, at: 0 };
+        line.spaces();
+        line
+    }
+
+    #[inline(always)]
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn spaces(&mut self) {
+        while self.bytes.get(self.at).is_some_and(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Whether the line holds no record: it is blank, or only a comment.
+    pub fn is_over(&self) -> bool {
+        matches!(self.bytes.get(self.at), None | Some(b'#' | b'\n'))
+    }
+
+    /// Bytes before what comes next.
+    #[inline(always)]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    fn error(&self, expected: &str) -> ParseError {
+        let rest = self.rest();
+        let end = rest.iter().position(|b| is_end(*b)).unwrap_or(rest.len());
+        let found = match end {
+            0 => "the end of the line".to_owned(),
+            _ => format!("`{}`", String::from_utf8_lossy(&rest[..end.min(40)])),
+        };
+        ParseError { at: self.at, message: format!("{expected}, found {found}") }
+    }
+
+    /// The labels, if the line starts with any.
+    #[inline]
+    pub fn labels(&mut self, mut take: impl FnMut(f64)) -> Parse<()> {
+        let start = self.at;
+        let mut first = true;
+        loop {
+            let rest = self.rest();
+            let Some((label, length)) = float(rest, |b| is_end(b) || b == b',' || b == b':') else {
+                // `qid:1` and `index:value` may come first.
+                return if first && rest.starts_with(b"qid:") { Ok(()) } else { Err(self.error("expected a label")) };
+            };
+            let next = rest.get(length);
+            if next == Some(&b':') {
+                return if first { Ok(()) } else { Err(self.error("expected a label")) };
+            }
+            take(label);
+            self.at += length;
+            first = false;
+            match next {
+                Some(b',') => self.at += 1,
+                _ => break,
+            }
+        }
+        debug_assert!(self.at > start);
+        self.spaces();
+        Ok(())
+    }
+
+    /// `qid:N`, if it comes next.
+    #[inline]
+    pub fn qid(&mut self) -> Parse<Option<i64>> {
+        let Some(number) = self.rest().strip_prefix(b"qid:") else { return Ok(None) };
+        let Ok((qid, length)) = i64::parse(number) else {
+            return Err(self.error("expected qid:N with an integer"));
+        };
+        self.at += 4 + length;
+        self.spaces();
+        Ok(Some(qid))
+    }
+
+    /// The index of the next entry; `None` at the end of the line.
+    #[inline(always)]
+    pub fn index(&mut self) -> Parse<Option<i64>> {
+        if self.is_over() {
+            return Ok(None);
+        }
+        let rest = self.rest();
+        match integer(rest) {
+            Some((index, length)) if index >= 0 && rest.get(length) == Some(&b':') => {
+                self.at += length + 1;
+                Ok(Some(index))
+            }
+            Some((index, _)) if index < 0 => Err(self.error("expected an index of 0 or more")),
+            _ if rest.starts_with(b"qid:") => Err(self.error("qid:N follows the label, before the first index")),
+            _ => Err(self.error("expected index:value")),
+        }
+    }
+
+    /// The value after an index.
+    #[inline(always)]
+    pub fn value<V: Number>(&mut self) -> Parse<V> {
+        match V::parse(self.rest()) {
+            Ok((value, length)) => {
+                self.at += length;
+                self.spaces();
+                Ok(value)
+            }
+            Err(expected) => Err(self.error(expected)),
+        }
+    }
+
+    /// Passes over a value.
+    #[inline(always)]
+    pub fn skip_value(&mut self) {
+        while self.bytes.get(self.at).is_some_and(|b| !is_end(*b)) {
+            self.at += 1;
+        }
+        self.spaces();
+    }
+}
+
+/// How many labels and how many values a line has; `None` if it does not parse.
+pub fn counted(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut line = Line::new(bytes);
+    let (mut nlabels, mut nvalues) = (0, 0);
+    line.labels(|_| nlabels += 1).ok()?;
+    line.qid().ok()?;
+    while line.index().ok()?.is_some() {
+        line.value::<f64>().ok()?;
+        nvalues += 1;
+    }
+    Some((nlabels, nvalues))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Parse<(Vec<f64>, Option<i64>, Vec<(i64, f64)>)> {
+        let mut line = Line::new(text.as_bytes());
+        let (mut labels, mut entries) = (Vec::new(), Vec::new());
+        line.labels(|label| labels.push(label))?;
+        let qid = line.qid()?;
+        while let Some(index) = line.index()? {
+            entries.push((index, line.value()?));
+        }
+        Ok((labels, qid, entries))
+    }
+
+    #[test]
+    fn lines() {
+        for (text, labels, qid, entries) in [
+            ("1 1:0.5 3:2\n", vec![1.0], None, vec![(1, 0.5), (3, 2.0)]),
+            ("-1.5\tqid:7  2:1e3 # 3:4\r\n", vec![-1.5], Some(7), vec![(2, 1000.0)]),
+            ("1,2,3 4:5", vec![1.0, 2.0, 3.0], None, vec![(4, 5.0)]),
+            (" 4:5 6:-7", vec![], None, vec![(4, 5.0), (6, -7.0)]),
+            ("qid:1 4:5", vec![], Some(1), vec![(4, 5.0)]),
+            ("+1", vec![1.0], None, vec![]),
+            ("0 0:nan 1:inf", vec![0.0], None, vec![(0, f64::NAN), (1, f64::INFINITY)]),
+        ] {
+            let found = parse(text).unwrap_or_else(|e| panic!("{text}: {}", e.message));
+            assert_eq!(format!("{found:?}"), format!("{:?}", (labels, qid, entries)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, at, message) in [
+            ("cat 1:2", 0, "expected a label, found `cat`"),
+            ("1, 1:2", 2, "expected a label, found the end of the line"),
+            ("1 2", 2, "expected index:value, found `2`"),
+            ("1 -2:3", 2, "expected an index of 0 or more, found `-2:3`"),
+            ("1 2:x", 4, "expected a number, found `x`"),
+            ("1 2:", 4, "expected a number, found the end of the line"),
+            ("1 2:1e999", 4, "expected a number, found `1e999`"),
+            ("1 2:3 qid:4", 6, "qid:N follows the label, before the first index, found `qid:4`"),
+            ("1 qid:x 2:3", 2, "expected qid:N with an integer, found `qid:x`"),
+            ("1 99999999999999999999:3", 2, "expected index:value, found `99999999999999999999:3`"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!((error.at, error.message.as_str()), (at, message), "{text}");
+        }
+    }
+}

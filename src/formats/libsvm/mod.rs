@@ -1,0 +1,128 @@
+//! libsvm, also called svmlight: a line of `label [qid:N] index:value ... [# comment]` for each record.
+//! Source: the README of LIBSVM; `sklearn.datasets.load_svmlight_file` for several labels and for where indices start.
+//!
+//! A record is a row: `label`, `qid` where there is any, `features: sparse<float32>[n]`. The lines do not say `n`, nor
+//! whether the first index is 0 or 1: inference finds both, and the second is kept as metadata of the schema, so that
+//! what is written again starts at the same index. Blank lines and comments are not records.
+//!
+//! `line` is the grammar, `cut` cuts blocks, `observe` and `decode` look at their lines, `write` is the way back.
+
+mod cut;
+mod decode;
+mod line;
+mod observe;
+mod write;
+
+use self::cut::{Cutter, records};
+use self::decode::Decoder;
+use crate::chunk::Decoded;
+use crate::error::{Error, Result};
+use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+use crate::formats::matrix::FIELD as FEATURES;
+use crate::io::Input;
+use crate::options::Options;
+use crate::schema::{Field, Schema};
+use std::sync::Arc;
+
+/// `libsvm`.
+pub struct Libsvm;
+
+const LABEL: &str = "label";
+const QID: &str = "qid";
+/// The key of the metadata that says the index of the first feature.
+const INDEX_BASE: &str = "libsvm.index_base";
+/// Lines that are looked at to recognise the format.
+const SNIFFED_LINES: usize = 20;
+
+impl Format for Libsvm {
+    fn name(&self) -> &'static str {
+        "libsvm"
+    }
+
+    fn summary(&self) -> &'static str {
+        "libsvm, svmlight: label, qid, and sparse features in each line"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["libsvm", "svmlight", "svm"]
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        // The last line may be cut off.
+        let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
+        let mut lines = records(whole).take(SNIFFED_LINES).map(|(_, _, line)| line::counted(line));
+        lines.next().flatten().is_some_and(|(nlabels, nvalues)| nlabels > 0 && nvalues > 0) && lines.all(|line| line.is_some())
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(LineReader { input })))
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(write::writer(schema, options))
+    }
+
+    fn is_text(&self) -> bool {
+        true
+    }
+}
+
+struct LineReader {
+    input: Arc<Input>,
+}
+
+/// The part of a line that a field is read from.
+fn source(field: &Field) -> &str {
+    field.source.values.as_deref().unwrap_or(&field.name)
+}
+
+fn check_declared(declared: &Schema) -> Result<()> {
+    for field in &declared.fields {
+        let (name, ty) = (source(field), &field.ty);
+        let is_it = match name {
+            LABEL => !ty.is_sparse() && ty.rank() <= 1 && ty.dtype().is_some(),
+            QID => !ty.is_sparse() && ty.rank() == 0 && ty.dtype().is_some(),
+            FEATURES => ty.is_sparse() && ty.rank() == 1,
+            _ => false,
+        };
+        if !is_it {
+            return Err(Error::usage(format!("--schema says {}: {ty}, but libsvm has label, qid and features", field.name))
+                .help("label: float64, or float64[?] for several; qid: int64; features: sparse<float32>[N], or of float64 or int64")
+                .help("give a field another name with from: --schema 'x: sparse<float32>[?] from features'"));
+        }
+    }
+    Ok(())
+}
+
+impl Reader for LineReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        check_declared(&request.declared)?;
+        let is_said = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
+        if request.options.index_base.is_some() && is_said(LABEL) && is_said(FEATURES) {
+            return Ok(Inference::Known(request.declared.as_ref().clone()));
+        }
+        let pieces = Cutter::open(&self.input, request)?;
+        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
+        let pieces = pieces.take_while(move |piece| {
+            let more = nbytes < limit;
+            if let Ok(cut::Piece::Block(block)) = piece {
+                nbytes += block.lines.bytes.len() as u64;
+            }
+            more
+        });
+        Ok(Inference::Scan(Box::new(pieces.map(|piece| {
+            let piece = piece?;
+            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&piece))));
+            Ok(task)
+        }))))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let decoder = Arc::new(Decoder::try_new(schema, request)?);
+        Ok(Box::new(Cutter::open(&self.input, request)?.map(move |piece| {
+            let (piece, decoder) = (piece?, decoder.clone());
+            let task: Task<Decoded> = Box::new(move || decoder.decode(piece));
+            Ok(task)
+        })))
+    }
+}

@@ -1,0 +1,98 @@
+//! What is seen of some lines: the largest index, whether one is 0, how many labels there are, and query numbers.
+
+use super::cut::{Block, Piece, records};
+use super::line::{Line, ParseError};
+use super::{FEATURES, INDEX_BASE, LABEL, QID};
+use crate::error::Result;
+use crate::formats::format::{Observed, Request};
+use crate::schema::{DType, Dim, Field, Schema, Type};
+use std::any::Any;
+
+/// What has been seen of some records.
+#[derive(Debug)]
+pub struct Seen {
+    smallest_index: i64,
+    largest_index: Option<i64>,
+    fewest_labels: usize,
+    most_labels: usize,
+    /// Records, and those with a query number.
+    records: u64,
+    with_qid: u64,
+}
+
+impl Seen {
+    fn none() -> Seen {
+        Seen { smallest_index: i64::MAX, largest_index: None, fewest_labels: usize::MAX, most_labels: 0, records: 0, with_qid: 0 }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), ParseError> {
+        let mut line = Line::new(line);
+        let mut nlabels = 0;
+        line.labels(|_| nlabels += 1)?;
+        let qid = line.qid()?;
+        let (mut smallest, mut largest) = (i64::MAX, -1);
+        while let Some(index) = line.index()? {
+            smallest = smallest.min(index);
+            largest = largest.max(index);
+            line.skip_value();
+        }
+        self.take(&Seen {
+            smallest_index: smallest,
+            largest_index: (largest >= 0).then_some(largest),
+            fewest_labels: nlabels,
+            most_labels: nlabels,
+            records: 1,
+            with_qid: u64::from(qid.is_some()),
+        });
+        Ok(())
+    }
+
+    fn take(&mut self, other: &Seen) {
+        self.smallest_index = self.smallest_index.min(other.smallest_index);
+        self.largest_index = self.largest_index.max(other.largest_index);
+        self.fewest_labels = self.fewest_labels.min(other.fewest_labels);
+        self.most_labels = self.most_labels.max(other.most_labels);
+        self.records += other.records;
+        self.with_qid += other.with_qid;
+    }
+}
+
+/// Looks at the records of a piece. Lines that do not parse show nothing: reading them names what is wrong.
+pub fn observe(piece: &Piece) -> Seen {
+    let mut seen = Seen::none();
+    if let Piece::Block(Block { lines, limit, .. }) = piece {
+        for (_, _, line) in records(&lines.bytes).take(usize::try_from(*limit).unwrap_or(usize::MAX)) {
+            let _ = seen.line(line);
+        }
+    }
+    seen
+}
+
+impl Observed for Seen {
+    fn merge(&mut self, other: Box<dyn Observed>) {
+        if let Ok(other) = other.into_any().downcast::<Seen>() {
+            self.take(&other);
+        }
+    }
+
+    fn schema(&self, request: &Request) -> Result<Schema> {
+        let base = request.options.index_base.unwrap_or(i64::from(self.smallest_index > 0));
+        let n = self.largest_index.map_or(0, |last| u64::try_from(last - base + 1).unwrap_or(0));
+        let mut fields = Vec::new();
+        if self.most_labels > 0 {
+            let dims = if (self.fewest_labels, self.most_labels) == (1, 1) { Vec::new() } else { vec![Dim::UNIFORM] };
+            fields.push(Field::new(LABEL, Type::tensor(DType::Float64, dims)));
+        }
+        if self.with_qid > 0 {
+            fields.push(Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(self.with_qid < self.records)));
+        }
+        fields.push(Field::new(FEATURES, Type::sparse(DType::Float32, vec![Dim::known(n)])));
+        let mut schema = Schema::new(fields);
+        schema.facts.metadata.insert(INDEX_BASE, base.to_string());
+        Ok(schema)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

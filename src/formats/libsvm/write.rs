@@ -1,0 +1,155 @@
+//! Rows as lines.
+
+use super::{INDEX_BASE, LABEL, QID};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::matrix::value::{Texts, is_writable, put_integer};
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::{Element, Field, Schema};
+use crate::tensor::Tensor;
+use std::io::Write;
+use std::sync::Arc;
+
+/// What of a record a line holds: positions among the columns.
+struct LineEncoder {
+    label: usize,
+    qid: Option<usize>,
+    features: usize,
+    names: Vec<String>,
+    base: i64,
+}
+
+struct LineWriter {
+    encoder: Arc<LineEncoder>,
+    out: Box<dyn Write + Send>,
+}
+
+/// # Errors
+/// The records are not a label, an optional qid, and one sparse field.
+pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    let is_number = |field: &Field| matches!(&field.ty.element, Element::Value(dtype) if is_writable(dtype));
+    let mut features = None;
+    for (at, field) in schema.fields.iter().enumerate() {
+        let ty = &field.ty;
+        let fits = match field.name.as_str() {
+            LABEL => is_number(field) && ty.rank() <= 1,
+            QID => is_number(field) && ty.rank() == 0 && ty.dtype().is_some_and(|dtype| dtype.is_integer()),
+            _ => ty.is_sparse() && ty.rank() == 1 && ty.dtype().is_some_and(is_writable) && features.replace(at).is_none(),
+        };
+        if !fits {
+            let error = Error::usage(format!(
+                "libsvm holds a label, a qid and one sparse vector in each line, but {} is {ty}",
+                quoted(&field.name)
+            ));
+            let error = match field.name.as_str() {
+                LABEL => error.help("a label is a number, or a list of numbers: cast it"),
+                _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", quoted(&field.name))),
+                _ if is_number(field) && ty.rank() == 0 => error.help(format!("if it is the label: rename {}=label", quoted(&field.name))),
+                _ if is_number(field) && ty.rank() == 1 => error.help(format!("make it sparse: to-sparse -f {}", quoted(&field.name))),
+                _ => error.help(format!("leave it out: drop {}", quoted(&field.name))),
+            };
+            return Err(error);
+        }
+    }
+    let (Some(features), Some(label)) = (features, schema.index_of(LABEL)) else {
+        let missing = if features.is_none() { "a sparse field of one axis" } else { "a field called label" };
+        return Err(Error::usage(format!("libsvm needs {missing}")).help(if features.is_none() {
+            "make one: to-sparse"
+        } else {
+            "rename a field, rename y=label, or make one: map label=0"
+        }));
+    };
+    let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
+    let names = schema.fields.iter().map(|f| f.name.clone()).collect();
+    let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, names, base });
+    Ok(Box::new(LineWriter { encoder, out: Box::new(std::io::sink()) }))
+}
+
+impl Writer for LineWriter {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.out = out;
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
+        self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.out.flush().map_err(|e| Error::io("the output", "writing", &e))
+    }
+}
+
+impl LineEncoder {
+    fn column<'a>(&self, chunk: &'a Chunk, at: usize) -> Result<&'a Tensor> {
+        let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
+        let null = if Some(at) == self.qid { None } else { column.first_null_row() };
+        match null {
+            Some(row) => Err(Error::data("libsvm cannot hold null")
+                .in_field(quoted(self.names.get(at).map_or("", String::as_str)))
+                .at_row(row)
+                .help("fill it first with fill-null, or leave such records out with filter")),
+            None => Ok(column),
+        }
+    }
+}
+
+impl Encode for LineEncoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let label = self.column(&chunk, self.label)?;
+        let (partition, labels) = match label {
+            Tensor::List(list) => (Some(list.partition()), list.values().as_leaf()?),
+            other => (None, other.as_leaf()?),
+        };
+        let labels = Texts::of(labels)?;
+        let qid = match self.qid {
+            Some(at) => {
+                let column = self.column(&chunk, at)?;
+                Some((column.validity(), Texts::of(column.as_leaf()?)?))
+            }
+            None => None,
+        };
+        let Tensor::Sparse(features) = self.column(&chunk, self.features)? else {
+            return Err(Error::internal("features that are not sparse"));
+        };
+        let values = Texts::of(features.values())?;
+        let mut out = Vec::with_capacity(16 * features.indices().len() + 8 * chunk.nrows);
+        for row in 0..chunk.nrows {
+            let start = out.len();
+            let own = partition.map_or(row..row + 1, |partition| partition.range(row));
+            for (number, at) in own.enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                labels.put(at, &mut out);
+            }
+            if let Some((validity, qids)) = &qid
+                && validity.as_ref().is_none_or(|v| v.is_valid(row))
+            {
+                out.extend_from_slice(b" qid:");
+                qids.put(row, &mut out);
+            }
+            for entry in features.entries().range(row) {
+                out.push(b' ');
+                let index = features.indices()[entry].checked_add(self.base);
+                put_integer(index.ok_or_else(|| Error::data("an index beyond 63 bits").at_row(row))?, &mut out);
+                out.push(b':');
+                values.put(entry, &mut out);
+            }
+            if out.len() == start {
+                return Err(Error::data("a record without labels and values would be a blank line, which is not a record")
+                    .at_row(row)
+                    .help("leave such records out with filter"));
+            }
+            out.push(b'\n');
+        }
+        Ok(Box::new(out))
+    }
+}

@@ -1,0 +1,123 @@
+//! Sparse rows under construction.
+
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::ArrayRef;
+
+/// The entries of some rows, row by row.
+pub struct SparseRows<V> {
+    splits: Vec<i64>,
+    indices: Vec<i64>,
+    values: Vec<V>,
+    /// Whether entries of a row with one index become one, in the order of the indices.
+    sums: bool,
+}
+
+impl<V: Value> SparseRows<V> {
+    pub fn new(sums: bool) -> SparseRows<V> {
+        SparseRows { splits: vec![0], indices: Vec::new(), values: Vec::new(), sums }
+    }
+
+    /// Appends an entry to the row at hand.
+    #[inline(always)]
+    pub fn push(&mut self, index: i64, value: V) {
+        self.indices.push(index);
+        self.values.push(value);
+    }
+
+    /// Ends the row at hand.
+    ///
+    /// # Errors
+    /// A sum is beyond the dtype.
+    #[inline(always)]
+    pub fn end_row(&mut self) -> Result<()> {
+        if self.sums {
+            self.sum_row()?;
+        }
+        self.splits.push(self.indices.len() as i64);
+        Ok(())
+    }
+
+    /// Forgets the entries of the row at hand.
+    pub fn drop_row(&mut self) {
+        let start = self.row_start();
+        self.indices.truncate(start);
+        self.values.truncate(start);
+    }
+
+    fn row_start(&self) -> usize {
+        self.splits.last().map_or(0, |end| *end as usize)
+    }
+
+    /// One entry for each index of the row at hand, ascending; values are added in the order they came in.
+    fn sum_row(&mut self) -> Result<()> {
+        let start = self.row_start();
+        if self.indices[start..].windows(2).all(|pair| pair[0] < pair[1]) {
+            return Ok(());
+        }
+        let mut entries: Vec<(i64, V)> = self.indices.drain(start..).zip(self.values.drain(start..)).collect();
+        entries.sort_by_key(|entry| entry.0);
+        for (index, value) in entries {
+            match self.values.last_mut() {
+                Some(last) if self.indices.len() > start && self.indices.last() == Some(&index) => {
+                    *last = last
+                        .plus(value)
+                        .ok_or_else(|| Error::data(format!("the sum of the values at index {index} is beyond {}", V::DTYPE)))?;
+                }
+                _ => self.push(index, value),
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.splits.len() - 1
+    }
+
+    /// The rows as sparse tensors `[n]`; without `n` each is as long as its last index asks for.
+    ///
+    /// # Errors
+    /// An index beyond `n`.
+    pub fn finish(self, n: Option<i64>) -> Result<Tensor> {
+        let shapes = match n {
+            Some(n) => vec![n; self.nrows()],
+            None => {
+                self.splits.windows(2).map(|row| self.indices[row[0] as usize..row[1] as usize].iter().max().map_or(0, |i| i + 1)).collect()
+            }
+        };
+        sparse(self.splits, self.indices, V::array(self.values), shapes)
+    }
+}
+
+/// Sparse rows of these components.
+///
+/// # Errors
+/// As [`Sparse::try_new`].
+pub fn sparse(splits: Vec<i64>, indices: Vec<i64>, values: ArrayRef, shapes: Vec<i64>) -> Result<Tensor> {
+    let entries = RowPartition::from_row_splits(splits)?;
+    Ok(Tensor::Sparse(Sparse::try_new(1, entries, indices.into(), values, shapes.into(), None)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_summed_in_order() {
+        let mut rows = SparseRows::<i64>::new(true);
+        for (index, value) in [(4, 1), (2, 2), (4, 3), (2, 5)] {
+            rows.push(index, value);
+        }
+        rows.end_row().unwrap();
+        rows.push(2, 7);
+        rows.end_row().unwrap();
+        rows.push(0, i64::MAX);
+        rows.push(0, 1);
+        assert!(rows.end_row().is_err());
+        rows.drop_row();
+        let Tensor::Sparse(sparse) = rows.finish(Some(5)).unwrap() else { panic!("sparse") };
+        assert_eq!((sparse.indices().to_vec(), sparse.entries().row_splits().to_vec()), (vec![2, 4, 2], vec![0, 2, 3]));
+    }
+}
