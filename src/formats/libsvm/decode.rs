@@ -2,7 +2,7 @@
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, Number, ParseError};
-use super::{FEATURES, INDEX_BASE, LABEL, QID, source};
+use super::names::{FEATURES, INDEX_BASE, LABEL, QID, source};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::Columns;

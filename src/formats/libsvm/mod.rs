@@ -10,27 +10,24 @@
 mod cut;
 mod decode;
 mod line;
+mod names;
 mod observe;
 mod write;
 
 use self::cut::{Cutter, records};
 use self::decode::Decoder;
+use self::names::{FEATURES, LABEL, QID, source};
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
-use crate::formats::matrix::FIELD as FEATURES;
 use crate::io::Input;
 use crate::options::Options;
-use crate::schema::{Field, Schema};
+use crate::schema::Schema;
 use std::sync::Arc;
 
 /// `libsvm`.
 pub struct Libsvm;
 
-const LABEL: &str = "label";
-const QID: &str = "qid";
-/// The key of the metadata that says the index of the first feature.
-const INDEX_BASE: &str = "libsvm.index_base";
 /// Lines that are looked at to recognise the format.
 const SNIFFED_LINES: usize = 20;
 
@@ -69,11 +66,6 @@ impl Format for Libsvm {
 
 struct LineReader {
     input: Arc<Input>,
-}
-
-/// The part of a line that a field is read from.
-fn source(field: &Field) -> &str {
-    field.source.values.as_deref().unwrap_or(&field.name)
 }
 
 fn check_declared(declared: &Schema) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, ParseError};
-use super::{FEATURES, INDEX_BASE, LABEL, QID};
+use super::names::{FEATURES, INDEX_BASE, LABEL, QID};
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
 use crate::schema::{DType, Dim, Field, Schema, Type};

@@ -1,6 +1,6 @@
 //! Rows as lines.
 
-use super::{INDEX_BASE, LABEL, QID};
+use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
