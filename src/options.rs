@@ -45,6 +45,8 @@ pub struct Options {
     pub no_clobber: bool,
     /// An output may replace an input.
     pub in_place: bool,
+    /// Output files are flushed to disk before they get their names.
+    pub durable: bool,
     /// Print the plan, write nothing.
     pub dry_run: bool,
     /// Worker threads, at least 1.
@@ -126,6 +128,7 @@ impl Default for Options {
             force: false,
             no_clobber: false,
             in_place: false,
+            durable: false,
             dry_run: false,
             threads: 1,
             chunk_rows: None,

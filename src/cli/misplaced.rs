@@ -14,7 +14,8 @@ use std::path::Path;
 /// # Errors
 /// There is one, with the command that was meant.
 pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Words) -> Result<()> {
-    let is_plain = |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && !Path::new(name).exists();
+    let is_plain =
+        |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     let error = || Error::new(Kind::Io, "there is no such file").in_input(name);

@@ -53,6 +53,9 @@ pub struct Typed {
     /// Let an output file replace an input file
     #[arg(long, help_heading = "Files")]
     in_place: bool,
+    /// Flush output files to disk (fsync) before they get their names
+    #[arg(long, help_heading = "Files")]
+    durable: bool,
     /// Print the plan without running it
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
@@ -176,6 +179,7 @@ impl Typed {
             force: self.force,
             no_clobber: self.no_clobber,
             in_place: self.in_place,
+            durable: self.durable,
             dry_run: self.dry_run,
             chunk_rows: self.chunk_rows,
             seed: self.seed,

@@ -9,6 +9,7 @@ use super::{dataset, folder, recognise, wildcard};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,9 +50,14 @@ pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
 
 /// Adds a file, or the files of a directory.
 fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options) -> Result<()> {
-    if !path.is_dir() {
-        all.push(Found { path: Some(path), is_searched, folder: None });
-        return Ok(());
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => {}
+        // That of a missing file names the nearest.
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "opening", &e)),
+        _ => {
+            all.push(Found { path: Some(path), is_searched, folder: None });
+            return Ok(());
+        }
     }
     let (folder, files) = folder::files(&path, options)?;
     let folder = Arc::new(folder);
@@ -79,7 +85,7 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
 
 fn exists(path: &Path) -> bool {
     // A file whose metadata cannot be read is opened later, which gives the system's message.
-    !matches!(std::fs::metadata(path), Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory))
+    !matches!(std::fs::metadata(path), Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {

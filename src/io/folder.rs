@@ -66,7 +66,8 @@ impl Found {
             let entry = entry.map_err(|e| failed(&e))?;
             let (path, name) = (entry.path(), entry.file_name());
             let kind = entry.file_type().map_err(|e| failed(&e))?;
-            let is_file = kind.is_file() || (kind.is_symlink() && path.is_file());
+            // A link that leads nowhere is not skipped: reading it fails.
+            let is_file = kind.is_file() || (kind.is_symlink() && std::fs::metadata(&path).map_or(true, |found| found.is_file()));
             if is_hidden(&name) {
                 if is_file && self.hidden.is_none() {
                     self.hidden = Some(path);

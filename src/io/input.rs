@@ -8,7 +8,7 @@ use super::missing::missing;
 use super::names::STANDARD_INPUT;
 use super::pipe::Pipe;
 use super::recognise::{self, Suspect};
-use super::stream::{About, fill};
+use super::stream::{About, Regular, fill};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::ffi::OsString;
@@ -216,9 +216,9 @@ impl Input {
         match &self.source {
             Source::Pipe(pipe) => pipe.open(),
             Source::File(path) => {
-                let (file, _) = open_file(path, self.name())?;
+                let (file, metadata) = open_file(path, self.name())?;
                 self.about.consumed.store(0, Ordering::Relaxed);
-                self.about.stream(file, self.codec)
+                self.about.stream(Regular::new(file, metadata.len(), self.name().clone()), self.codec)
             }
             Source::Memory(bytes) => {
                 self.about.consumed.store(0, Ordering::Relaxed);

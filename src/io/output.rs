@@ -38,6 +38,8 @@ pub struct Outputs {
     force: bool,
     /// Whether checksums are wanted.
     is_hashed: bool,
+    /// Whether files are flushed to disk before they get their names.
+    is_durable: bool,
     held: Held,
     state: Mutex<State>,
 }
@@ -64,7 +66,8 @@ impl Outputs {
             Some(name) if target != Target::StandardOutput => name.display().to_string(),
             _ => STANDARD_OUTPUT.to_owned(),
         };
-        let outputs = Outputs { is_hashed: options.manifest.is_some(), ..Outputs::new(&name, target, options.force)? };
+        let (is_hashed, is_durable) = (options.manifest.is_some(), options.durable);
+        let outputs = Outputs { is_hashed, is_durable, ..Outputs::new(&name, target, options.force)? };
         if options.no_clobber {
             outputs.refuse_existing()?;
         }
@@ -84,6 +87,7 @@ impl Outputs {
             extension,
             force,
             is_hashed: false,
+            is_durable: false,
             held: Held::default(),
             state: Mutex::default(),
         };
@@ -238,7 +242,7 @@ impl Outputs {
             return Ok(());
         };
         let files: Vec<OsString> = state.created.iter().map(|index| names.name(*index)).collect::<Result<_>>()?;
-        staging.put(files.iter().map(OsString::as_os_str), directory)
+        staging.put(files.iter().map(OsString::as_os_str), directory, self.is_durable)
     }
 
     /// The files that are complete, in order; none for standard output.
@@ -366,6 +370,17 @@ const TOO_MANY_OPEN_FILES: i32 = 24;
 pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
     let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "writing", &e))?;
     Ok(Box::new(std::io::BufWriter::new(file)))
+}
+
+/// A small file of its own, complete or not there at all.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn write_file(path: &Path, text: &str) -> Result<()> {
+    let name = path.display().to_string();
+    let output = Outputs::new(&name, Target::literal(path.as_os_str())?, false)?;
+    output.create(0)?.write_all(text.as_bytes()).map_err(|e| Error::io(&name, "writing", &e))?;
+    output.commit()
 }
 
 /// A temporary file without a name, next to the output if that is a file, for what a format writes before it knows

@@ -45,10 +45,13 @@ impl Staging {
             let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(SUFFIX).tempdir_in(directory);
             let made = made.map_err(|e| failed(&e))?;
             let lock = File::create(made.path().join(LOCK)).map_err(|e| failed(&e))?;
-            // Without locks on this file system nothing is ever taken for abandoned.
-            let _ = lock.lock();
-            // Another run may have taken it for abandoned before it was locked.
-            if made.path().join(LOCK).exists() {
+            // Another run may have taken it for abandoned before it was locked. What cannot be locked, as on some file
+            // systems, is never taken for abandoned.
+            let is_ours = match lock.lock() {
+                Ok(()) => made.path().join(LOCK).exists(),
+                Err(_) => fs::remove_file(made.path().join(LOCK)).is_ok(),
+            };
+            if is_ours {
                 let path = made.keep();
                 registered.insert(path.clone());
                 return Ok(Staging { path, _lock: lock });
@@ -70,20 +73,27 @@ impl Staging {
         fs::File::create(path)
     }
 
-    /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace.
+    /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace; flushed
+    /// to disk before, if that is wanted, and their names after it.
     ///
     /// # Errors
-    /// A file cannot be renamed.
-    pub fn put<'a>(&self, names: impl Iterator<Item = &'a OsStr>, directory: &Path) -> Result<()> {
+    /// A file cannot be flushed or renamed.
+    pub fn put<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, directory: &Path, is_durable: bool) -> Result<()> {
+        let flush = |path: &Path, shown: &Path| {
+            let flushed = if is_durable { File::open(path).and_then(|file| file.sync_all()) } else { Ok(()) };
+            flushed.map_err(|e| Error::io(&shown.display().to_string(), "flushing to disk", &e))
+        };
+        names.clone().try_for_each(|name| flush(&self.path.join(name), Path::new(name)))?;
         let _registered = registry();
         for name in names {
             let (from, to) = (self.path.join(name), directory.join(name));
             if let Ok(old) = fs::metadata(&to) {
                 adopt(&from, &old);
             }
-            fs::rename(&from, &to).map_err(|e| Error::io(&to.display().to_string(), "putting the finished file in place", &e))?;
+            let shown = to.strip_prefix(".").unwrap_or(&to).display().to_string();
+            fs::rename(&from, &to).map_err(|e| Error::io(&shown, "putting the finished file in place", &e))?;
         }
-        Ok(())
+        flush(directory, directory)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The bytes of an input on their way in: counted as they come, decompressed, and with errors that name the input.
 
 use super::codec::{Codec, decoding_error};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::notice::Notices;
+use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,6 +59,33 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
+/// A regular file, which is an error if it becomes shorter while it is read: its last records would be lost silently.
+pub struct Regular {
+    file: File,
+    name: Arc<str>,
+    /// Bytes that it had when it was opened and that have not been read.
+    left: u64,
+}
+
+impl Regular {
+    /// From the start of a file of that size.
+    pub fn new(file: File, nbytes: u64, name: Arc<str>) -> Regular {
+        Regular { file, name, left: nbytes }
+    }
+}
+
+impl Read for Regular {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let nbytes = self.file.read(into)?;
+        self.left = self.left.saturating_sub(nbytes as u64);
+        if nbytes == 0 && self.left > 0 && !into.is_empty() {
+            let message = format!("the file became shorter while it was read: its last {} bytes are missing", self.left);
+            return Err(Error::new(Kind::Io, message).in_input(self.name.clone()).into());
+        }
+        Ok(nbytes)
+    }
+}
+
 /// Decompressed bytes.
 struct Decoded {
     decoder: Box<dyn Read + Send>,
@@ -94,4 +122,26 @@ pub fn fill(stream: &mut dyn Read, head: &mut Vec<u8>, limit: usize, enough: imp
     head.truncate(filled);
     head.shrink_to_fit();
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_not_taken_for_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.x");
+        std::fs::write(&path, "0123456789").unwrap();
+        let mut file = Regular::new(File::open(&path).unwrap(), 10, "a.x".into());
+        let mut half = [0; 5];
+        file.read_exact(&mut half).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(7).unwrap();
+        let error = file.read_to_end(&mut Vec::new()).unwrap_err();
+        let message = "a.x: the file became shorter while it was read: its last 3 bytes are missing";
+        assert_eq!(Error::io("a.x", "reading", &error).to_string(), message);
+        // One that has grown is read to its end.
+        let mut file = Regular::new(File::open(&path).unwrap(), 3, "a.x".into());
+        assert_eq!(file.read_to_end(&mut Vec::new()).unwrap(), 7);
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::sharded::Sharded;
 use crate::error::{Error, Kind, Result};
+use crate::printable::shell_word;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Where the output goes.
@@ -139,11 +141,16 @@ fn followed(path: &Path) -> PathBuf {
 
 fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    if directory.is_dir() {
-        return Ok(directory.to_owned());
+    let missing = || {
+        let error = Error::new(Kind::Io, format!("there is no directory {}", directory.display())).in_input(name);
+        error.help(format!("mkdir -p {} makes it", shell_word(&directory.display().to_string())))
+    };
+    match std::fs::metadata(directory) {
+        Ok(found) if found.is_dir() => Ok(directory.to_owned()),
+        Ok(_) => Err(missing()),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(missing()),
+        Err(e) => Err(Error::io(name, &format!("looking for the directory {}", directory.display()), &e)),
     }
-    let error = Error::new(Kind::Io, format!("there is no directory {}", directory.display())).in_input(name);
-    Err(error.help(format!("mkdir -p '{}' makes it", directory.display())))
 }
 
 /// Where the extension of the format begins, before that of a compression.

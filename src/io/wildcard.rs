@@ -3,6 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ impl Step<'_> {
         match self {
             Step::Literal(name) => {
                 let path = base.join(name);
-                if path.symlink_metadata().is_ok() {
+                if metadata(&path)?.is_some() {
                     found.push(path);
                 }
             }
@@ -75,7 +76,7 @@ impl Step<'_> {
                 found.push(base.to_owned());
                 for name in names(base)? {
                     let path = base.join(&name);
-                    let is_directory = path.symlink_metadata().is_ok_and(|m| m.is_dir());
+                    let is_directory = metadata(&path)?.is_some_and(|found| found.is_dir());
                     if is_directory && !name.to_string_lossy().starts_with('.') {
                         self.from(&path, found)?;
                     }
@@ -83,6 +84,15 @@ impl Step<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a name is, links not followed; `None` if there is no such file.
+fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io(&path.display().to_string(), "looking for files", &e)),
     }
 }
 

@@ -159,23 +159,18 @@ pub fn show_notices(options: &Options, progress: &Progress) {
 
 /// `--summary FILE`; `-` is standard error, as standard output may hold records.
 fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Instant) -> Result<()> {
-    let summary = json!({
-        "records_in": counts.records_in,
-        "records_out": counts.records_out,
-        "skipped": counts.skipped,
-        "bytes_lost": counts.bytes_lost,
-        "nulled": counts.nulled,
-        "seconds": started.elapsed().as_secs_f64(),
-    });
+    let facts = [
+        ("records_in", json!(counts.records_in)),
+        ("records_out", json!(counts.records_out)),
+        ("skipped", json!(counts.skipped)),
+        ("bytes_lost", json!(counts.bytes_lost)),
+        ("nulled", json!(counts.nulled)),
+        ("seconds", json!(started.elapsed().as_secs_f64())),
+    ];
+    let summary: Value = facts.clone().into_iter().collect();
     if path == Path::new("-") {
-        progress.put(&summary.to_string(), || {
-            let mut tagged = json!({"kind": "summary"});
-            if let (Value::Object(tagged), Value::Object(summary)) = (&mut tagged, &summary) {
-                tagged.extend(summary.clone());
-            }
-            tagged
-        });
+        progress.put(&summary.to_string(), || [("kind", json!("summary"))].into_iter().chain(facts).collect());
         return Ok(());
     }
-    std::fs::write(path, format!("{summary}\n")).map_err(|e| Error::io(&path.to_string_lossy(), "writing the summary failed", &e))
+    io::write_file(path, &format!("{summary}\n"))
 }

@@ -1,0 +1,137 @@
+// Makes one call of the system fail: LD_PRELOAD for any dynamically linked program.
+//
+// FAULT_ROOT   only calls on files below this directory, and on pipes, are counted
+// FAULT_CALL   open read write seek rename mkdir unlink rmdir stat truncate sync lock chmod list
+// FAULT_NTH    the call that fails, from 1; 0 only counts
+// FAULT_MODE   a number: that errno, once; "+number": that errno from there on; "short": half of the bytes; "eof": no bytes
+// FAULT_COUNTS file to which "call count" lines are appended at the end
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { OPEN, READ, WRITE, SEEK, RENAME, MKDIR, UNLINK, RMDIR, STAT, TRUNCATE, SYNC, LOCK, CHMOD, LIST, NCALLS };
+static const char *NAMES[NCALLS] = {"open",   "read",  "write",    "seek", "rename", "mkdir", "unlink",
+                                    "rmdir", "stat", "truncate", "sync", "lock",   "chmod", "list"};
+enum { PASS, FAIL, SHORT, END };
+
+static atomic_long counts[NCALLS];
+static const char *root;
+static int chosen = -1, error, is_lasting, kind = FAIL;
+static long nth;
+
+__attribute__((constructor)) static void begin(void) {
+    const char *call = getenv("FAULT_CALL"), *mode = getenv("FAULT_MODE"), *number = getenv("FAULT_NTH");
+    root = getenv("FAULT_ROOT");
+    nth = number ? atol(number) : 0;
+    for (int i = 0; call && i < NCALLS; i++)
+        if (strcmp(call, NAMES[i]) == 0) chosen = i;
+    if (!mode) return;
+    if (strcmp(mode, "short") == 0) kind = SHORT;
+    else if (strcmp(mode, "eof") == 0) kind = END;
+    else {
+        is_lasting = mode[0] == '+';
+        error = atoi(mode + is_lasting);
+    }
+}
+
+__attribute__((destructor)) static void end(void) {
+    const char *path = getenv("FAULT_COUNTS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file) return;
+    for (int i = 0; i < NCALLS; i++) fprintf(file, "%s %ld\n", NAMES[i], counts[i]);
+    fclose(file);
+}
+
+static int hit(int call) {
+    long number = atomic_fetch_add(&counts[call], 1) + 1;
+    if (call != chosen || nth == 0 || number < nth || (number > nth && !is_lasting)) return PASS;
+    if (kind == FAIL) errno = error;
+    return kind;
+}
+
+static int is_below(const char *path) {
+    return root && (path[0] != '/' || strncmp(path, root, strlen(root)) == 0);
+}
+
+static int counts_fd(int fd) {
+    if (fd == 2) return 0;
+    char link[64], path[PATH_MAX];
+    int before = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    errno = before;
+    if (n < 0) return 0;
+    path[n] = 0;
+    return strncmp(path, "pipe:", 5) == 0 ? fd <= 1 : is_below(path);
+}
+
+#define REAL(name) \
+    static __typeof__(&name) real; \
+    if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+#define BY_PATH(call, path) if (is_below(path) && hit(call) != PASS) return -1
+#define BY_FD(call, fd) if (counts_fd(fd) && hit(call) != PASS) return -1
+
+static mode_t mode_of(int flags, va_list list) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0; }
+
+#define OPENS(name) \
+    int name(const char *path, int flags, ...) { \
+        va_list list; va_start(list, flags); mode_t mode = mode_of(flags, list); va_end(list); \
+        REAL(name); BY_PATH(OPEN, path); return real(path, flags, mode); \
+    }
+OPENS(open) OPENS(open64)
+#define OPENS_AT(name) \
+    int name(int directory, const char *path, int flags, ...) { \
+        va_list list; va_start(list, flags); mode_t mode = mode_of(flags, list); va_end(list); \
+        REAL(name); BY_PATH(OPEN, path); return real(directory, path, flags, mode); \
+    }
+OPENS_AT(openat) OPENS_AT(openat64)
+
+// A pipe gives what it has: half of it cannot be put back, so that fewer bytes are asked for.
+#define TRANSFER(call, n, less) \
+    switch (counts_fd(fd) ? hit(call) : PASS) { \
+    case FAIL: return -1; \
+    case END: return 0; \
+    case SHORT: less; break; \
+    default: break; \
+    }
+ssize_t read(int fd, void *bytes, size_t n) { REAL(read); TRANSFER(READ, n, n = (n + 1) / 2) return real(fd, bytes, n); }
+ssize_t write(int fd, const void *bytes, size_t n) { REAL(write); TRANSFER(WRITE, n, n = (n + 1) / 2) return real(fd, bytes, n); }
+ssize_t pread64(int fd, void *bytes, size_t n, off64_t at) { REAL(pread64); TRANSFER(READ, n, n = (n + 1) / 2) return real(fd, bytes, n, at); }
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) { REAL(pwrite64); TRANSFER(WRITE, n, n = (n + 1) / 2) return real(fd, bytes, n, at); }
+ssize_t readv(int fd, const struct iovec *parts, int n) { REAL(readv); TRANSFER(READ, n, n = 1) return real(fd, parts, n); }
+ssize_t writev(int fd, const struct iovec *parts, int n) { REAL(writev); TRANSFER(WRITE, n, n = 1) return real(fd, parts, n); }
+
+off64_t lseek64(int fd, off64_t at, int whence) { REAL(lseek64); BY_FD(SEEK, fd); return real(fd, at, whence); }
+int ftruncate64(int fd, off64_t n) { REAL(ftruncate64); BY_FD(TRUNCATE, fd); return real(fd, n); }
+int fsync(int fd) { REAL(fsync); BY_FD(SYNC, fd); return real(fd); }
+int fdatasync(int fd) { REAL(fdatasync); BY_FD(SYNC, fd); return real(fd); }
+int flock(int fd, int how) { REAL(flock); BY_FD(LOCK, fd); return real(fd, how); }
+int fchmod(int fd, mode_t mode) { REAL(fchmod); BY_FD(CHMOD, fd); return real(fd, mode); }
+int rename(const char *from, const char *to) { REAL(rename); BY_PATH(RENAME, from); return real(from, to); }
+int mkdir(const char *path, mode_t mode) { REAL(mkdir); BY_PATH(MKDIR, path); return real(path, mode); }
+int unlink(const char *path) { REAL(unlink); BY_PATH(UNLINK, path); return real(path); }
+int unlinkat(int fd, const char *path, int flags) { REAL(unlinkat); BY_PATH(UNLINK, path); return real(fd, path, flags); }
+int rmdir(const char *path) { REAL(rmdir); BY_PATH(RMDIR, path); return real(path); }
+int chmod(const char *path, mode_t mode) { REAL(chmod); BY_PATH(CHMOD, path); return real(path, mode); }
+int statx(int fd, const char *path, int flags, unsigned mask, struct statx *out) {
+    REAL(statx);
+    if (path[0] ? is_below(path) : counts_fd(fd))
+        if (hit(STAT) != PASS) return -1;
+    return real(fd, path, flags, mask, out);
+}
+struct dirent64 *readdir64(DIR *directory) {
+    REAL(readdir64);
+    return counts_fd(dirfd(directory)) && hit(LIST) != PASS ? NULL : real(directory);
+}

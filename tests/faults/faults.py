@@ -1,0 +1,238 @@
+"""Runs commands with a fault in one call of the system each: reading, writing, renaming and so on, at every call.
+
+    run.sh TATTER [--quick] [SCENARIO...]
+
+Of every run it holds that:
+
+- it ends in time, not by a signal, not by a panic, not as a bug (status 70);
+- status 0: the output is that of a run without a fault;
+- another status: one message says what failed, with the reason of the system; under the name of an output is what was
+  there before, or all of the new; nothing else is left, but what a fault in removing it leaves.
+
+`--quick` takes some of the calls where there are many.
+"""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SECONDS = 60
+SEPARATOR = "\0"
+
+# Calls, and how they fail. A lasting failure ("+") is a disk that stays full or broken.
+HARD = [
+    ("open", [errno.EMFILE, errno.EACCES]),
+    ("read", [errno.EIO, "eof"]),
+    ("write", [errno.EIO, f"+{errno.ENOSPC}", f"+{errno.EDQUOT}"]),
+    ("seek", [errno.EINVAL]),
+    ("rename", [errno.EACCES, errno.ENOENT]),
+    ("mkdir", [errno.EACCES, errno.EROFS]),
+    ("truncate", [errno.EIO]),
+    ("sync", [errno.EIO]),
+    ("list", [errno.EIO]),
+]
+# The run may go on: a call is repeated, or is not needed.
+SOFT = [
+    ("read", ["short", errno.EINTR]),
+    ("write", ["short", errno.EINTR]),
+    ("stat", [errno.EACCES]),
+    ("lock", [errno.ENOLCK]),
+    ("chmod", [errno.EPERM]),
+    ("unlink", [errno.EPERM]),
+    ("rmdir", [errno.EBUSY]),
+]
+REMOVING = {"unlink", "rmdir", "list", "open", "stat"}
+
+
+def lines(n, first=0):
+    rows = ('{"id": %d, "tokens": %s, "text": "%s"}\n' % (i, list(range(i % 5)), "t" * (i % 7)) for i in range(first, first + n))
+    return "".join(rows)
+
+
+def inputs(tatter, folder):
+    """The files of all scenarios."""
+    (folder / "a.jsonl").write_text(lines(3000))
+    (folder / "b.jsonl").write_text(lines(100, 3000))
+    (folder / "bad.jsonl").write_text(lines(10) + '{"id": "x"\n' + lines(10))
+    (folder / "list.txt").write_text("a.jsonl\nb.jsonl\n")
+    (folder / "types.txt").write_text("id: int64; tokens: int64[?]; text: string")
+    for name in ["part", "made"]:
+        (folder / name).mkdir()
+    (folder / "part" / "1.jsonl").write_text(lines(10))
+    (folder / "part" / "2.jsonl").write_text(lines(10, 10))
+    for name in ["a.tfrecord", "a.tfrecord.gz", "a.parquet", "a.arrow", "a.arrows", "a.npz", "a.jsonl.zst", "a.safetensors"]:
+        subprocess.run([tatter, "convert", "a.jsonl", "-o", name], cwd=folder, check=True)
+
+
+# Name -> arguments, as a shell reads them. `old.jsonl` exists before.
+SCENARIOS = {
+    "jsonl-parquet": "convert a.jsonl -o out.parquet",
+    "jsonl-tfrecord": "convert a.jsonl -o out.tfrecord",
+    "jsonl-arrow": "convert a.jsonl -o out.arrow",
+    "jsonl-npz": "convert a.jsonl -o out.npz",
+    "jsonl-safetensors": "convert a.jsonl -o out.safetensors",
+    "jsonl-gz": "convert a.jsonl -o out.jsonl.gz",
+    "tfrecord": "convert a.tfrecord -o out.jsonl",
+    "tfrecord-gz": "convert a.tfrecord.gz -o out.jsonl",
+    "parquet": "convert a.parquet -o out.jsonl",
+    "arrow": "convert a.arrow -o out.jsonl.zst",
+    "arrows": "convert a.arrows -o out.jsonl",
+    "npz": "convert a.npz -o out.jsonl",
+    "safetensors": "convert a.safetensors -o out.jsonl",
+    "zst": "convert a.jsonl.zst -o out.jsonl",
+    "replaced": "convert a.parquet -o old.jsonl",
+    "in-place": "filter 'id > 5' old.jsonl -o old.jsonl --in-place",
+    "shards": "convert a.jsonl -o out@3.tfrecord",
+    "numbered": "batch 20 b.jsonl -o 'out-####.npz'",
+    "output-dir": "convert part --output-dir made --to parquet",
+    "directory": "convert part -o out.jsonl",
+    "glob": "count 'part/*.jsonl'",
+    "files-from": "convert --files-from list.txt -o out.jsonl",
+    "schema-file": "convert --schema @types.txt a.jsonl -o out.jsonl",
+    "schema-data": "convert --schema @a.parquet a.jsonl -o out.jsonl",
+    "split": "split 'id > 50' a.jsonl -o yes.jsonl --else no.jsonl",
+    "quarantine": "convert --on-error quarantine=rejected.jsonl --max-errors 1 bad.jsonl -o out.jsonl",
+    "manifest": "convert a.jsonl -o out@2.jsonl --manifest list.json",
+    "summary": "convert a.jsonl -o out.jsonl --summary summary.json",
+    "sort": "sort --by id -r a.jsonl -o out.jsonl",
+    "stdout": "convert a.parquet > out.jsonl",
+    "pipe": "convert a.tfrecord --to arrow | cat > piped.arrows",
+    "stdin": "convert -o out.parquet < a.jsonl",
+    "piped": "convert -o out.parquet",
+    "count": "count a.tfrecord",
+    "stats": "stats a.parquet",
+    "validate": "validate a.tfrecord",
+    "diff": "diff a.jsonl a.parquet",
+    "map-with": "map 'n = len(tokens)' --with c=c.npz a.jsonl -o out.jsonl",
+    "durable": "convert a.jsonl -o out.parquet --durable",
+}
+# What is written as the run goes: a failed run leaves it incomplete.
+STREAMED = {"stdout": "out.jsonl", "pipe": "piped.arrows", "quarantine": "rejected.jsonl"}
+# A file that ends too early cannot be told from a shorter one: a pipe, a list of names, a schema.
+MAY_END = {"piped", "stdin", "files-from", "schema-file"}
+
+
+class Scenario:
+    def __init__(self, tatter, library, name, base):
+        self.tatter, self.library, self.name, self.base = tatter, library, name, base
+        self.command = SCENARIOS[name]
+
+    def run(self, folder, **fault):
+        """The status, standard output, messages and files of a run in a copy of the inputs."""
+        for path in self.base.rglob("*"):
+            target = folder / path.relative_to(self.base)
+            target.mkdir() if path.is_dir() else os.link(path, target)
+        for name in ["old.jsonl"]:
+            (folder / name).write_text(lines(7))
+        environment = dict(os.environ, FAULT_ROOT=str(folder), **fault)
+        # The fault is in the program only, not in the shell.
+        program = 'env LD_PRELOAD="$LIBRARY" "$TATTER"'
+        environment.update(LIBRARY=self.library, TATTER=self.tatter)
+        before = "cat a.jsonl | " if self.name == "piped" else ""
+        line = f"set -o pipefail; {before}{program} --threads 2 {self.command}"
+        try:
+            done = subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return None, b"", "it hangs", {}
+        known = {path.relative_to(self.base) for path in self.base.rglob("*")} - {Path("old.jsonl")}
+        found = {}
+        for path in folder.rglob("*"):
+            relative = path.relative_to(folder)
+            if relative not in known and path.name != "counts":
+                found[str(relative)] = path.read_bytes() if path.is_file() else SEPARATOR
+        return done.returncode, done.stdout, done.stderr.decode(errors="replace"), found
+
+    def expected(self):
+        with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
+            counts = Path(folder) / "counts"
+            status, out, messages, files = self.run(Path(folder), FAULT_COUNTS=str(counts))
+            numbers = dict(line.split() for line in counts.read_text().splitlines()) if counts.exists() else {}
+            return status, out, messages, files, {call: int(n) for call, n in numbers.items()}
+
+    def check(self, call, mode, nth, expected):
+        """What is wrong with a run, or None."""
+        status0, out0, _, files0, _ = expected
+        with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
+            status, out, messages, files = self.run(Path(folder), FAULT_CALL=call, FAULT_MODE=str(mode), FAULT_NTH=str(nth))
+        if status is None or status < 0 or status in (70, 101) or status > 128 or "panicked" in messages:
+            return f"status {status}: {messages}"
+        files = {name: timeless(name, content) for name, content in files.items()}
+        files0 = {name: timeless(name, content) for name, content in files0.items()}
+        if status == status0:
+            if out != out0:
+                return f"status {status}, but another output: {messages}"
+            different = {name for name in files.keys() | files0.keys() if files.get(name) != files0.get(name)}
+            different = {name for name in different if not (call in REMOVING and ".tatter" in name)}
+            if different:
+                return f"status {status}, but {sorted(different)} differ: {messages}"
+            return None
+        if not re.match(r"(notice: .*\n|\d+ .*\n)*error: .", messages):
+            return f"status {status} without a message: {messages!r}"
+        if not str(mode).startswith(("short", "eof")):
+            reason = os.strerror(int(str(mode).lstrip("+"))).lower()
+            # A glob that is not there as a file of that name is looked for, and then opened without a fault.
+            is_gone = (self.name, call) == ("glob", "stat")
+            if reason not in messages.lower() and not is_gone:
+                return f"the reason {reason!r} is not in: {messages}"
+        old = lines(7).encode()
+        for name, content in files.items():
+            if STREAMED.get(self.name) == name:
+                continue
+            if ".tatter" in name:
+                if call in REMOVING:
+                    continue
+                return f"{name} is left: {messages}"
+            if content != files0.get(name) and not (name == "old.jsonl" and content == old):
+                return f"{name} is incomplete: {messages}"
+        return None
+
+
+def timeless(name, content):
+    """Without the seconds that a run took."""
+    return re.sub(rb'"seconds": *[0-9.e-]+', b"", content) if name.endswith(".json") else content
+
+
+def chosen(n, quick):
+    """The calls that fail: all, or those at both ends and some between."""
+    if not quick or n <= 6:
+        return range(1, n + 1)
+    return sorted({1, 2, 3, n // 2, n - 1, n})
+
+
+def main():
+    tatter, library, *names = sys.argv[1:]
+    quick = "--quick" in names
+    names = [name for name in names if not name.startswith("--")] or list(SCENARIOS)
+    nruns, failures = 0, []
+    with tempfile.TemporaryDirectory(prefix="tatter-faults-") as base, ThreadPoolExecutor(2) as pool:
+        base = Path(base)
+        inputs(tatter, base)
+        subprocess.run([tatter, "map", "value = [1, 2]", "then", "select", "value", "--from", "none", "-o", "c.npz"], cwd=base, check=True)
+        for name in names:
+            scenario = Scenario(tatter, library, name, base)
+            expected = scenario.expected()
+            jobs = [
+                (call, mode, nth)
+                for call, modes in HARD + SOFT
+                for mode in modes
+                if mode != "eof" or name not in MAY_END
+                for nth in chosen(expected[4].get(call, 0), quick)
+            ]
+            results = pool.map(lambda job: scenario.check(*job, expected), jobs)
+            wrong = [(job, result) for job, result in zip(jobs, results) if result]
+            nruns += len(jobs)
+            print(f"{name}: status {expected[0]}, {len(jobs)} faults, {len(wrong)} wrong", flush=True)
+            for (call, mode, nth), result in wrong:
+                reason = mode if str(mode) in ("short", "eof") else errno.errorcode[int(str(mode).lstrip("+"))]
+                failures.append(f"{name}: {call} {nth} {reason}: {result.strip()}")
+                print("    " + failures[-1], flush=True)
+    print(f"{nruns} runs with a fault, {len(failures)} wrong")
+    sys.exit(bool(failures))
+
+
+main()
