@@ -1,5 +1,7 @@
 //! Decoded columns of some records in flight, and where they came from.
 
+pub mod weave;
+
 use crate::error::{Error, Kind, Location, Result};
 use crate::schema::Schema;
 use crate::tensor::Tensor;
@@ -294,7 +296,7 @@ impl Origin {
             _ => self.records(0..nrows),
         };
         let input = self.input.clone();
-        if error.kind() == Kind::Usage {
+        if matches!(error.kind(), Kind::Usage | Kind::Io) {
             return error;
         }
         error.locate(|at: &mut Location| {

@@ -67,6 +67,8 @@ pub struct Options {
     pub max_record_bytes: u64,
     /// Memory for verbs that hold records.
     pub max_memory: u64,
+    /// Where temporary files are made; `None`: beside the output.
+    pub temp_dir: Option<PathBuf>,
     /// Notices are errors.
     pub strict: bool,
     /// Whether to show progress.
@@ -103,6 +105,8 @@ pub struct Options {
     pub sum_duplicates: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
+    /// What `--verbose` tells of the run: `options.remarks.add(text, false)?`.
+    pub remarks: Notices,
     /// The arrays of `--with`, once they are read: each with all its axes in one row.
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
     /// Hints on the types that inference found, shown only by `schema`.
@@ -139,6 +143,7 @@ impl Default for Options {
             max_errors: None,
             max_record_bytes: 256 << 20,
             max_memory: 1 << 30,
+            temp_dir: None,
             strict: false,
             progress: When::default(),
             summary: None,
@@ -157,6 +162,7 @@ impl Default for Options {
             index_base: None,
             sum_duplicates: false,
             notices: Notices::default(),
+            remarks: Notices::default(),
             arrays: Arc::default(),
             hints: Notices::default(),
             source: None,

@@ -62,14 +62,19 @@ impl Random {
         }
     }
 
-    /// The numbers `0 .. n` in random order (Fisher and Yates): from the last position to the second, each is swapped
-    /// with a random position up to it.
+    /// The numbers `0 .. n` in random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
-        for last in (1..n).rev() {
-            order.swap(last, self.below(last as u64 + 1) as usize);
-        }
+        self.permute(&mut order);
         order
+    }
+
+    /// Puts values in random order (Fisher and Yates): from the last position to the second, each is swapped
+    /// with a random position up to it.
+    pub fn permute<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, self.below(last as u64 + 1) as usize);
+        }
     }
 }
 

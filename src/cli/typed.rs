@@ -65,6 +65,9 @@ pub struct Typed {
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
     chunk_rows: Option<usize>,
+    /// Directory of temporary files [default: that of the output]
+    #[arg(long, value_name = "DIR", help_heading = "Running")]
+    temp_dir: Option<PathBuf>,
     /// Seed for verbs that draw at random
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
@@ -83,7 +86,7 @@ pub struct Typed {
     /// Maximum size of a record, such as a line or a TFRecord
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
     max_record_bytes: u64,
-    /// Maximum memory for verbs that hold records [default: 75% of the available memory]
+    /// Memory for verbs that hold records; sort and some others go on in temporary files [default: 75% of the available memory]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
     max_memory: Option<u64>,
     /// Treat notices as errors
@@ -183,6 +186,7 @@ impl Typed {
             dry_run: self.dry_run,
             chunk_rows: self.chunk_rows,
             seed: self.seed,
+            temp_dir: self.temp_dir,
             args: self.args,
             with: self.with,
             max_errors: self.max_errors,

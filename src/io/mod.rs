@@ -35,6 +35,6 @@ pub use dataset::Found;
 pub use expand::expand;
 pub use folder::Folder;
 pub use input::{Input, inputs};
-pub use output::{Distribution, Outputs, Written, commit, create_file, scratch, write_file};
+pub use output::{Distribution, Outputs, Written, commit, create_file, scratch, scratch_directory, write_file};
 pub use staging::remove_unfinished;
 pub use target::part_name;

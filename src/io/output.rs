@@ -383,17 +383,29 @@ pub fn write_file(path: &Path, text: &str) -> Result<()> {
     output.commit()
 }
 
-/// A temporary file without a name, next to the output if that is a file, for what a format writes before it knows
-/// where it belongs. It vanishes with the process.
+/// A temporary file without a name, in `--temp-dir` or next to the output if that is a file, for what a format writes
+/// before it knows where it belongs, and for records that memory does not hold. It vanishes with the process, however
+/// that ends.
 ///
 /// # Errors
 /// No file can be made there.
 pub fn scratch(options: &Options) -> Result<File> {
-    let beside = match Target::parse(options.output.as_deref(), options.shards) {
+    let directory = scratch_directory(options);
+    tempfile::tempfile_in(&directory).map_err(|e| {
+        let error = Error::io(&directory.display().to_string(), "making a temporary file", &e);
+        error.help("choose a directory for temporary files: --temp-dir DIR")
+    })
+}
+
+/// Where [`scratch`] makes its files.
+pub fn scratch_directory(options: &Options) -> PathBuf {
+    if let Some(directory) = &options.temp_dir {
+        return directory.clone();
+    }
+    match Target::parse(options.output.as_deref(), options.shards) {
         Ok(Target::Files(directory, _)) => directory,
         _ => std::env::temp_dir(),
-    };
-    tempfile::tempfile_in(&beside).map_err(|e| Error::io(&beside.display().to_string(), "making a temporary file", &e))
+    }
 }
 
 #[cfg(test)]

@@ -103,6 +103,9 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     let Ended { verdict, counts, first_faults, nread, nwritten, was_shown, progress, .. } = ended;
     let progress = &progress.unwrap_or_else(|| Progress::start(None, options));
     show_notices(options, progress);
+    if options.verbose {
+        options.remarks.take().iter().for_each(|remark| progress.info(remark));
+    }
     if let Some(path) = &options.summary {
         write_summary(path, counts, progress, started)?;
     }

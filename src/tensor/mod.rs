@@ -56,6 +56,7 @@ pub mod pad;
 pub mod partition;
 pub mod runs;
 mod shared;
+pub mod sortable;
 pub mod sparse;
 pub mod sparsify;
 pub mod take;

@@ -1,14 +1,18 @@
 //! `shuffle`: writes records in random order.
 
-use super::shared::memory::{Held, Slices};
+use super::shared::memory::{Budget, Held, Slices};
 use super::shared::pool::{Pool, RecordId};
+use super::shared::sorter::Sorter;
+use super::shared::spill::SpillFile;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::random::Random;
 use crate::schema::Schema;
+use crate::tensor::Tensor;
+use arrow_array::UInt32Array;
 use std::sync::Arc;
 
 /// Writes records in random order.
@@ -26,7 +30,7 @@ impl Verb for Shuffle {
     const NAME: &'static str = "shuffle";
     const SUMMARY: &'static str = "Shuffle records";
     const ABOUT: &'static str = "\
-Holds all records in memory (see --max-memory) and writes them in an order that depends only on --seed and the number \
+Holds all records in memory, beyond --max-memory in a temporary file (see --temp-dir), and writes them in an order that depends only on --seed and the number \
 of records: it is the same for any number of threads, any format and any version. The order is a Fisher-Yates shuffle \
 with random numbers of ChaCha8 keyed with the seed.
 
@@ -52,8 +56,8 @@ of the input.";
         let random = Random::new(self.seed.unwrap_or(options.seed));
         let step: Box<dyn Fold> = match self.buffer {
             None => {
-                let held = Held::new("shuffle", "shuffle within a window: --buffer 100000", options).for_reordering();
-                Box::new(Whole { held, random, options: options.clone(), slices: None })
+                let held = Held::unlimited(options);
+                Box::new(Whole { schema: schema.clone(), random, options: options.clone(), held, written: None, output: None })
             }
             Some(size) => {
                 let pool = Pool::new("the buffer of shuffle", "make the buffer smaller", options);
@@ -69,26 +73,93 @@ of the input.";
 }
 
 struct Whole {
-    held: Held,
+    schema: Arc<Schema>,
     random: Random,
     options: Options,
-    slices: Option<Slices>,
+    held: Held,
+    /// What was held before, in order.
+    written: Option<SpillFile>,
+    output: Option<Output>,
+}
+
+enum Output {
+    Slices(Slices),
+    Sorter(Box<Sorter>),
 }
 
 impl Fold for Whole {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        if self.held.nrows() > 0 && self.held.nbytes() + self.held.counted(&chunk) > Budget::room(&self.options) {
+            self.write()?;
+        }
         self.held.push_back(chunk)?;
         Ok(Flow::More)
     }
 
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
-        let nrows = self.held.nrows();
-        if nrows > 0 {
-            self.slices = Some(Slices::new(self.held.take_parts(), self.random.permutation(nrows), &self.options));
+        let output = match &mut self.output {
+            Some(output) => output,
+            None => {
+                let output = self.shuffled()?;
+                self.output.insert(output)
+            }
+        };
+        match output {
+            Output::Slices(slices) => Ok(slices.next_deferred()),
+            Output::Sorter(sorter) => sorter.next_deferred(),
         }
-        Ok(self.slices.as_mut().and_then(Slices::next_deferred))
     }
 }
+
+impl Whole {
+    fn write(&mut self) -> Result<()> {
+        let written = match &mut self.written {
+            Some(written) => written,
+            None => self.written.insert(SpillFile::new(&self.schema.fields, &self.options)?),
+        };
+        for part in self.held.take_parts() {
+            written.append_all(&part)?;
+        }
+        Ok(())
+    }
+
+    fn shuffled(&mut self) -> Result<Output> {
+        if self.written.is_none() {
+            let nrows = self.held.nrows();
+            return Ok(Output::Slices(Slices::new(self.held.take_parts(), self.random.permutation(nrows), &self.options)));
+        }
+        self.write()?;
+        let Some(written) = self.written.take() else { return Err(Error::internal("nothing was written")) };
+        written.remark(Shuffle::NAME, &self.options)?;
+        let places = self.places(written.total_rows())?;
+        // Each record is sorted to its place.
+        let mut sorter = Sorter::new(Shuffle::NAME, &self.schema, false, &self.options);
+        let mut start = 0;
+        for number in 0..written.len() {
+            let chunk = written.read(number)?;
+            let places_of_chunk = places.iter().skip(start).take(chunk.nrows).copied();
+            let key = Tensor::Leaf(Arc::new(UInt32Array::from_iter_values(places_of_chunk)));
+            start += chunk.nrows;
+            sorter.push(chunk, vec![key])?;
+        }
+        Ok(Output::Sorter(Box::new(sorter)))
+    }
+
+    /// Where each record goes: the inverse of the permutation.
+    fn places(&mut self, nrows: usize) -> Result<Vec<u32>> {
+        let too_many = || Error::data("more than 4,294,967,295 records").help(WITHIN_A_WINDOW);
+        let nrows = u32::try_from(nrows).map_err(|_| too_many())?;
+        let mut order: Vec<u32> = (0..nrows).collect();
+        self.random.permute(&mut order);
+        let mut places = vec![0; order.len()];
+        for (record, place) in order.iter().zip(0u32..) {
+            places[*record as usize] = place;
+        }
+        Ok(places)
+    }
+}
+
+const WITHIN_A_WINDOW: &str = "shuffle within a window: --buffer 100000";
 
 struct Buffered {
     size: usize,

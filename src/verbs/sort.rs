@@ -1,7 +1,7 @@
 //! `sort --by EXPR`: sorts records.
 
 use super::shared::args::split_commas;
-use super::shared::memory::{Held, Slices};
+use super::shared::sorter::Sorter;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -9,8 +9,6 @@ use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::schema::Schema;
-use crate::tensor::Tensor;
-use crate::tensor::order::sorted_rows;
 use std::sync::Arc;
 
 /// Sorts records by keys.
@@ -28,7 +26,8 @@ impl Verb for Sort {
     const NAME: &'static str = "sort";
     const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
-Holds all records in memory (see --max-memory). The sort is stable: records with equal keys stay in order. NaN sorts \
+Holds all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. \
+The sort is stable: records with equal keys stay in order. NaN sorts \
 after all numbers and null after everything, with --descending too. Strings are compared by their bytes, which is the \
 order of their code points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
@@ -53,10 +52,9 @@ order of their code points; false sorts before true.";
             if key.ty().dtype().is_some_and(|d| !d.is_tensor() && d.time().is_none() && *d != crate::schema::DType::Null) {
                 return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
             }
-            keys.push((key, Vec::new()));
+            keys.push(key);
         }
-        let held = Held::new("sort", "sort parts of the input, or first select fewer fields", options).for_reordering();
-        let fold = Sorted { keys, descending: self.descending, held, options: options.clone(), slices: None };
+        let fold = Sorted { keys, sorter: Sorter::new(Self::NAME, schema, self.descending, options) };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -77,32 +75,18 @@ impl Sort {
 }
 
 struct Sorted {
-    /// Each key and its values so far.
-    keys: Vec<(ScalarExpr, Vec<Tensor>)>,
-    descending: bool,
-    held: Held,
-    options: Options,
-    slices: Option<Slices>,
+    keys: Vec<ScalarExpr>,
+    sorter: Sorter,
 }
 
 impl Fold for Sorted {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
-        for (key, values) in &mut self.keys {
-            let of_chunk = key.eval(&chunk)?;
-            self.held.count(of_chunk.nbytes())?;
-            values.push(of_chunk);
-        }
-        self.held.push_back(chunk)?;
+        let keys = self.keys.iter().map(|key| key.eval(&chunk)).collect::<Result<_>>()?;
+        self.sorter.push(chunk, keys)?;
         Ok(Flow::More)
     }
 
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
-        let parts = self.held.take_parts();
-        if !parts.is_empty() {
-            let key = |(_, values): (ScalarExpr, Vec<Tensor>)| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, self.descending));
-            let keys = std::mem::take(&mut self.keys).into_iter().map(key).collect::<Result<Vec<_>>>()?;
-            self.slices = Some(Slices::new(parts, sorted_rows(&keys)?, &self.options));
-        }
-        Ok(self.slices.as_mut().and_then(Slices::next_deferred))
+        self.sorter.next_deferred()
     }
 }

@@ -1,7 +1,7 @@
 //! `tail N`: the last records.
 
 use super::shared::count::RecordCount;
-use super::shared::memory::Held;
+use super::shared::queue::Queue;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -21,7 +21,7 @@ impl Verb for Tail {
     const NAME: &'static str = "tail";
     const SUMMARY: &'static str = "Keep the last N records";
     const ABOUT: &'static str = "\
-Reads all input and holds the last N records in memory (see --max-memory).";
+Reads all input and holds the last N records in memory, beyond --max-memory in temporary files (see --temp-dir).";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
@@ -36,8 +36,8 @@ Reads all input and holds the last N records in memory (see --max-memory).";
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let records = self.count.check()?;
         let count = usize::try_from(records).unwrap_or(usize::MAX);
-        let held = Held::new(format!("tail {records}"), "ask for fewer records", options);
-        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Last { count, held })) })
+        let queue = Queue::new(Self::NAME, schema, options);
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Last { count, queue })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -47,25 +47,22 @@ Reads all input and holds the last N records in memory (see --max-memory).";
 
 struct Last {
     count: usize,
-    held: Held,
+    queue: Queue,
 }
 
 impl Fold for Last {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         let nrows = chunk.nrows.min(self.count);
         if nrows > 0 {
-            self.held.push_back(chunk.slice(chunk.nrows - nrows, nrows))?;
+            self.queue.push_back(chunk.slice(chunk.nrows - nrows, nrows))?;
         }
-        while let Some(surplus) = self.held.nrows().checked_sub(self.count).filter(|s| *s > 0) {
-            let Some(front) = self.held.pop_front() else { break };
-            if front.nrows > surplus {
-                self.held.push_front(front.slice(surplus, front.nrows - surplus))?;
-            }
-        }
+        self.queue.keep_last(self.count);
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        Ok(self.held.pop_front())
+        let surplus = self.queue.nrows().saturating_sub(self.count);
+        let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
+        Ok(Some(chunk.slice(surplus, chunk.nrows - surplus)))
     }
 }

@@ -3,9 +3,10 @@
 use super::shared::args::positive;
 use super::shared::edit::{Edits, outer_rank, visit};
 use super::shared::fields::{FieldArgs, every_field};
-use super::shared::memory::{Budget, Held};
+use super::shared::memory::Budget;
 use super::shared::pad_plan::{PaddedField, PaddingPlan};
 use super::shared::padding::{AxisSize, PaddingArgs, not_padded};
+use super::shared::queue::Queue;
 use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -45,7 +46,7 @@ impl Verb for ToDense {
 Every ragged axis gets one size in each record: that of its longest row, or the size given by --shape. Shorter rows \
 are padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless \
 --shape or --multiple-of is given. In a shape, `?` is the longest row of the record, `<=512` the longest but at most \
-512, `512` exactly 512, and `max` the longest of the whole input, which is then held in memory (see --max-memory).
+512, `512` exactly 512, and `max` the longest of the whole input, which is then held in memory, beyond --max-memory in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, as prompts of language models need; what is \
 truncated is lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds \
@@ -88,8 +89,8 @@ where nothing is padded; limit the fields with -f.";
         }
         let positions = plan.fields.iter().map(|f| Ok(schema.find(&f.path)?.0)).collect::<Result<Vec<_>>>()?;
         let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();
-        let held = Held::new("a shape with `max`", "give a number instead of `max`", options);
-        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, held, edits: None };
+        let queue = Queue::new(Self::NAME, schema, options);
+        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, queue, edits: None };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -200,7 +201,7 @@ struct Maxima {
     plan: PaddingPlan,
     positions: Vec<Vec<usize>>,
     maxima: Vec<Vec<usize>>,
-    held: Held,
+    queue: Queue,
     edits: Option<Edits>,
 }
 
@@ -209,7 +210,7 @@ impl Fold for Maxima {
         for (positions, maxima) in self.positions.iter().zip(&mut self.maxima) {
             visit(&chunk, positions, &mut |tensor, _| longest_rows(tensor, maxima))?;
         }
-        self.held.push_back(chunk)?;
+        self.queue.push_back(chunk)?;
         Ok(Flow::More)
     }
 
@@ -218,7 +219,7 @@ impl Fold for Maxima {
             Some(edits) => edits,
             None => self.edits.insert(self.plan.edits(&self.schema, Some(&self.maxima))?),
         };
-        let Some(chunk) = self.held.pop_front() else { return Ok(None) };
+        let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
         let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
         edits.apply(chunk).map(Some).map_err(|e| origin.resolve(e, nrows))
     }

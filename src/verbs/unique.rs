@@ -1,12 +1,17 @@
 //! `unique`: the first record of each key.
 
 use super::shared::keys::{KeyTable, Keys};
-use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use super::shared::memory::{Budget, owned};
+use super::shared::sorter::Sorter;
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::Schema;
+use crate::schema::{DType, Field, Schema, Type};
+use crate::tensor::Tensor;
+use crate::tensor::hash::row_hashes;
+use arrow_array::UInt64Array;
 use std::sync::Arc;
 
 /// The first record of each key.
@@ -22,8 +27,8 @@ impl Verb for Unique {
     const SUMMARY: &'static str = "Drop duplicate records";
     const ABOUT: &'static str = "\
 Keeps the first record of each key, in the order of the input. Values are compared exactly, lists and structures included; \
-nulls are equal to each other, and so are NaN. The distinct keys are held in memory (see --max-memory): with --by, those \
-fields only.";
+nulls are equal to each other, and so are NaN. The distinct keys are held in memory: with --by, those \
+fields only. Beyond --max-memory, records with further keys wait in a temporary file (see --temp-dir) until all input is read.";
     const MEANING: &'static str = "tf.data.Dataset.unique";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -45,8 +50,16 @@ fields only.";
             Some(by) => by.positions(schema, Self::NAME)?,
             None => (0..schema.fields.len()).collect(),
         };
-        let way_out = "compare fewer fields: unique --by FIELDS; or sort by the key and take each group's first: sort, then implode";
-        let fold = Seen { keys, table: KeyTable::new(Self::NAME, way_out, options) };
+        let fold = Seen {
+            verb: Self::NAME,
+            schema: schema.clone(),
+            options: options.clone(),
+            keys,
+            table: KeyTable::unlimited(options),
+            nrows: 0,
+            others: None,
+            firsts: None,
+        };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -59,21 +72,91 @@ fields only.";
     }
 }
 
+/// The keys in memory, and where they are too many the records whose key is not among them.
 struct Seen {
+    verb: &'static str,
+    schema: Arc<Schema>,
+    options: Options,
     /// The fields of the key.
     keys: Vec<usize>,
     table: KeyTable,
+    /// Records so far.
+    nrows: u64,
+    /// Records with other keys and their numbers, by the hash of the key.
+    others: Option<Sorter>,
+    /// The first of those records of each key, by number.
+    firsts: Option<Sorter>,
 }
 
 impl Fold for Seen {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        let keys = chunk.with_columns(self.keys.iter().map(|k| chunk.columns[*k].clone()).collect())?;
-        let fresh = self.table.insert(&keys)?.fresh;
-        if fresh.len() == chunk.nrows {
-            out.push(chunk);
-        } else if !fresh.is_empty() {
-            out.push(chunk.gather(&fresh)?);
+        let keys = self.keys_of(&chunk)?;
+        let first = self.nrows;
+        self.nrows += chunk.nrows as u64;
+        if self.others.is_none() && self.table.nbytes() < Budget::room(&self.options) {
+            let fresh = self.table.insert(&keys)?.fresh;
+            if fresh.len() == chunk.nrows {
+                out.push(chunk);
+            } else if !fresh.is_empty() {
+                out.push(chunk.gather(&fresh)?);
+            }
+            return Ok(Flow::More);
         }
+        let rows = self.table.unknown(&keys);
+        if rows.is_empty() {
+            return Ok(Flow::More);
+        }
+        let others = self.others.get_or_insert_with(|| Sorter::new(self.verb, &numbered(&self.schema), false, &self.options));
+        let mut chunk = chunk.gather(&rows)?;
+        let positions = numbers(rows.iter().map(|row| first + *row as u64));
+        let hashes = numbers(row_hashes(&keys.gather(&rows)?.columns, rows.len()));
+        chunk.columns.push(positions.clone());
+        others.push(chunk, vec![hashes, positions])?;
         Ok(Flow::More)
     }
+
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
+        let Some(mut others) = self.others.take() else {
+            return self.firsts.as_mut().map_or(Ok(None), Sorter::next_deferred);
+        };
+        let mut firsts = Sorter::new(self.verb, &self.schema, false, &self.options);
+        // The keys of one hash, each of its first record: hardly ever more than one.
+        let (mut hash, mut known): (u64, Vec<Chunk>) = (0, Vec::new());
+        while let Some(chunk) = others.next_deferred()? {
+            let mut chunk = chunk()?;
+            let number = chunk.columns.pop().ok_or_else(|| Error::internal("records without numbers"))?;
+            let keys = self.keys_of(&chunk)?;
+            let mut rows = Vec::new();
+            for (row, of_row) in row_hashes(&keys.columns, keys.nrows).into_iter().enumerate() {
+                if of_row != hash {
+                    (hash, known) = (of_row, Vec::new());
+                }
+                let is_equal = |key: &Chunk| key.columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(0, b, row));
+                if !known.iter().any(is_equal) {
+                    known.push(keys.slice(row, 1));
+                    rows.push(row);
+                }
+            }
+            known = known.iter().map(owned).collect::<Result<_>>()?;
+            firsts.push(chunk.gather(&rows)?, vec![number.gather(&rows)?])?;
+        }
+        self.firsts.insert(firsts).next_deferred()
+    }
+}
+
+impl Seen {
+    fn keys_of(&self, chunk: &Chunk) -> Result<Chunk> {
+        chunk.with_columns(self.keys.iter().map(|k| chunk.columns[*k].clone()).collect())
+    }
+}
+
+/// The records with their numbers.
+fn numbered(schema: &Schema) -> Arc<Schema> {
+    let mut fields = schema.fields.clone();
+    fields.push(Field::new(String::new(), Type::tensor(DType::UInt64, Vec::new())));
+    Arc::new(Schema::new(fields))
+}
+
+fn numbers(values: impl IntoIterator<Item = u64>) -> Tensor {
+    Tensor::Leaf(Arc::new(UInt64Array::from_iter_values(values)))
 }

@@ -79,6 +79,11 @@ impl KeyTable {
         KeyTable { last: HashMap::new(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
     }
 
+    /// An empty table of a verb that looks at [`KeyTable::nbytes`] itself.
+    pub fn unlimited(options: &Options) -> KeyTable {
+        KeyTable::new("", "", &Options { max_memory: u64::MAX, ..options.clone() })
+    }
+
     /// Finds the key of each row, and adds those that are new; the columns of `keys` make the key. Expected O(values).
     ///
     /// # Errors
@@ -126,6 +131,24 @@ impl KeyTable {
             self.parts.push(fresh);
         }
         Ok(found)
+    }
+
+    /// The rows whose key is not in the table, which does not change. Expected O(values).
+    pub fn unknown(&self, keys: &Chunk) -> Vec<usize> {
+        let hashes = row_hashes(&keys.columns, keys.nrows);
+        let is_known = |row: &usize| {
+            let earlier = |key: &u32| Some(self.before[*key as usize]).filter(|b| b != key);
+            std::iter::successors(self.last.get(&hashes[*row]).copied(), earlier).any(|key| {
+                let (part, place) = self.at[key as usize];
+                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, *row))
+            })
+        };
+        (0..keys.nrows).filter(|row| !is_known(row)).collect()
+    }
+
+    /// Bytes that it takes, about.
+    pub fn nbytes(&self) -> u64 {
+        self.budget.used()
     }
 
     /// The number of distinct keys.

@@ -15,8 +15,8 @@ pub struct Held {
     budget: Budget,
     /// Bytes per row besides its values.
     row_nbytes: u64,
-    /// Whether small chunks are merged.
-    merges: bool,
+    /// Small chunks are merged to about this size.
+    part_nbytes: Option<usize>,
     /// Chunks at the end that are not merged yet, and their bytes.
     small: usize,
     small_nbytes: usize,
@@ -33,7 +33,7 @@ impl Held {
             nrows: 0,
             budget: Budget::new(verb, way_out, options),
             row_nbytes: 0,
-            merges: false,
+            part_nbytes: None,
             small: 0,
             small_nbytes: 0,
         }
@@ -41,7 +41,27 @@ impl Held {
 
     /// For verbs that emit the rows in another order: counts an index per row, and merges small chunks.
     pub fn for_reordering(self) -> Held {
-        Held { row_nbytes: size_of::<usize>() as u64, merges: true, ..self }
+        Held { row_nbytes: size_of::<usize>() as u64, part_nbytes: Some(PART_NBYTES), ..self }
+    }
+
+    /// For verbs that look at [`Held::nbytes`] and make room themselves; as [`Held::for_reordering`].
+    pub fn unlimited(options: &Options) -> Held {
+        let share = usize::try_from(Budget::limit(options) / 8).unwrap_or(usize::MAX);
+        let options = Options { max_memory: u64::MAX, ..options.clone() };
+        let held = Held::new(String::new(), "", &options).for_reordering();
+        Held { part_nbytes: Some(share.min(PART_NBYTES)), ..held }
+    }
+
+    /// Bytes held, and counted besides.
+    pub fn nbytes(&self) -> u64 {
+        self.budget.used
+    }
+
+    /// What was counted besides the chunks is given back.
+    pub fn clear(&mut self) {
+        self.chunks.clear();
+        (self.nrows, self.small, self.small_nbytes) = (0, 0, 0);
+        self.budget.set(0);
     }
 
     /// Number of rows held.
@@ -59,7 +79,7 @@ impl Held {
         self.small += 1;
         self.small_nbytes += chunk.nbytes();
         self.chunks.push_back(chunk);
-        if self.merges && self.small_nbytes >= PART_NBYTES {
+        if self.part_nbytes.is_some_and(|nbytes| self.small_nbytes >= nbytes) {
             let small = self.chunks.split_off(self.chunks.len().saturating_sub(self.small));
             self.chunks.push_back(Chunk::concat(&Vec::from(small))?);
             (self.small, self.small_nbytes) = (0, 0);
@@ -67,15 +87,9 @@ impl Held {
         Ok(())
     }
 
-    /// Prepends a chunk.
-    ///
-    /// # Errors
-    /// More than `--max-memory` would be held.
-    pub fn push_front(&mut self, chunk: Chunk) -> Result<()> {
-        self.budget.take(self.counted(&chunk))?;
-        self.nrows += chunk.nrows;
-        self.chunks.push_front(chunk);
-        Ok(())
+    /// Rows of the first chunk.
+    pub fn first_nrows(&self) -> Option<usize> {
+        self.chunks.front().map(|chunk| chunk.nrows)
     }
 
     /// Removes the first chunk.
@@ -86,7 +100,8 @@ impl Held {
         Some(chunk)
     }
 
-    fn counted(&self, chunk: &Chunk) -> u64 {
+    /// Bytes that a chunk counts.
+    pub fn counted(&self, chunk: &Chunk) -> u64 {
         self.row_nbytes.saturating_mul(chunk.nrows as u64).saturating_add(chunk.nbytes() as u64)
     }
 
@@ -133,15 +148,36 @@ pub struct Slices {
     rows_per_chunk: usize,
 }
 
+/// Chunks whose rows are counted through all of them.
 #[derive(Debug)]
-struct Parts {
+pub struct Parts {
     chunks: Vec<Chunk>,
     /// The index of the first row of each chunk.
     starts: Vec<usize>,
 }
 
 impl Parts {
-    fn gather(&self, rows: &[usize]) -> Result<Chunk> {
+    /// The rows of all chunks.
+    pub fn new(chunks: Vec<Chunk>) -> Parts {
+        let starts = chunks.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
+        Parts { chunks, starts }
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.chunks.iter().map(|p| p.nrows).sum()
+    }
+
+    /// Memory of all rows in bytes.
+    pub fn nbytes(&self) -> usize {
+        self.chunks.iter().map(Chunk::nbytes).sum()
+    }
+
+    /// The rows of these indices, in that order.
+    ///
+    /// # Errors
+    /// As [`Chunk::interleave`].
+    pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
         let locate = |row: &usize| {
             let part = self.starts.partition_point(|start| start <= row) - 1;
             (part, row - self.starts[part])
@@ -153,12 +189,10 @@ impl Parts {
 impl Slices {
     /// The rows of all parts in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
     pub fn new(chunks: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
-        let nrows: usize = chunks.iter().map(|p| p.nrows).sum();
-        let nbytes: usize = chunks.iter().map(Chunk::nbytes).sum();
-        let by_size = (4 << 20) / (nbytes / nrows.max(1)).max(1);
-        let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, 1 << 16);
-        let starts = chunks.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
-        Slices { parts: Arc::new(Parts { chunks, starts }), order, given: 0, rows_per_chunk }
+        let parts = Parts::new(chunks);
+        let by_size = rows_per_chunk(parts.nbytes(), parts.nrows(), 4 << 20);
+        let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, MAX_ROWS);
+        Slices { parts: Arc::new(parts), order, given: 0, rows_per_chunk }
     }
 
     /// The next rows.
@@ -177,6 +211,14 @@ impl Slices {
         let parts = self.parts.clone();
         (!rows.is_empty()).then(|| Box::new(move || parts.gather(&rows)) as Deferred)
     }
+}
+
+/// Rows in a chunk, at most.
+const MAX_ROWS: usize = 1 << 16;
+
+/// Rows of about `wanted` bytes, where all take `nbytes`.
+pub fn rows_per_chunk(nbytes: usize, nrows: usize, wanted: usize) -> usize {
+    (wanted / (nbytes / nrows.max(1)).max(1)).clamp(1, MAX_ROWS)
 }
 
 /// Bytes in use, limited by `--max-memory`.
@@ -199,6 +241,12 @@ impl Budget {
         options.max_memory
     }
 
+    /// Bytes that a verb holds before it writes them to a temporary file: the rest is for what it does with them.
+    pub fn room(options: &Options) -> u64 {
+        let limit = Budget::limit(options);
+        limit - (limit / 2).min(256 << 20)
+    }
+
     /// Adds bytes.
     ///
     /// # Errors
@@ -212,6 +260,11 @@ impl Budget {
         Ok(())
     }
 
+    /// The bytes in use.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Sets the bytes in use.
     pub fn set(&mut self, nbytes: u64) {
         self.used = nbytes;
@@ -223,7 +276,8 @@ impl Budget {
     }
 }
 
-fn human(nbytes: u64) -> String {
+/// A number of bytes in words.
+pub fn human(nbytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.iter().find(|(_, bits)| nbytes >> bits > 0) {
         Some((unit, bits)) => {

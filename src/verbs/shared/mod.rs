@@ -16,4 +16,7 @@ pub mod pad_plan;
 pub mod padding;
 pub mod pool;
 pub mod prefix;
+pub mod queue;
+pub mod sorter;
+pub mod spill;
 pub mod unchanged;

@@ -1,0 +1,197 @@
+//! Chunks in a temporary file: what `--max-memory` does not hold.
+//!
+//! Each chunk is a complete Arrow IPC stream, compressed with lz4, so that any of them can be read by itself. The record
+//! numbers of messages are two more columns.
+
+use super::memory::{human, rows_per_chunk};
+use crate::chunk::{Chunk, Origin, Rows};
+use crate::error::{Error, Result};
+use crate::io::{scratch, scratch_directory};
+use crate::options::Options;
+use crate::schema::Field;
+use crate::tensor::arrow::{Form, from_arrow, to_arrow, to_arrow_field};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
+use std::fs::File;
+use std::io::Cursor;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Bytes of a chunk that is read by itself, about.
+const BLOCK_NBYTES: usize = 1 << 20;
+
+/// Chunks of one schema in a temporary file, which vanishes with the process.
+pub struct SpillFile {
+    file: File,
+    directory: PathBuf,
+    /// The fields of the records.
+    fields: Vec<FieldRef>,
+    /// The columns in the file: those of the records, and the first and the last record that each comes from.
+    stored: SchemaRef,
+    /// Where each chunk is.
+    spans: Vec<Span>,
+    nbytes: u64,
+    origins: Origins,
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    start: u64,
+    nbytes: usize,
+    nrows: usize,
+}
+
+/// What is known of the origins of all chunks.
+#[derive(Default)]
+struct Origins {
+    /// The input of all chunks so far.
+    input: Option<Arc<str>>,
+    /// The chunks come from several inputs, or from none.
+    is_unknown: bool,
+    /// Records come from ranges.
+    has_ranges: bool,
+}
+
+impl SpillFile {
+    /// An empty file for records of these fields.
+    ///
+    /// # Errors
+    /// No file can be made.
+    pub fn new(fields: &[Field], options: &Options) -> Result<SpillFile> {
+        let form = Form { wide: true, tensor_types: None, dictionaries: false };
+        let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
+        let number = |name: &str| Arc::new(ArrowField::new(name, DataType::UInt64, true));
+        let stored: Vec<FieldRef> = fields.iter().cloned().chain([number("first record"), number("last record")]).collect();
+        Ok(SpillFile {
+            file: scratch(options)?,
+            directory: scratch_directory(options),
+            fields,
+            stored: Arc::new(ArrowSchema::new(stored)),
+            spans: Vec::new(),
+            nbytes: 0,
+            origins: Origins::default(),
+        })
+    }
+
+    /// Appends a chunk. O(values).
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&mut self, chunk: &Chunk) -> Result<()> {
+        self.origins.add(&chunk.origin, self.spans.is_empty());
+        let arrays = chunk.columns.iter().zip(&self.fields).map(|(column, field)| to_arrow(column, field));
+        let mut arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
+        let records: Vec<Option<(u64, u64)>> = (0..chunk.nrows).map(|row| chunk.origin.records(row..row + 1)).collect();
+        arrays.push(Arc::new(UInt64Array::from_iter(records.iter().map(|r| r.map(|r| r.0)))));
+        arrays.push(Arc::new(UInt64Array::from_iter(records.iter().map(|r| r.map(|r| r.1)))));
+        let batch = RecordBatch::try_new(self.stored.clone(), arrays).map_err(unexpected)?;
+        let bytes = encoded(&batch).map_err(unexpected)?;
+        self.file.write_all_at(&bytes, self.nbytes).map_err(|e| self.failed("writing", &e))?;
+        self.spans.push(Span { start: self.nbytes, nbytes: bytes.len(), nrows: chunk.nrows });
+        self.nbytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Appends the rows of a chunk as chunks of about [`BLOCK_NBYTES`]. O(values).
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append_all(&mut self, chunk: &Chunk) -> Result<()> {
+        let nrows = rows_per_chunk(chunk.nbytes(), chunk.nrows, BLOCK_NBYTES);
+        (0..chunk.nrows).step_by(nrows).try_for_each(|start| self.append(&chunk.slice(start, nrows.min(chunk.nrows - start))))
+    }
+
+    /// Reads the chunk of that number. O(values).
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, number: usize) -> Result<Chunk> {
+        let span = self.spans.get(number).copied().ok_or_else(|| Error::internal(format!("no chunk {number} in a temporary file")))?;
+        let mut bytes = vec![0; span.nbytes];
+        self.file.read_exact_at(&mut bytes, span.start).map_err(|e| self.failed("reading", &e))?;
+        let mut batches = StreamReader::try_new(Cursor::new(bytes), None).map_err(unexpected)?;
+        let batch = batches.next().ok_or_else(|| Error::internal("a temporary file without a record batch"))?.map_err(unexpected)?;
+        let arrays = batch.columns();
+        let (records, origins) = arrays.split_at_checked(self.fields.len()).ok_or_else(|| Error::internal("columns are missing"))?;
+        let columns = records.iter().zip(&self.fields).map(|(array, field)| from_arrow(array, field)).collect::<Result<_>>()?;
+        Chunk::try_new(span.nrows, columns, self.origins.of(origins))
+    }
+
+    /// The number of chunks.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Rows of the chunk of that number.
+    pub fn nrows(&self, number: usize) -> usize {
+        self.spans.get(number).map_or(0, |span| span.nrows)
+    }
+
+    /// Bytes in the file.
+    pub fn nbytes(&self) -> u64 {
+        self.nbytes
+    }
+
+    /// The rows of all chunks.
+    pub fn total_rows(&self) -> usize {
+        self.spans.iter().map(|span| span.nrows).sum()
+    }
+
+    /// Tells of the file, for `--verbose`.
+    ///
+    /// # Errors
+    /// None: a remark is no notice.
+    pub fn remark(&self, verb: &str, options: &Options) -> Result<()> {
+        let directory = self.directory.display();
+        options
+            .remarks
+            .add(format!("{verb} held more than {} and continued in a temporary file in {directory}", human(options.max_memory)), false)
+    }
+
+    fn failed(&self, doing: &str, error: &std::io::Error) -> Error {
+        Error::io(&self.directory.display().to_string(), &format!("{doing} a temporary file"), error)
+            .help("choose a directory with more room: --temp-dir DIR")
+    }
+}
+
+fn encoded(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME))?;
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options)?;
+    writer.write(batch)?;
+    writer.into_inner()
+}
+
+impl Origins {
+    fn add(&mut self, origin: &Origin, is_first: bool) {
+        if is_first {
+            self.input = origin.input.clone();
+        }
+        self.is_unknown |= self.input != origin.input || matches!(origin.rows, Rows::Unknown);
+        self.has_ranges |= matches!(origin.rows, Rows::Ranges(_));
+    }
+
+    /// The origin that the two columns of record numbers say, as [`Chunk::interleave`] of all chunks would.
+    fn of(&self, columns: &[ArrayRef]) -> Origin {
+        let [first, last] = columns else { return Origin::default() };
+        if self.is_unknown {
+            return Origin::default();
+        }
+        let (first, last) = (first.as_primitive::<UInt64Type>().values(), last.as_primitive::<UInt64Type>().values());
+        let rows = if self.has_ranges {
+            Rows::Ranges(first.iter().zip(last).map(|(first, last)| (*first, *last)).collect())
+        } else {
+            Rows::Listed(first.iter().copied().collect())
+        };
+        Origin { input: self.input.clone(), rows }
+    }
+}
+
+fn unexpected(error: ArrowError) -> Error {
+    Error::internal(format!("a temporary file: {error}"))
+}
