@@ -3,6 +3,7 @@
 
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
+use super::limits::MAX_NAME_BYTES;
 use std::collections::HashMap;
 
 /// Keys by number, in the order they were added.
@@ -128,6 +129,7 @@ impl Keys {
                 self.mark(id, start)?;
                 Ok(Key::Known(id))
             }
+            None if name.len() > MAX_NAME_BYTES => Err(too_long(name, start)),
             None => Ok(Key::New(name.to_owned())),
         }
     }
@@ -164,6 +166,12 @@ pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a 
     cursor.string(spelled)?;
     cursor.colon()?;
     std::str::from_utf8(spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))
+}
+
+#[cold]
+fn too_long(name: &str, start: usize) -> Box<ParseError> {
+    let message = format!("a key of {} bytes: the name of a field has at most {MAX_NAME_BYTES}", name.len());
+    ParseError::syntax(start, message).help("objects whose keys are values are maps: --schema 'NAME: map<string, int64>'")
 }
 
 /// An object has had the key at `start` already.

@@ -9,6 +9,9 @@ pub const MAX_DEPTH: usize = 128;
 /// Most fields of one structure.
 pub const MAX_FIELDS: usize = 10_000;
 
+/// Longest name of a field: it is repeated in types, messages and every file that is written.
+pub const MAX_NAME_BYTES: usize = 1 << 16;
+
 /// Limits of a cutter.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

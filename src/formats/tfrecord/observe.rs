@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// The most fields of a record.
 const MAX_FIELDS: usize = 10_000;
+/// Longest name of a feature: it is repeated in types, messages and every file that is written.
+const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// What has been seen of the features of some records.
 #[derive(Default)]
@@ -195,11 +197,18 @@ impl Observed for Observation {
         }
         let mut seen = Vec::with_capacity(self.features.len());
         for (key, feature) in &self.features {
+            let at_first = |error: Error| error.locate(|at| at.records = Some((feature.first.0, feature.first.0)));
             match std::str::from_utf8(key) {
+                Ok(name) if name.len() > MAX_NAME_BYTES => {
+                    return Err(at_first(Error::data(format!(
+                        "the name of a feature has {} bytes: expected at most {MAX_NAME_BYTES}",
+                        name.len()
+                    ))));
+                }
                 Ok(name) => seen.push((name, feature)),
                 Err(_) if request.wanted == crate::demand::Wanted::All => {
-                    return Err(Error::data(format!("the name of a feature is not valid UTF-8: {}", String::from_utf8_lossy(key)))
-                        .locate(|at| at.records = Some((feature.first.0, feature.first.0))));
+                    let shown = String::from_utf8_lossy(key);
+                    return Err(at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}"))));
                 }
                 Err(_) => {}
             }
