@@ -3,6 +3,7 @@
 //! Facts are carried with every field and every schema that no verb changes, and written by the formats that
 //! have a place for them. They take no part in comparisons: two fields of one name and type are equal.
 
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
@@ -24,11 +25,25 @@ pub enum Storage {
         /// The number of its axes, that of the entries included.
         rank: usize,
     },
-    /// A file gives its type: the field as it is stored there. It holds while it reads as the field's type.
-    Arrow(Arc<ArrowField>),
+    /// A file gives its type. It holds while it reads as the field's type.
+    Arrow(Stored),
+}
+
+/// A field as a file stores it.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The field.
+    pub field: Arc<ArrowField>,
+    /// The dictionaries of the field and of the fields inside, depth first; none where the file does not tell.
+    pub dictionaries: Arc<[ArrayRef]>,
 }
 
 impl Storage {
+    /// As that field, whose dictionaries are not known.
+    pub fn of(field: ArrowField) -> Storage {
+        Storage::Arrow(Stored { field: Arc::new(field), dictionaries: Arc::default() })
+    }
+
     /// Whether nulls may be wherever Arrow allows them, as other data may have them.
     pub fn is_open(&self) -> bool {
         matches!(self, Storage::Inferred | Storage::Map { declared: false, .. })
@@ -38,7 +53,7 @@ impl Storage {
     pub fn is_map(&self, rank: usize) -> bool {
         match self {
             Storage::Map { rank: stored, .. } => *stored == rank,
-            Storage::Arrow(stored) => is_map_below(stored.data_type(), rank),
+            Storage::Arrow(stored) => is_map_below(stored.field.data_type(), rank),
             Storage::Inferred | Storage::Declared => false,
         }
     }
@@ -48,13 +63,16 @@ impl Storage {
         match (self, other) {
             (Storage::Map { declared: true, .. }, _) | (_, Storage::Map { declared: true, .. }) => Storage::Map { declared: true, rank },
             (Storage::Declared, _) | (_, Storage::Declared) => Storage::Declared,
-            (Storage::Arrow(a), Storage::Arrow(b)) if a.data_type() == b.data_type() => {
+            (Storage::Arrow(first), Storage::Arrow(second)) if first.field.data_type() == second.field.data_type() => {
+                let (a, b) = (&first.field, &second.field);
                 let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
                 if a.metadata() != b.metadata() {
                     let same = a.metadata().iter().filter(|(key, value)| b.metadata().get(key.as_str()) == Some(*value));
                     joined = joined.with_metadata(same.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
                 }
-                Storage::Arrow(Arc::new(joined))
+                let same = first.dictionaries.iter().eq(second.dictionaries.iter());
+                let dictionaries = if same { first.dictionaries.clone() } else { Arc::default() };
+                Storage::Arrow(Stored { field: Arc::new(joined), dictionaries })
             }
             _ if self.is_map(rank) && other.is_map(rank) => Storage::Map { declared: false, rank },
             _ => Storage::Inferred,
@@ -64,8 +82,16 @@ impl Storage {
     /// The field as a file stores it, if it comes from one.
     pub fn arrow(&self) -> Option<&ArrowField> {
         match self {
-            Storage::Arrow(field) => Some(field),
+            Storage::Arrow(stored) => Some(&stored.field),
             _ => None,
+        }
+    }
+
+    /// The dictionaries of the field as the file has them, depth first; none where they are not known.
+    pub fn dictionaries(&self) -> &[ArrayRef] {
+        match self {
+            Storage::Arrow(stored) => &stored.dictionaries,
+            _ => &[],
         }
     }
 }

@@ -4,7 +4,7 @@
 //! string and bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
 //! no type holds is a clash.
 
-use super::facts::Storage;
+use super::facts::{Storage, Stored};
 use super::time::finer;
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
@@ -64,8 +64,9 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
                 *said = overlay_fields(said, found);
             }
             let same = said.ty.clone().with_optional(field.ty.optional) == field.ty && said.is_map() == field.is_map();
-            if let Some(stored) = field.storage.arrow().filter(|_| same) {
-                said.storage = Storage::Arrow(Arc::new(stored.clone().with_nullable(said.ty.optional)));
+            if let (Storage::Arrow(stored), true) = (&field.storage, same) {
+                let field = Arc::new(stored.field.as_ref().clone().with_nullable(said.ty.optional));
+                said.storage = Storage::Arrow(Stored { field, ..stored.clone() });
             }
             said
         }

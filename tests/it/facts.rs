@@ -2,7 +2,10 @@
 //! makes it untrue.
 
 use crate::tatter::{Outcome, shell};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, TimestampNanosecondArray};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, RunArray,
+    StringArray, StructArray, TimestampNanosecondArray,
+};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Metadata, Schema};
 use parquet::arrow::ArrowWriter;
@@ -149,6 +152,72 @@ fn dictionaries_and_runs_of_lists_are_their_values() {
     write_arrow(&here.join("a.arrow"), &batch);
     let outcome = done(shell("tatter convert a.arrow", here, b""));
     assert_eq!(outcome.text(), "{\"d\":[3],\"r\":[1,2]}\n{\"d\":null,\"r\":[1,2]}\n{\"d\":[1,2],\"r\":[3]}\n");
+}
+
+/// A column of an ordered dictionary with a category that no record has, one in a list, and one of run ends.
+fn encoded() -> RecordBatch {
+    let keys = Int8Array::from(vec![Some(2), Some(0), None, Some(0)]);
+    let sizes: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(vec!["low", "middle", "high"]))));
+    let days: ArrayRef = Arc::new(DictionaryArray::new(Int16Array::from(vec![1, 1, 0]), Arc::new(Date32Array::from(vec![9, 5]))));
+    let item = Arc::new(Field::new("item", days.data_type().clone(), true));
+    let lists: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::new(vec![0, 2, 2, 2, 3].into()), days, None));
+    let runs: ArrayRef = Arc::new(RunArray::try_new(&Int32Array::from(vec![3, 4]), &StringArray::from(vec![Some("x"), None])).unwrap());
+    let field = |name: &str, array: &ArrayRef| Field::new(name, array.data_type().clone(), true);
+    let fields = vec![field("size", &sizes).with_dict_is_ordered(true), field("days", &lists), field("runs", &runs)];
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![sizes, lists, runs]).unwrap()
+}
+
+#[test]
+fn dictionaries_and_runs_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let batch = encoded();
+    write_arrow(&here.join("a.arrow"), &batch);
+    for line in ["convert a.arrow", "filter 'len(days) >= 0' a.arrow", "convert a.arrow -o b.arrows && tatter convert b.arrows"] {
+        let outcome = done(shell(&format!("tatter {line} -o b.arrow"), here, b""));
+        let (schema, batches) = read_arrow(&here.join("b.arrow"));
+        assert_eq!((&schema, outcome.stderr.as_str()), (&batch.schema(), ""), "{line}");
+        assert_eq!(schema.field(0).dict_is_ordered(), Some(true), "{line}");
+        let (found, expected) = (batches[0].column(0).to_data(), batch.column(0).to_data());
+        assert_eq!(found.child_data(), expected.child_data(), "the categories and their order, {line}");
+        assert_eq!(batches, std::slice::from_ref(&batch), "{line}");
+    }
+    let outcome = done(shell("tatter convert a.arrow -o b.parquet", here, b""));
+    let notes = "note: runs: arrow<run_end_encoded<run_ends: int32 not null, values: string>> is written as its values\n\
+                 note: size: the order of the dictionary is not kept: it is written as unordered\n";
+    assert_eq!(outcome.stderr, notes);
+}
+
+#[test]
+fn dictionaries_grow_with_the_values_of_further_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let dictionary = |words: &[&str]| -> ArrayRef {
+        let keys = Int8Array::from_iter_values(0..words.len() as i8);
+        Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(words.to_vec()))))
+    };
+    for (name, words) in [("a.arrow", ["b", "a"]), ("b.arrow", ["a", "c"])] {
+        write_arrow(&here.join(name), &RecordBatch::try_from_iter([("x", dictionary(&words))]).unwrap());
+    }
+    done(shell("tatter convert a.arrow b.arrow -o c.arrow --row-group-rows 2 && tatter convert a.arrow b.arrow -o c.arrows", here, b""));
+    let (_, batches) = read_arrow(&here.join("c.arrow"));
+    let values = |batch: &RecordBatch| batch.column(0).to_data().child_data()[0].clone();
+    assert_eq!(batches.iter().map(values).collect::<Vec<_>>(), vec![StringArray::from(vec!["b", "a", "c"]).to_data(); 2]);
+    let lines = done(shell("tatter convert c.arrow && tatter diff c.arrow c.arrows", here, b""));
+    assert_eq!(lines.stdout, b"{\"x\":\"b\"}\n{\"x\":\"a\"}\n{\"x\":\"a\"}\n{\"x\":\"c\"}\n");
+    let many: Vec<String> = (0..200).map(|i| i.to_string()).collect();
+    for (name, half) in [("a.arrow", &many[..100]), ("b.arrow", &many[100..])] {
+        let words: Vec<&str> = half.iter().map(String::as_str).collect();
+        write_arrow(&here.join(name), &RecordBatch::try_from_iter([("x", dictionary(&words))]).unwrap());
+    }
+    let outcome = shell("tatter convert a.arrow b.arrow -o c.arrow", here, b"");
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stderr.contains("200 different values in one batch"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("map 'x = x'"), "{}", outcome.stderr);
+    done(shell("tatter map 'x = x' a.arrow b.arrow -o c.arrow", here, b""));
+    // Each batch of a stream may have a dictionary of its own.
+    let stream = "tatter convert a.arrow b.arrow --row-group-rows 100 -o c.arrows && tatter convert c.arrows";
+    assert_eq!(done(shell(stream, here, b"")).stdout.split(|byte| *byte == b'\n').count(), 201);
 }
 
 #[test]

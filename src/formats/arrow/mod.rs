@@ -1,8 +1,10 @@
 //! Arrow IPC, stream and file. Source: <https://arrow.apache.org/docs/format/Columnar.html>.
 //!
 //! - [`message`]: the framing of messages;
-//! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread.
+//! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread;
+//! - [`dictionaries`]: the dictionaries of an output.
 
+mod dictionaries;
 mod message;
 mod read;
 mod write;

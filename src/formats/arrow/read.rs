@@ -10,15 +10,15 @@ use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
-use crate::schema::facts::Facts;
-use crate::schema::{Field, Schema};
+use crate::schema::facts::{Facts, Storage};
+use crate::schema::{Element, Field, Schema};
 use crate::tensor::arrow::field::check_number;
-use crate::tensor::arrow::from_arrow_field;
+use crate::tensor::arrow::{encoded, from_arrow_field};
 use arrow_array::ArrayRef;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -50,27 +50,53 @@ impl Known {
         Ok(Known { name, schema, fields, arrow, renamed })
     }
 
+    /// What the dictionaries hold that come before the first batch.
+    fn learn(&mut self, dictionaries: &HashMap<i64, ArrayRef>) {
+        self.fields.iter_mut().for_each(|field| learn(field, dictionaries));
+    }
+
     fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
         let facts = Facts { metadata: self.schema.metadata().clone(), ..Facts::default() };
         Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
     }
 
-    /// The tasks of the batches that `messages` gives.
-    fn tasks(&self, messages: Messages, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
+    /// The tasks of the batches that `messages` gives; `dictionaries`: those that come before them.
+    fn tasks(&self, messages: Messages, dictionaries: Dictionaries, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
         let columns = Columns::plan(&self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
         let name = self.name.clone();
         let batches = Batches {
             known: Arc::new(self.clone()),
             columns: Arc::new(columns),
             messages,
-            dictionaries: Dictionaries::default(),
+            dictionaries,
             left: request.records.unwrap_or(u64::MAX),
             first: 0,
             open: None,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
     }
+}
+
+/// The fields whose dictionaries are known.
+fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
+    if let Storage::Arrow(stored) = &mut field.storage {
+        #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
+        let found: Option<Vec<ArrayRef>> =
+            encoded::dictionaries(&stored.field).iter().map(|f| dictionaries.get(&f.dict_id()?).cloned()).collect();
+        stored.dictionaries = found.unwrap_or_default().into();
+    }
+    if let Element::Struct(fields) = &mut field.ty.element {
+        fields.iter_mut().for_each(|field| learn(field, dictionaries));
+    }
+}
+
+/// Decodes a dictionary.
+fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64, ArrayRef>) -> Result<()> {
+    let message = framed.message()?;
+    let (version, body) = (message.version(), framed.load()?);
+    let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch without its header"))?;
+    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unexpected))
 }
 
 /// Messages after the schema, in order.
@@ -80,7 +106,14 @@ type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
 pub struct StreamReader {
     input: Arc<Input>,
     /// A pipe is read once: what inference has opened is read on.
-    opened: Option<(Known, Box<dyn Read + Send>)>,
+    opened: Option<OpenedStream>,
+}
+
+struct OpenedStream {
+    known: Known,
+    stream: Box<dyn Read + Send>,
+    /// What has been read of the stream after its schema.
+    read: VecDeque<Result<Next>>,
 }
 
 impl StreamReader {
@@ -88,7 +121,7 @@ impl StreamReader {
         StreamReader { input, opened: None }
     }
 
-    fn open(&self) -> Result<(Known, Box<dyn Read + Send>)> {
+    fn open(&self) -> Result<OpenedStream> {
         let name = self.input.name().clone();
         let mut stream = self.input.open()?;
         let known = contain("the Arrow schema", || {
@@ -96,7 +129,23 @@ impl StreamReader {
             let schema = first.message()?.header_as_schema().ok_or_else(|| Error::data("the Arrow stream does not start with a schema"))?;
             Known::new(name.clone(), schema)
         });
-        Ok((known.map_err(|e| e.in_input(name))?, stream))
+        let mut known = known.map_err(|e| e.in_input(name))?;
+        let mut read = VecDeque::new();
+        if known.schema.fields().iter().any(|f| !encoded::dictionaries(f).is_empty()) {
+            let mut dictionaries = HashMap::new();
+            loop {
+                let next = message::read(&mut stream);
+                // What is damaged is reported when it is read.
+                let is_dictionary =
+                    matches!(&next, Ok(Next::Message(framed)) if decode_dictionary(framed, &known.schema, &mut dictionaries).is_ok());
+                read.push_back(next);
+                if !is_dictionary {
+                    break;
+                }
+            }
+            known.learn(&dictionaries);
+        }
+        Ok(OpenedStream { known, stream, read })
     }
 }
 
@@ -106,18 +155,18 @@ impl Reader for StreamReader {
             Some(opened) => opened,
             None => self.open()?,
         };
-        self.opened.insert(opened).0.inference(request)
+        self.opened.insert(opened).known.inference(request)
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        let (known, stream) = match self.opened.take() {
+        let OpenedStream { known, stream, read } = match self.opened.take() {
             Some(opened) => opened,
             None => self.open()?,
         };
         let strict = request.options.strict || !self.input.is_regular();
-        let mut streams = Streams { known: known.clone(), stream, notices: request.options.notices.clone(), strict, ended: false };
+        let mut streams = Streams { known: known.clone(), stream, read, notices: request.options.notices.clone(), strict, ended: false };
         let messages = std::iter::from_fn(move || streams.next().transpose());
-        known.tasks(Box::new(messages), schema, request)
+        known.tasks(Box::new(messages), Dictionaries::default(), schema, request)
     }
 }
 
@@ -125,6 +174,8 @@ impl Reader for StreamReader {
 struct Streams {
     known: Known,
     stream: Box<dyn Read + Send>,
+    /// Messages that were read ahead.
+    read: VecDeque<Result<Next>>,
     notices: Notices,
     strict: bool,
     /// The end marker of the last stream has been read.
@@ -134,7 +185,8 @@ struct Streams {
 impl Streams {
     fn next(&mut self) -> Result<Option<Framed>> {
         loop {
-            let framed = match message::read(&mut self.stream) {
+            let next = self.read.pop_front().unwrap_or_else(|| message::read(&mut self.stream));
+            let framed = match next {
                 Ok(Next::Message(framed)) => framed,
                 Ok(Next::EndMarker) => {
                     self.ended = true;
@@ -184,6 +236,7 @@ pub struct FileReader {
 struct Footer {
     known: Known,
     source: Source,
+    dictionaries: Dictionaries,
     blocks: Vec<Block>,
 }
 
@@ -219,8 +272,13 @@ impl Footer {
         let bytes = source.bytes(start, length).map_err(|e| lifted(&e))?;
         let footer = root_as_footer(&bytes).map_err(|e| Error::data(format!("the Arrow footer is damaged: {e}")))?;
         let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;
-        let blocks = footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten()).copied().collect();
-        Ok(Footer { known: Known::new(name, schema)?, source, blocks })
+        let blocks = footer.recordBatches().iter().flatten().copied().collect();
+        let (mut known, mut dictionaries) = (Known::new(name, schema)?, HashMap::new());
+        for block in footer.dictionaries().iter().flatten() {
+            decode_dictionary(&message::at(&source, block)?, &known.schema, &mut dictionaries)?;
+        }
+        known.learn(&dictionaries);
+        Ok(Footer { known, source, blocks, dictionaries: Arc::new(dictionaries) })
     }
 }
 
@@ -231,13 +289,13 @@ impl Reader for FileReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let footer = self.opened()?;
-        let (known, mut next) = (footer.known.clone(), 0);
+        let (known, dictionaries, mut next) = (footer.known.clone(), footer.dictionaries.clone(), 0);
         let messages = std::iter::from_fn(move || {
             let block = footer.blocks.get(next)?;
             next += 1;
             Some(message::at(&footer.source, block))
         });
-        known.tasks(Box::new(messages), schema, request)
+        known.tasks(Box::new(messages), dictionaries, schema, request)
     }
 }
 
@@ -289,14 +347,7 @@ impl Batches {
             let message = framed.message()?;
             match message.header_type() {
                 MessageHeader::DictionaryBatch if !self.columns.roots().is_empty() => {
-                    let version = message.version();
-                    let body = framed.load()?;
-                    let dictionary =
-                        message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch without its header"))?;
-                    let known = Arc::make_mut(&mut self.dictionaries);
-                    contain("an Arrow dictionary", || {
-                        read_dictionary(&body, dictionary, &self.known.schema, known, &version).map_err(unexpected)
-                    })?;
+                    decode_dictionary(&framed, &self.known.schema, Arc::make_mut(&mut self.dictionaries))?;
                 }
                 // Another stream: its dictionaries are its own.
                 MessageHeader::Schema => self.dictionaries = Dictionaries::default(),

@@ -1,19 +1,22 @@
 //! Record batches encoded on any thread, appended in order.
 
+use super::dictionaries::{Dictionaries, in_column};
 use super::message::MAGIC;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
+use crate::notice::Notices;
 use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::schema::Schema;
+use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -35,11 +38,26 @@ pub struct ArrowWriter {
     /// Bytes written.
     at: usize,
     blocks: Vec<Block>,
+    dictionary_blocks: Vec<Block>,
+    /// As they are at the start of an output, and now.
+    known: Dictionaries,
+    dictionaries: Dictionaries,
+    tracker: DictionaryTracker,
+    notices: Notices,
+    strict: bool,
 }
 
 struct BatchEncoder {
     schema: SchemaRef,
     options: IpcWriteOptions,
+    has_dictionaries: bool,
+}
+
+/// A record batch on its way to the output.
+enum Part {
+    Encoded(Batch),
+    /// With dictionaries, which depend on the batches before.
+    Arrays(RecordBatch),
 }
 
 /// One encoded message with the lengths of its metadata and its body.
@@ -59,20 +77,36 @@ impl ArrowWriter {
             Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
             Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow compresses with lz4 or zstd only")),
         };
-        let form = Form { wide: false, tensor_types: options.tensor_types, dictionaries: false };
-        let fields = schema.fields.iter().map(|f| to_arrow_field(f, form)).collect::<Result<Vec<_>>>()?;
-        if let Some(field) = fields.iter().find(|f| has_dictionary(f.data_type())) {
+        let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
+        let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
+        let fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
+        if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
             return Err(Error::usage("a dictionary inside a type that is carried unchanged is not written")
                 .in_field(quoted(field.name()))
                 .help(format!("leave it out: drop {}", quoted(field.name()))));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
+        let known = Dictionaries::new(&schema.fields, &fields, form, !is_file)?;
         let encoder = Arc::new(BatchEncoder {
+            has_dictionaries: !known.is_empty(),
             schema: Arc::new(ArrowSchema::new_with_metadata(fields, facts::metadata(schema, options)?)),
             options: write,
         });
-        Ok(ArrowWriter { is_file, encoder, rows: options.row_group_rows.unwrap_or(ROWS).max(1), out: None, at: 0, blocks: Vec::new() })
+        Ok(ArrowWriter {
+            is_file,
+            encoder,
+            rows: options.row_group_rows.unwrap_or(ROWS).max(1),
+            out: None,
+            at: 0,
+            blocks: Vec::new(),
+            dictionary_blocks: Vec::new(),
+            known,
+            dictionaries: Dictionaries::default(),
+            tracker: DictionaryTracker::new(false),
+            notices: options.notices.clone(),
+            strict: options.strict,
+        })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -82,11 +116,74 @@ impl ArrowWriter {
         Ok(())
     }
 
+    /// Writes a message; its block.
+    fn put_message(&mut self, message: &Batch) -> Result<Block> {
+        let metadata = i32::try_from(message.metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
+        let block = Block::new(self.at as i64, metadata, message.body as i64);
+        self.put(&message.bytes)?;
+        Ok(block)
+    }
+
+    /// Writes the schema; its dictionaries are numbered from 0.
+    fn put_schema(&mut self) -> Result<()> {
+        self.tracker = DictionaryTracker::new(false);
+        let encoder = self.encoder.clone();
+        let generator = IpcDataGenerator::default();
+        let schema = generator.schema_to_bytes_with_dictionary_tracker(&encoder.schema, &mut self.tracker, &encoder.options);
+        self.put(&encoder.message(schema)?.bytes)
+    }
+
+    /// Writes a batch with the dictionaries of the output. Those of a stream that have changed precede it; those of a
+    /// file are told by its footer.
+    fn put_arrays(&mut self, batch: &RecordBatch) -> Result<()> {
+        let arrays = self.dictionaries.joined(batch.columns())?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(batch.schema(), arrays, &options).map_err(unexpected)?;
+        let (dictionaries, batch) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
+        if !self.is_file {
+            dictionaries.iter().try_for_each(|dictionary| self.put(&dictionary.bytes))?;
+        }
+        let block = self.put_message(&batch)?;
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    /// Writes the dictionaries that have not been written as they are now.
+    fn put_dictionaries(&mut self) -> Result<()> {
+        let batch = self.dictionaries.empty_batch(&self.encoder.schema)?;
+        let (dictionaries, _) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
+        for dictionary in &dictionaries {
+            let block = self.put_message(dictionary)?;
+            self.dictionary_blocks.push(block);
+        }
+        Ok(())
+    }
+
+    /// After the last batch: the dictionaries of a file as they are in the end.
+    fn finish_dictionaries(&mut self) -> Result<()> {
+        if self.dictionaries.is_empty() {
+            return Ok(());
+        }
+        for column in self.dictionaries.reordered() {
+            let text = format!("{}: values were added to an ordered dictionary, at its end", quoted(column));
+            self.notices.add(text, self.strict)?;
+        }
+        if self.is_file && (self.dictionaries.have_grown() || self.dictionary_blocks.is_empty()) {
+            self.dictionary_blocks.clear();
+            self.tracker = DictionaryTracker::new(false);
+            let mut unused = FlatBufferBuilder::new();
+            IpcSchemaEncoder::new().with_dictionary_tracker(&mut self.tracker).schema_to_fb_offset(&mut unused, &self.encoder.schema);
+            self.put_dictionaries()?;
+        }
+        Ok(())
+    }
+
     fn footer(&self) -> Result<Vec<u8>> {
         let mut builder = FlatBufferBuilder::new();
-        let dictionaries = builder.create_vector::<Block>(&[]);
+        let dictionaries = builder.create_vector(&self.dictionary_blocks);
         let blocks = builder.create_vector(&self.blocks);
-        let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, &self.encoder.schema);
+        let mut numbers = DictionaryTracker::new(false);
+        let schema = IpcSchemaEncoder::new().with_dictionary_tracker(&mut numbers).schema_to_fb_offset(&mut builder, &self.encoder.schema);
         let mut footer = FooterBuilder::new(&mut builder);
         footer.add_version(MetadataVersion::V5);
         footer.add_schema(schema);
@@ -102,17 +199,19 @@ impl ArrowWriter {
     }
 }
 
-fn has_dictionary(ty: &DataType) -> bool {
+fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
+    let below = |f: &FieldRef| has_dictionary_in_union(f.data_type(), in_union);
     match ty {
-        DataType::Dictionary(..) => true,
+        DataType::Dictionary(..) => in_union,
         DataType::List(f)
         | DataType::LargeList(f)
+        | DataType::ListView(f)
+        | DataType::LargeListView(f)
         | DataType::FixedSizeList(f, _)
         | DataType::Map(f, _)
-        | DataType::RunEndEncoded(_, f) => has_dictionary(f.data_type()),
-        DataType::ListView(f) | DataType::LargeListView(f) => has_dictionary(f.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|f| has_dictionary(f.data_type())),
-        DataType::Union(fields, _) => fields.iter().any(|(_, f)| has_dictionary(f.data_type())),
+        | DataType::RunEndEncoded(_, f) => below(f),
+        DataType::Struct(fields) => fields.iter().any(below),
+        DataType::Union(fields, _) => fields.iter().any(|(_, f)| has_dictionary_in_union(f.data_type(), true)),
         _ => false,
     }
 }
@@ -123,24 +222,28 @@ impl BatchEncoder {
         let (metadata, body) = write_message(&mut bytes, data, &self.options).map_err(unexpected)?;
         Ok(Batch { bytes, metadata, body })
     }
+
+    /// The dictionaries that `tracker` has not seen, and the batch.
+    fn encode_batch(&self, batch: &RecordBatch, tracker: &mut DictionaryTracker) -> Result<(Vec<Batch>, Batch)> {
+        let encoded = IpcDataGenerator::default().encode(batch, tracker, &self.options, &mut Default::default());
+        let (dictionaries, batch) = encoded.map_err(unexpected)?;
+        Ok((dictionaries.into_iter().map(|data| self.message(data)).collect::<Result<_>>()?, self.message(batch)?))
+    }
 }
 
 impl Encode for BatchEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
         let (nrows, fields) = (chunk.nrows, self.schema.fields());
-        let arrays: Vec<ArrayRef> = chunk
-            .columns
-            .iter()
-            .zip(fields)
-            .map(|(c, f)| to_arrow(c, f).map_err(|e| e.in_field(quoted(f.name()))))
-            .collect::<Result<_>>()?;
+        let arrays: Vec<ArrayRef> =
+            chunk.columns.iter().zip(fields).map(|(c, f)| to_arrow(c, f).map_err(|e| in_column(e, f.name()))).collect::<Result<_>>()?;
         drop(chunk);
         let options = RecordBatchOptions::new().with_row_count(Some(nrows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).map_err(unexpected)?;
-        let mut none = DictionaryTracker::new(false);
-        let (_, data) =
-            IpcDataGenerator::default().encode(&batch, &mut none, &self.options, &mut Default::default()).map_err(unexpected)?;
-        Ok(Box::new(self.message(data)?))
+        if self.has_dictionaries {
+            return Ok(Box::new(Part::Arrays(batch)));
+        }
+        let (_, batch) = self.encode_batch(&batch, &mut DictionaryTracker::new(false))?;
+        Ok(Box::new(Part::Encoded(batch)))
     }
 }
 
@@ -156,26 +259,30 @@ impl Writer for ArrowWriter {
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
         (self.out, self.at) = (Some(out), 0);
         self.blocks.clear();
+        self.dictionary_blocks.clear();
         if self.is_file {
             // Padded to 8 bytes: what follows is a stream.
             self.put(MAGIC)?;
             self.put(&[0, 0])?;
         }
-        let mut none = DictionaryTracker::new(false);
-        let schema =
-            IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(&self.encoder.schema, &mut none, &self.encoder.options);
-        let schema = self.encoder.message(schema)?;
-        self.put(&schema.bytes)
+        self.put_schema()?;
+        self.dictionaries = self.known.clone();
+        if !self.dictionaries.is_empty() && self.dictionaries.are_known() { self.put_dictionaries() } else { Ok(()) }
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let batch = encoded.downcast::<Batch>().map_err(|_| Error::internal("no record batch"))?;
-        let metadata = i32::try_from(batch.metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
-        self.blocks.push(Block::new(self.at as i64, metadata, batch.body as i64));
-        self.put(&batch.bytes)
+        match *encoded.downcast::<Part>().map_err(|_| Error::internal("no record batch"))? {
+            Part::Encoded(batch) => {
+                let block = self.put_message(&batch)?;
+                self.blocks.push(block);
+                Ok(())
+            }
+            Part::Arrays(batch) => self.put_arrays(&batch),
+        }
     }
 
     fn finish(&mut self) -> Result<()> {
+        self.finish_dictionaries()?;
         self.put(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])?;
         if self.is_file {
             let footer = self.footer()?;

@@ -3,9 +3,10 @@
 use crate::error::Result;
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{Field, Schema};
-use crate::tensor::arrow::stored;
-use arrow_schema::Metadata;
+use crate::schema::{DType, Field, Schema};
+use crate::tensor::arrow::encoded::{self, Encodings};
+use crate::tensor::arrow::{Form, stored};
+use arrow_schema::{Field as ArrowField, Metadata};
 
 /// The metadata to write. Notices for what is left out.
 ///
@@ -20,6 +21,25 @@ pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
         lost(field, &FieldPath::name(&field.name), &note)?;
     }
     Ok(schema.facts.metadata.clone())
+}
+
+/// The field as it is written, with notices for encodings that it loses.
+///
+/// # Errors
+/// The notices, under `--strict`.
+pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) -> Result<ArrowField> {
+    let path = FieldPath::name(&field.name);
+    if let Some(ty) = stored::lost_encoding(field, form) {
+        let ty = DType::Arrow(Box::new(ty));
+        options.notices.add(format!("{path}: {ty} is written as its values"), options.strict)?;
+    }
+    let is_ordered = encoded::dictionaries(&arrow).iter().any(|f| f.dict_is_ordered() == Some(true));
+    // An order is one of the values in the dictionary: those of Parquet, or of two files, are listed as they come.
+    if is_ordered && (form.encodings != Encodings::All || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
+        options.notices.add(format!("{path}: the order of the dictionary is not kept: it is written as unordered"), options.strict)?;
+        return Ok(encoded::unordered(&arrow));
+    }
+    Ok(arrow)
 }
 
 fn lost(field: &Field, path: &FieldPath, note: &dyn Fn(String) -> Result<()>) -> Result<()> {

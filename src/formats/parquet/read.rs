@@ -135,7 +135,7 @@ impl Opened {
 
 /// Fields are written again as the file stores them, not as they are decoded.
 fn restore(field: &mut Field, stored: &FieldRef) {
-    field.storage = Storage::Arrow(stored.clone());
+    field.storage = Storage::of(stored.as_ref().clone());
     if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
         inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));
     }

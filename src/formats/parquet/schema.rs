@@ -11,6 +11,7 @@ use crate::formats::columnar::facts;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Element, Field, Schema};
+use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow_field};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowSchemaConverter;
@@ -40,7 +41,7 @@ impl OutputSchema {
         let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
         for field in &schema.fields {
             check(field, &FieldPath::name(&field.name))?;
-            let memory = to_arrow_field(field, Form { wide: true, tensor_types, dictionaries: false })?;
+            let memory = to_arrow_field(field, Form { wide: true, tensor_types, encodings: Encodings::None })?;
             let arrow = stored(&memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
             converter().convert(&alone).map_err(|e| {
@@ -50,7 +51,8 @@ impl OutputSchema {
             })?;
             memories.push(memory);
             wide.push(arrow);
-            let own = to_arrow_field(field, Form { wide: false, tensor_types, dictionaries: true })?;
+            let form = Form { wide: false, tensor_types, encodings: Encodings::Dictionaries };
+            let own = facts::encoded(field, to_arrow_field(field, form)?, form, options)?;
             let in_file = stored(&own);
             if in_file.data_type() != own.data_type() {
                 options.notices.add(

@@ -1,5 +1,6 @@
 //! Tensors to Arrow arrays of the type that [`super::to_arrow_field`] gives.
 
+use super::encoded;
 use super::extension::TensorType;
 use super::field::{Reading, Role, reading};
 use crate::error::{Error, Result};
@@ -118,9 +119,12 @@ fn too_many(n: u64) -> Error {
 }
 
 /// Single values of `ty`: memory has 64-bit offsets, `ty` may have 32-bit ones.
-fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+pub(super) fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if array.data_type() == ty {
         return Ok(array.clone());
+    }
+    if matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..)) {
+        return encoded::encode(array, ty);
     }
     let end = match array.data_type() {
         DataType::LargeUtf8 => array.as_string::<i64>().value_offsets().last().copied(),

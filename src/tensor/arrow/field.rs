@@ -1,5 +1,6 @@
 //! Arrow fields to types.
 
+use super::encoded::Encodings;
 use super::extension::{self, TensorType, TensorTypes};
 use super::note;
 use crate::error::{Error, Result};
@@ -9,7 +10,6 @@ use crate::schema::maps::ENTRY;
 use crate::schema::{DType, Dim, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// Structures in structures, and lists, at most.
 const MAX_DEPTH: usize = 128;
@@ -23,8 +23,8 @@ pub struct Form {
     pub wide: bool,
     /// Tensor extension types for dense fields.
     pub tensor_types: Option<TensorTypes>,
-    /// Dictionaries where a file had them, instead of their values.
-    pub dictionaries: bool,
+    /// What is written as dictionaries and run ends where a file had them, instead of their values.
+    pub encodings: Encodings,
 }
 
 /// The three components of a sparse tensor, if a structure has exactly their form: dtype's field and rank.
@@ -82,7 +82,7 @@ pub fn from_arrow_field(field: &ArrowField) -> Result<Field> {
 
 fn named(field: &ArrowField, depth: usize) -> Result<Field> {
     let ty = read_type(field, Role::Field, depth).map_err(|e| e.in_field(quoted(field.name())))?;
-    Ok(Field { storage: Storage::Arrow(Arc::new(field.clone())), ..Field::new(field.name(), ty) })
+    Ok(Field { storage: Storage::of(field.clone()), ..Field::new(field.name(), ty) })
 }
 
 fn read_type(field: &ArrowField, role: Role, depth: usize) -> Result<Type> {

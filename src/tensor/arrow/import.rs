@@ -221,7 +221,8 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     Ok(Tensor::Leaf(make_array(values)))
 }
 
-fn leaf_type(ty: &DataType) -> DataType {
+/// The type that single values have in memory.
+pub(super) fn leaf_type(ty: &DataType) -> DataType {
     match ty {
         DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
         DataType::Binary | DataType::BinaryView => DataType::LargeBinary,

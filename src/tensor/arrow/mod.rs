@@ -15,9 +15,11 @@
 //!
 //! - [`field`]: Arrow fields to types; [`written`]: types to Arrow fields;
 //! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
+//! - [`encoded`]: values to dictionaries and run ends;
 //! - [`stored`]: fields that are written as the file they come from stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
 
+pub mod encoded;
 pub mod export;
 pub mod extension;
 pub mod field;

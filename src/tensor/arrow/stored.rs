@@ -1,8 +1,9 @@
 //! Fields that are written as the file they come from stores them.
 
 use super::field::{Form, from_arrow_field};
-use super::{extension, note};
+use super::{encoded, extension, note};
 use crate::schema::{Element, Field, Type};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
 use std::sync::Arc;
 
@@ -53,7 +54,34 @@ fn holds(stored: &Type, ty: &Type) -> bool {
     nulls && element && stored.dims == ty.dims
 }
 
-/// The stored field with the types that are written: dictionaries and runs become their values, and memory has
+/// An encoding of the stored field that is not written: its values are.
+pub fn lost_encoding(field: &Field, form: Form) -> Option<DataType> {
+    self::field(field, form)?;
+    form.encodings.first_lost(field.storage.arrow()?.data_type()).cloned()
+}
+
+/// The dictionaries of the fields that are dictionaries in `arrow`, which a field is written as, depth first; `None`
+/// where the file does not tell.
+pub fn dictionaries(field: &Field, arrow: &ArrowField, form: Form) -> Vec<Option<ArrayRef>> {
+    let known = field.storage.dictionaries();
+    let count = encoded::dictionaries(arrow).len();
+    if count > 0 && known.len() == count && self::field(field, form).is_some() {
+        return known.iter().cloned().map(Some).collect();
+    }
+    // A structure that a verb has changed is written field by field.
+    let mut inner = arrow.data_type();
+    while let DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) = inner {
+        inner = f.data_type();
+    }
+    match (&field.ty.element, inner) {
+        (Element::Struct(own), DataType::Struct(fields)) if own.len() == fields.len() => {
+            own.iter().zip(fields).flat_map(|(field, arrow)| dictionaries(field, arrow, form)).collect()
+        }
+        _ => vec![None; count],
+    }
+}
+
+/// The stored field with the types that are written: encodings that are not become their values, and memory has
 /// 64-bit offsets.
 fn in_form(field: &ArrowField, form: Form) -> ArrowField {
     let ty = type_in_form(field.data_type(), form);
@@ -75,7 +103,7 @@ fn type_in_form(ty: &DataType, form: Form) -> DataType {
         DataType::FixedSizeList(f, size) => DataType::FixedSizeList(item(f), *size),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(item).collect()),
         DataType::Map(f, sorted) => DataType::Map(item(f), *sorted),
-        DataType::Dictionary(_, values) if form.dictionaries && !values.is_nested() => ty.clone(),
+        DataType::Dictionary(..) | DataType::RunEndEncoded(..) if form.encodings.keep(ty) => ty.clone(),
         DataType::Dictionary(_, values) => type_in_form(values, form),
         DataType::RunEndEncoded(_, values) => type_in_form(values.data_type(), form),
         other => other.clone(),

@@ -1,3 +1,4 @@
+use super::encoded::Encodings;
 use super::extension::TensorTypes;
 use super::*;
 use crate::schema::{Field, Literal, Schema, Type, notation};
@@ -14,10 +15,10 @@ use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
 use std::sync::Arc;
 
 const FORMS: [Form; 4] = [
-    Form { wide: false, tensor_types: None, dictionaries: false },
-    Form { wide: true, tensor_types: None, dictionaries: false },
-    Form { wide: false, tensor_types: Some(TensorTypes::Variable), dictionaries: false },
-    Form { wide: true, tensor_types: Some(TensorTypes::Variable), dictionaries: false },
+    Form { wide: false, tensor_types: None, encodings: Encodings::None },
+    Form { wide: true, tensor_types: None, encodings: Encodings::None },
+    Form { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
+    Form { wide: true, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
 ];
 
 fn schema(text: &str) -> Schema {
@@ -227,7 +228,8 @@ fn what_contradicts_itself_is_refused() {
 
     let shapes = |sizes: Vec<i32>| {
         let field = &schema("x: int32[?, ?]").fields[0];
-        let arrow = to_arrow_field(field, Form { wide: false, tensor_types: Some(TensorTypes::Variable), dictionaries: false }).unwrap();
+        let arrow =
+            to_arrow_field(field, Form { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None }).unwrap();
         let good = to_arrow(
             &Tensor::of_literal(&field.ty, &Literal::List(vec![Literal::List(vec![Literal::Int(1), Literal::Int(2)])])).unwrap(),
             &arrow,

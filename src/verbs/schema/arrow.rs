@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::schema::literal::quote;
+use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow_field};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 
@@ -12,7 +13,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 /// # Errors
 /// A known size that Arrow cannot hold.
 pub fn code(schema: &Schema, options: &Options) -> Result<String> {
-    let form = Form { wide: false, tensor_types: options.tensor_types, dictionaries: false };
+    let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
     let mut text = "import pyarrow as pa\n\nschema = pa.schema([\n".to_owned();
     for field in &schema.fields {
         let field = to_arrow_field(field, form)?;
@@ -26,7 +27,13 @@ pub fn code(schema: &Schema, options: &Options) -> Result<String> {
 
 /// `pa.field(...)`, or why pyarrow has none.
 fn field_code(field: &Field) -> Result<String, String> {
-    let mut code = format!("pa.field({}, {}", quote(field.name()), type_code(field.data_type())?);
+    let ty = match field.data_type() {
+        DataType::Dictionary(key, value) if field.dict_is_ordered() == Some(true) => {
+            format!("pa.dictionary({}, {}, ordered=True)", type_code(key)?, type_code(value)?)
+        }
+        ty => type_code(ty)?,
+    };
+    let mut code = format!("pa.field({}, {ty}", quote(field.name()));
     if !field.is_nullable() {
         code.push_str(", nullable=False");
     }

@@ -1,0 +1,202 @@
+//! The dictionaries of an output: those of its sources, extended by the values that they lack.
+//!
+//! Batches are encoded on any thread, each with dictionaries of its own values; here, in order, their keys become
+//! those of the dictionaries of the output.
+
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::Field;
+use crate::tensor::arrow::encoded::{self, ByteRows};
+use crate::tensor::arrow::{Form, stored};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, make_array, new_empty_array};
+use arrow_schema::{DataType, Field as ArrowField, SchemaRef};
+use std::collections::HashMap;
+
+/// Values of a dictionary that grows from batch to batch and is sent whole each time, at most.
+const MAX_RESENT: u64 = 1 << 16;
+
+/// The dictionaries of the columns, depth first.
+#[derive(Clone, Default)]
+pub struct Dictionaries {
+    all: Vec<Dictionary>,
+    /// A dictionary may be replaced between batches, as in a stream.
+    replaceable: bool,
+}
+
+#[derive(Clone)]
+struct Dictionary {
+    /// The column, for messages.
+    column: String,
+    ty: DataType,
+    is_ordered: bool,
+    /// The values, from the source at first.
+    values: ArrayRef,
+    /// Their numbers by their bytes; the first of values that are equal.
+    numbers: HashMap<Box<[u8]>, i64>,
+    /// The source tells its values.
+    is_known: bool,
+    /// Others were added.
+    grown: bool,
+}
+
+impl Dictionaries {
+    /// The dictionaries of `fields`, which are written as `arrow`.
+    ///
+    /// # Errors
+    /// None for dictionaries that a reader made.
+    pub fn new(fields: &[Field], arrow: &[ArrowField], form: Form, replaceable: bool) -> Result<Dictionaries> {
+        let mut all = Vec::new();
+        for (field, arrow) in fields.iter().zip(arrow) {
+            let known = stored::dictionaries(field, arrow, form);
+            for (dictionary, known) in encoded::dictionaries(arrow).into_iter().zip(known) {
+                all.push(Dictionary::new(arrow.name(), dictionary, known)?);
+            }
+        }
+        Ok(Dictionaries { all, replaceable })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether the sources tell the values of all.
+    pub fn are_known(&self) -> bool {
+        self.all.iter().all(|d| d.is_known)
+    }
+
+    /// Whether values were added to one.
+    pub fn have_grown(&self) -> bool {
+        self.all.iter().any(|d| d.grown)
+    }
+
+    /// Columns whose dictionary has an order that was extended.
+    pub fn reordered(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().filter(|d| d.is_ordered && d.grown).map(|d| d.column.as_str())
+    }
+
+    /// Arrays with dictionaries of their own as arrays with those of the output.
+    ///
+    /// # Errors
+    /// More values than the type of a dictionary counts.
+    pub fn joined(&mut self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let mut next = 0;
+        arrays.iter().map(|array| self.join(array, &mut next)).collect()
+    }
+
+    fn join(&mut self, array: &ArrayRef, next: &mut usize) -> Result<ArrayRef> {
+        let field = ArrowField::new("", array.data_type().clone(), true);
+        if encoded::dictionaries(&field).is_empty() {
+            return Ok(array.clone());
+        }
+        if let DataType::Dictionary(..) = array.data_type() {
+            let dictionary = self.all.get_mut(*next).ok_or_else(|| Error::internal("a dictionary too many"))?;
+            *next += 1;
+            return dictionary.join(array, self.replaceable).map_err(|e| in_column(e, &dictionary.column));
+        }
+        let data = array.to_data();
+        let children = data.child_data().iter().map(|child| Ok(self.join(&make_array(child.clone()), next)?.to_data()));
+        let children = children.collect::<Result<Vec<_>>>()?;
+        data.into_builder().child_data(children).build().map(make_array).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// A batch without rows that has all dictionaries.
+    ///
+    /// # Errors
+    /// None for the schema of these dictionaries.
+    pub fn empty_batch(&mut self, schema: &SchemaRef) -> Result<RecordBatch> {
+        let arrays: Vec<ArrayRef> = schema.fields().iter().map(|f| new_empty_array(f.data_type())).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(0));
+        RecordBatch::try_new_with_options(schema.clone(), self.joined(&arrays)?, &options).map_err(|e| Error::internal(e.to_string()))
+    }
+}
+
+impl Dictionary {
+    fn new(column: &str, field: &ArrowField, known: Option<ArrayRef>) -> Result<Dictionary> {
+        let DataType::Dictionary(_, value) = field.data_type() else { return Err(Error::internal("a dictionary")) };
+        let known = known.filter(|values| values.data_type() == value.as_ref());
+        let mut dictionary = Dictionary {
+            column: column.to_owned(),
+            ty: field.data_type().clone(),
+            is_ordered: field.dict_is_ordered() == Some(true),
+            is_known: known.is_some(),
+            grown: false,
+            values: new_empty_array(value),
+            numbers: HashMap::new(),
+        };
+        if let Some(values) = known {
+            dictionary.replace(values)?;
+        }
+        Ok(dictionary)
+    }
+
+    fn replace(&mut self, values: ArrayRef) -> Result<()> {
+        let bytes = ByteRows::of(&values)?;
+        self.numbers.clear();
+        for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
+            self.numbers.entry(bytes.get(row).into()).or_insert(row as i64);
+        }
+        self.values = values;
+        Ok(())
+    }
+
+    fn join(&mut self, array: &ArrayRef, replaceable: bool) -> Result<ArrayRef> {
+        let own = array.as_any_dictionary();
+        let (bytes, before) = (ByteRows::of(own.values())?, self.values.len());
+        let (mut numbers, mut added) = (Vec::with_capacity(own.values().len()), Vec::new());
+        for row in 0..own.values().len() {
+            let free = (before + added.len()) as i64;
+            numbers.push(match self.numbers.get(bytes.get(row)) {
+                Some(number) => *number,
+                None => {
+                    self.numbers.insert(bytes.get(row).into(), free);
+                    added.push(row as u64);
+                    free
+                }
+            });
+        }
+        if !added.is_empty() {
+            let total = (before + added.len()) as u64;
+            self.grown = true;
+            if replaceable && (total > most(&self.ty) || total > MAX_RESENT && !self.is_known) {
+                // The values of the batches before are not needed any more.
+                self.replace(own.values().clone())?;
+                return Ok(array.clone());
+            }
+            let added = arrow_select::take::take(own.values(), &UInt64Array::from(added), None).map_err(unexpected)?;
+            self.values = arrow_select::concat::concat(&[&self.values, &added]).map_err(unexpected)?;
+        }
+        let keys = arrow_cast::cast(own.keys(), &DataType::Int64).map_err(unexpected)?;
+        let keys = keys.as_primitive::<Int64Type>();
+        let number = |key: Option<i64>| key.and_then(|key| numbers.get(usize::try_from(key).ok()?).copied()).unwrap_or(0);
+        encoded::dictionary(keys.iter().map(number).collect(), keys.nulls().cloned(), &self.values, &self.ty)
+    }
+}
+
+/// An error of encoding a column.
+pub fn in_column(error: Error, column: &str) -> Error {
+    let name = quoted(column);
+    let has_help = !error.helps().is_empty();
+    let error = error.in_field(&name);
+    if has_help { error } else { error.help(format!("write its values instead of an encoding: map '{name} = {name}'")) }
+}
+
+/// How many values the keys of a dictionary count.
+fn most(ty: &DataType) -> u64 {
+    match ty {
+        DataType::Dictionary(key, _) => match key.as_ref() {
+            DataType::Int8 => 1 << 7,
+            DataType::UInt8 => 1 << 8,
+            DataType::Int16 => 1 << 15,
+            DataType::UInt16 => 1 << 16,
+            _ => 1 << 31,
+        },
+        _ => 0,
+    }
+}
+
+fn unexpected(error: arrow_schema::ArrowError) -> Error {
+    Error::data(error.to_string())
+}

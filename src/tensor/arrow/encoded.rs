@@ -1,0 +1,255 @@
+//! Dictionaries and run ends: types that store values which repeat once. In memory every row has its value; where a
+//! field is written in such a type again, its values are encoded here.
+
+use super::export::leaf;
+use super::import::leaf_type;
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, UInt64Array, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which encodings are written where a file had them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encodings {
+    /// None: values.
+    #[default]
+    None,
+    /// Dictionaries.
+    Dictionaries,
+    /// Dictionaries and run ends.
+    All,
+}
+
+impl Encodings {
+    /// Whether a type, which is a dictionary or run ends, is written as it is: those of single values.
+    pub fn keep(self, ty: &DataType) -> bool {
+        let single = |values: &DataType| !matches!(values, DataType::Null) && !values.is_nested() && !is_encoded(values);
+        match ty {
+            DataType::Dictionary(_, values) => self != Encodings::None && single(values),
+            DataType::RunEndEncoded(_, values) => self == Encodings::All && single(values.data_type()),
+            _ => false,
+        }
+    }
+
+    /// The first encoding inside a type that is not written.
+    pub fn first_lost(self, ty: &DataType) -> Option<&DataType> {
+        if is_encoded(ty) {
+            return (!self.keep(ty)).then_some(ty);
+        }
+        children(ty).into_iter().find_map(|field| self.first_lost(field.data_type()))
+    }
+}
+
+fn is_encoded(ty: &DataType) -> bool {
+    matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..))
+}
+
+/// The fields inside a type; those of unions are carried unchanged, and not counted.
+fn children(ty: &DataType) -> Vec<&Field> {
+    match ty {
+        DataType::List(f)
+        | DataType::LargeList(f)
+        | DataType::ListView(f)
+        | DataType::LargeListView(f)
+        | DataType::FixedSizeList(f, _)
+        | DataType::Map(f, _) => vec![f.as_ref()],
+        DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The fields that are dictionaries of single values: the field itself or those inside it, depth first.
+pub fn dictionaries(field: &Field) -> Vec<&Field> {
+    if Encodings::Dictionaries.keep(field.data_type()) {
+        return vec![field];
+    }
+    children(field.data_type()).into_iter().flat_map(dictionaries).collect()
+}
+
+/// The field with dictionaries that say nothing of an order.
+pub fn unordered(field: &Field) -> Field {
+    let inner = |f: &Arc<Field>| Arc::new(unordered(f));
+    let ty = match field.data_type() {
+        DataType::List(f) => DataType::List(inner(f)),
+        DataType::LargeList(f) => DataType::LargeList(inner(f)),
+        DataType::ListView(f) => DataType::ListView(inner(f)),
+        DataType::LargeListView(f) => DataType::LargeListView(inner(f)),
+        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(inner(f), *size),
+        DataType::Map(f, sorted) => DataType::Map(inner(f), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        other => other.clone(),
+    };
+    field.clone().with_data_type(ty).with_dict_is_ordered(false)
+}
+
+/// Values as an array of a dictionary or of run ends of such values.
+///
+/// # Errors
+/// More different values, or longer runs, than the integers of the type count.
+pub fn encode(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    match ty {
+        DataType::Dictionary(_, values) => {
+            let (mut numbers, mut firsts, bytes) = (HashMap::new(), Vec::new(), ByteRows::of(array)?);
+            let number = |row: usize| {
+                *numbers.entry(bytes.get(row)).or_insert_with(|| {
+                    firsts.push(row as u64);
+                    firsts.len() as i64 - 1
+                })
+            };
+            let keys: Vec<i64> = (0..array.len()).map(number_of_valid(array, number)).collect();
+            let distinct = leaf(&taken(array, firsts)?, values)?;
+            dictionary(keys, array.nulls().cloned(), &distinct, ty)
+        }
+        DataType::RunEndEncoded(ends, values) => {
+            let bytes = ByteRows::of(array)?;
+            let same = |a: usize, b: usize| array.is_null(a) == array.is_null(b) && (array.is_null(a) || bytes.get(a) == bytes.get(b));
+            let lasts: Vec<u64> =
+                (0..array.len()).filter(|row| row + 1 == array.len() || !same(*row, row + 1)).map(|row| row as u64).collect();
+            let run_ends = Int64Array::from_iter_values(lasts.iter().map(|row| *row as i64 + 1));
+            let run_ends = integers(&run_ends, ends.data_type(), "rows")?;
+            let values = leaf(&taken(array, lasts)?, values.data_type())?;
+            let children = vec![run_ends.to_data(), values.to_data()];
+            built(ArrayData::builder(ty.clone()).len(array.len()).child_data(children))
+        }
+        other => Err(Error::internal(format!("{other} is not an encoding"))),
+    }
+}
+
+/// The number of a row's value; 0 where it is null.
+fn number_of_valid<'a>(array: &'a ArrayRef, mut number: impl FnMut(usize) -> i64 + 'a) -> impl FnMut(usize) -> i64 + 'a {
+    move |row| if array.is_null(row) { 0 } else { number(row) }
+}
+
+/// An array of a dictionary type.
+///
+/// # Errors
+/// More values than the type's indices count.
+pub fn dictionary(keys: Vec<i64>, nulls: Option<NullBuffer>, values: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    let DataType::Dictionary(index, _) = ty else { return Err(Error::internal(format!("{ty} is not a dictionary"))) };
+    let keys = integers(&Int64Array::new(keys.into(), nulls), index, "different values")?;
+    let keys = keys.to_data();
+    let data = ArrayData::builder(ty.clone()).len(keys.len()).nulls(keys.nulls().cloned());
+    built(data.buffers(keys.buffers().to_vec()).offset(keys.offset()).child_data(vec![values.to_data()]))
+}
+
+fn built(data: arrow_data::ArrayDataBuilder) -> Result<ArrayRef> {
+    data.build().map(make_array).map_err(|e| Error::internal(e.to_string()))
+}
+
+fn taken(array: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef> {
+    arrow_select::take::take(array, &UInt64Array::from(rows), None).map_err(|e| Error::data(e.to_string()))
+}
+
+fn integers(numbers: &Int64Array, ty: &DataType, what: &str) -> Result<ArrayRef> {
+    let strict = CastOptions { safe: false, ..Default::default() };
+    cast_with_options(numbers, ty, &strict).map_err(|_| {
+        let most = numbers.iter().flatten().max().unwrap_or(0) + 1;
+        Error::data(format!("{most} {what} in one batch, and its type counts them with {}", ty.to_string().to_lowercase()))
+    })
+}
+
+/// The values of an array as bytes: the same value has the same bytes, and -0.0 is not 0.0.
+pub enum ByteRows {
+    /// Strings and bytes.
+    Texts(LargeBinaryArray),
+    /// Values of one width.
+    Fixed {
+        /// One after the other.
+        bytes: Buffer,
+        /// Bytes of a value.
+        width: usize,
+    },
+    /// True and false.
+    Bits(BooleanArray),
+}
+
+impl ByteRows {
+    /// # Errors
+    /// A nested type.
+    pub fn of(array: &ArrayRef) -> Result<ByteRows> {
+        let cast = |array: &ArrayRef, ty: &DataType| arrow_cast::cast(array, ty).map_err(|e| Error::data(e.to_string()));
+        let memory = leaf_type(array.data_type());
+        match &memory {
+            DataType::LargeUtf8 | DataType::LargeBinary => {
+                Ok(ByteRows::Texts(cast(&cast(array, &memory)?, &DataType::LargeBinary)?.as_binary().clone()))
+            }
+            DataType::Boolean => Ok(ByteRows::Bits(array.as_boolean().clone())),
+            ty => {
+                let width = match ty {
+                    DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
+                    other => other.primitive_width(),
+                };
+                let (Some(width), data) = (width, array.to_data()) else { return Err(Error::internal(format!("{ty} has no bytes"))) };
+                let bytes = data.buffers().first().map_or_else(Buffer::default, |values| values.slice(data.offset() * width));
+                Ok(ByteRows::Fixed { bytes, width })
+            }
+        }
+    }
+
+    /// The bytes of a row; those of a null mean nothing.
+    pub fn get(&self, row: usize) -> &[u8] {
+        match self {
+            ByteRows::Texts(texts) => texts.value(row),
+            ByteRows::Fixed { bytes, width } => bytes.get(row * width..(row + 1) * width).unwrap_or(&[]),
+            ByteRows::Bits(bits) => &[[0], [1]][usize::from(bits.value(row))],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::types::Int8Type;
+    use arrow_array::{BooleanArray, Float64Array, LargeStringArray};
+
+    fn dictionary_of(values: DataType) -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(values))
+    }
+
+    #[test]
+    fn values_are_encoded_and_read_back() {
+        let arrays: [ArrayRef; 4] = [
+            Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("b"), Some("b"), Some("")])),
+            Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(-0.0), None, Some(f64::NAN)])),
+            Arc::new(BooleanArray::from(vec![Some(true), None, None, Some(false), Some(true)]).slice(1, 4)),
+            Arc::new(Int64Array::from(Vec::<i64>::new())),
+        ];
+        for array in arrays {
+            let values = if *array.data_type() == DataType::LargeUtf8 { DataType::Utf8View } else { array.data_type().clone() };
+            let ends = Arc::new(Field::new("run_ends", DataType::Int16, false));
+            let runs = DataType::RunEndEncoded(ends, Arc::new(Field::new("values", values.clone(), true)));
+            for ty in [dictionary_of(values), runs] {
+                let encoded = encode(&array, &ty).unwrap();
+                assert_eq!(*encoded.data_type(), ty);
+                let field = Field::new("x", ty, true);
+                let back = super::super::from_arrow(&encoded, &field).unwrap();
+                assert_eq!(back.as_leaf().unwrap(), &array);
+            }
+        }
+    }
+
+    #[test]
+    fn indices_that_do_not_reach_are_an_error() {
+        let array: ArrayRef = Arc::new(Int64Array::from_iter_values(0..200));
+        let error = encode(&array, &dictionary_of(DataType::Int64)).unwrap_err();
+        assert_eq!(error.message(), "200 different values in one batch, and its type counts them with int8");
+        let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..200).map(|i| i % 128)));
+        assert_eq!(encode(&array, &dictionary_of(DataType::Int64)).unwrap().as_dictionary::<Int8Type>().values().len(), 128);
+    }
+
+    #[test]
+    fn encodings_of_nested_values_are_not_kept() {
+        let list = DataType::new_list(DataType::Int8, true);
+        assert!(!Encodings::All.keep(&dictionary_of(list.clone())));
+        let inside = DataType::new_list(dictionary_of(DataType::Utf8), true);
+        assert_eq!(Encodings::All.first_lost(&inside), None);
+        assert_eq!(Encodings::None.first_lost(&inside), Some(&dictionary_of(DataType::Utf8)));
+        assert_eq!(Encodings::All.first_lost(&dictionary_of(list.clone())), Some(&dictionary_of(list)));
+        assert_eq!(dictionaries(&Field::new("x", inside, true)).len(), 1);
+    }
+}
