@@ -64,7 +64,7 @@ impl SpillFile {
     /// # Errors
     /// No file can be made.
     pub fn new(fields: &[Field], options: &Options) -> Result<SpillFile> {
-        let form = Form { wide: true, tensor_types: None, dictionaries: false };
+        let form = Form { wide: true, ..Form::default() };
         let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
         let number = |name: &str| Arc::new(ArrowField::new(name, DataType::UInt64, true));
         let stored: Vec<FieldRef> = fields.iter().cloned().chain([number("first record"), number("last record")]).collect();
