@@ -30,6 +30,10 @@ pub trait Format: Sync {
         let _ = head;
         false
     }
+    /// Whether an input is of the format. Only formats that their first bytes do not tell look further.
+    fn recognises(&self, input: &Input) -> bool {
+        self.sniff(input.head())
+    }
     /// A reader of one input; `None` if the format is only written.
     fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
         let _ = (input, options);

@@ -13,11 +13,13 @@ pub mod format;
 mod jsonl;
 mod libsvm;
 mod matrix;
+mod matrix_market;
 mod none;
 mod npy;
 mod npz;
 mod parquet;
 mod safetensors;
+mod scipy;
 mod text;
 mod tfrecord;
 
@@ -37,12 +39,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,
+    &scipy::Scipy,
     &Arrays(npz::Npz),
     &Arrays(npy::Npy),
     &Arrays(safetensors::Safetensors),
     &jsonl::Jsonl,
     &jsonl::Json,
     &libsvm::Libsvm,
+    &matrix_market::MatrixMarket,
     &text::Text,
     &none::Nothing,
 ];

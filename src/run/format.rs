@@ -13,7 +13,7 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
     if let Some(name) = &options.from {
         return named(name, "--from");
     }
-    if let Some(format) = FORMATS.iter().find(|f| f.sniff(input.head())) {
+    if let Some(format) = FORMATS.iter().find(|f| f.recognises(input)) {
         return Ok(*format);
     }
     match input.extension().and_then(by_extension) {

@@ -38,8 +38,8 @@ class Harness:
 
     @staticmethod
     def versions():
-        packages = ["awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "safetensors", "tensorflow-cpu"]
-        return {name: importlib.metadata.version(name) for name in packages}
+        packages = {"awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "safetensors", "scikit-learn", "scipy", "tensorflow-cpu"}
+        return {d.name: d.version for d in importlib.metadata.distributions() if d.name in packages}
 
 
 def plain(value):

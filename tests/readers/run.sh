@@ -2,16 +2,23 @@
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
 # run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
 # Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy samples tfrecord.
+# `containers` is a suite with packages of its own, run only where it is named.
 # Paddle's functions are called in an environment of their own (PADDLE_VENV, or target/paddle-venv), and left out where it cannot be made.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")
 shift
 venv=${READERS_VENV:-$here/../../target/readers-venv}
-if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
+requirements=requirements.txt
+# Readers of other containers than tables, in an environment of their own (CONTAINERS_VENV, or target/containers-venv).
+if [ "${1:-}" = containers ]; then
+    venv=${CONTAINERS_VENV:-$here/../../target/containers-venv}
+    requirements=requirements-containers.txt
+fi
+if ! cmp -s "$here/$requirements" "$venv/$requirements"; then
     python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
-    cp "$here/requirements.txt" "$venv/requirements.txt"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/$requirements"
+    cp "$here/$requirements" "$venv/$requirements"
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 program=suite.py

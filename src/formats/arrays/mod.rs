@@ -12,13 +12,15 @@
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
 //!
-//! `npy_header` and `python` read and write the header that npy files and the members of npz archives share.
+//! `archive`, `directory` and `zip`: the archives of npz files. `npy_header` and `python` read and write the header that npy files and the members of npz archives share.
 
+pub(super) mod archive;
 mod bind;
 mod block;
 pub(super) mod container;
 pub(super) mod contents;
 mod decode;
+mod directory;
 pub(super) mod element;
 pub(super) mod embedded;
 mod encode;
@@ -32,3 +34,4 @@ pub(super) mod stored;
 pub(super) mod stream;
 mod transpose;
 pub(super) mod write;
+pub(super) mod zip;

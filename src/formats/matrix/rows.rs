@@ -1,6 +1,6 @@
 //! Sparse rows under construction.
 
-use super::value::Value;
+use super::value::{Value, Visitor, visit};
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::ArrayRef;
@@ -98,6 +98,27 @@ impl<V: Value> SparseRows<V> {
 pub fn sparse(splits: Vec<i64>, indices: Vec<i64>, values: ArrayRef, shapes: Vec<i64>) -> Result<Tensor> {
     let entries = RowPartition::from_row_splits(splits)?;
     Ok(Tensor::Sparse(Sparse::try_new(1, entries, indices.into(), values, shapes.into(), None)?))
+}
+
+/// As [`sparse`] with rows of `n`, entries of a row with one index summed.
+///
+/// # Errors
+/// A sum is beyond the dtype; as [`sparse`].
+pub fn summed(splits: &[i64], indices: &[i64], values: &ArrayRef, n: i64) -> Result<Tensor> {
+    struct Sums<'a>(&'a [i64], &'a [i64], i64);
+    impl Visitor<Tensor> for Sums<'_> {
+        fn visit<V: Value>(self, values: Vec<V>) -> Result<Tensor> {
+            let mut rows = SparseRows::<V>::new(true);
+            for (row, ends) in self.0.windows(2).enumerate() {
+                for entry in ends[0] as usize..ends[1] as usize {
+                    rows.push(self.1[entry], values[entry]);
+                }
+                rows.end_row().map_err(|e| e.at_row(row))?;
+            }
+            rows.finish(Some(self.2))
+        }
+    }
+    visit(values, Sums(splits, indices, n))
 }
 
 #[cfg(test)]

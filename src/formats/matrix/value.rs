@@ -4,7 +4,9 @@ use crate::error::{Error, Result};
 use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_schema::DataType;
+use half::f16;
 use std::sync::Arc;
 
 /// A number of a column under construction.
@@ -13,31 +15,74 @@ pub trait Value: Copy + Send + Sync + 'static {
     const DTYPE: DType;
     /// The column of such numbers.
     fn array(values: Vec<Self>) -> ArrayRef;
+    /// The numbers of a column of them.
+    fn values(array: &ArrayRef) -> Vec<Self>;
     /// The sum of two entries with one index; `None` beyond the dtype.
     fn plus(self, other: Self) -> Option<Self>;
 }
 
+impl Value for bool {
+    const DTYPE: DType = DType::Bool;
+    fn array(values: Vec<bool>) -> ArrayRef {
+        Arc::new(BooleanArray::from(values))
+    }
+    fn values(array: &ArrayRef) -> Vec<bool> {
+        array.as_boolean().values().iter().collect()
+    }
+    fn plus(self, other: bool) -> Option<bool> {
+        Some(self | other)
+    }
+}
+
 macro_rules! values {
-    ($($native:ty, $dtype:ident, $array:ty, $plus:expr;)*) => {$(
-        impl Value for $native {
+    ($($native:ty, $dtype:ident, $arrow:ty, $plus:expr;)*) => {
+        $(impl Value for $native {
             const DTYPE: DType = DType::$dtype;
             fn array(values: Vec<Self>) -> ArrayRef {
-                Arc::new(<$array>::from(values))
+                Arc::new(PrimitiveArray::<$arrow>::new(values.into(), None))
+            }
+            fn values(array: &ArrayRef) -> Vec<Self> {
+                array.as_primitive::<$arrow>().values().to_vec()
             }
             fn plus(self, other: Self) -> Option<Self> {
                 let plus: fn($native, $native) -> Option<$native> = $plus;
                 plus(self, other)
             }
+        })*
+
+        /// Calls a visitor with the type of the numbers of a column.
+        ///
+        /// # Errors
+        /// The visitor's; the column does not hold numbers.
+        pub fn visit<T>(values: &ArrayRef, visitor: impl Visitor<T>) -> Result<T> {
+            match values.data_type() {
+                DataType::Boolean => visitor.visit(bool::values(values)),
+                $(&<$arrow>::DATA_TYPE => visitor.visit(<$native>::values(values)),)*
+                other => Err(Error::internal(format!("{other} is not a number"))),
+            }
         }
-    )*};
+    };
 }
 
 values! {
-    bool, Bool, BooleanArray, |a, b| Some(a | b);
-    f32, Float32, Float32Array, |a, b| Some(a + b);
-    f64, Float64, Float64Array, |a, b| Some(a + b);
-    i64, Int64, Int64Array, i64::checked_add;
-    u64, UInt64, UInt64Array, u64::checked_add;
+    i8, Int8, Int8Type, i8::checked_add;
+    i16, Int16, Int16Type, i16::checked_add;
+    i32, Int32, Int32Type, i32::checked_add;
+    i64, Int64, Int64Type, i64::checked_add;
+    u8, UInt8, UInt8Type, u8::checked_add;
+    u16, UInt16, UInt16Type, u16::checked_add;
+    u32, UInt32, UInt32Type, u32::checked_add;
+    u64, UInt64, UInt64Type, u64::checked_add;
+    f16, Float16, Float16Type, |a, b| Some(a + b);
+    f32, Float32, Float32Type, |a, b| Some(a + b);
+    f64, Float64, Float64Type, |a, b| Some(a + b);
+}
+
+/// What is done with the numbers of a column, whatever their type is.
+pub trait Visitor<T> {
+    /// # Errors
+    /// Its own.
+    fn visit<V: Value>(self, values: Vec<V>) -> Result<T>;
 }
 
 /// The numbers of a column as text, each in its shortest form; whole floats without `.0`.
@@ -56,7 +101,7 @@ impl<'a> Texts<'a> {
     /// # Errors
     /// The column does not hold numbers.
     pub fn of(array: &'a ArrayRef) -> Result<Texts<'a>> {
-        use arrow_schema::DataType as T;
+        use DataType as T;
         macro_rules! widened {
             ($t:ty) => {
                 Texts::Widened(array.as_primitive::<$t>().values().iter().map(|v| i64::from(*v)).collect())
@@ -114,6 +159,7 @@ pub fn is_writable(dtype: &DType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Float32Array;
 
     #[test]
     fn numbers_are_short() {

@@ -1,9 +1,9 @@
 //! The members of a zip archive, as its directory lists them. Every number is checked against the file.
 //! Source: as [`super::zip`].
 
+use super::contents::Member;
 use super::zip::{CENTRAL, ELSEWHERE_16, ELSEWHERE_32, END, END_64, EXTRA_64, LOCAL, LOCATOR_64};
 use crate::error::{Error, Result};
-use crate::formats::arrays::contents::Member;
 use crate::formats::columnar::source::Source;
 use std::collections::HashSet;
 

@@ -1,0 +1,73 @@
+//! The arrays in a zip archive: what `numpy.savez` writes, and all that is made with it.
+
+use super::contents::{Contents, Location, Member, StoredArray};
+use super::directory;
+use super::embedded::EmbeddedSchema;
+use super::npy_header::Header;
+use super::stream::member_bytes;
+use super::zip::{END, LOCAL};
+use crate::error::{Error, Result};
+use crate::formats::columnar::source::Source;
+use crate::io::Input;
+use crate::path::quoted;
+
+/// What follows the name of an array in the name of its member.
+pub const SUFFIX: &str = ".npy";
+
+/// Whether these are the first bytes of a zip archive.
+pub fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(&LOCAL.to_le_bytes()) || head.starts_with(&END.to_le_bytes())
+}
+
+/// What an archive holds.
+///
+/// # Errors
+/// It cannot be read, is damaged, or holds no arrays.
+pub fn contents(input: &Input) -> Result<Contents> {
+    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+    let (members, comment) = directory::read(&source)?;
+    let mut contents = Contents { embedded: std::str::from_utf8(&comment).ok().and_then(EmbeddedSchema::parse), ..Contents::default() };
+    for member in members {
+        let Some(name) = member.name.strip_suffix(SUFFIX) else {
+            if !member.name.ends_with('/') {
+                contents.others.push(member.name);
+            }
+            continue;
+        };
+        let name = name.to_owned();
+        contents.arrays.push(array(&source, name.clone(), member).map_err(|e| e.in_field(quoted(&name)))?);
+    }
+    if contents.arrays.is_empty() && !contents.others.is_empty() {
+        return Err(no_arrays(&contents.others));
+    }
+    Ok(contents)
+}
+
+fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
+    let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
+    let nbytes = header.nbytes()?;
+    let own = member.nbytes.saturating_sub(skip);
+    if own != nbytes {
+        let shape = crate::formats::arrays::npy_header::shape_text(&header.shape);
+        return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header")));
+    }
+    let location = Location::Member { member, skip };
+    Ok(StoredArray {
+        name,
+        element: header.element,
+        shape: header.shape,
+        fortran: header.fortran,
+        location,
+        nbytes,
+        dense_shape: Vec::new(),
+    })
+}
+
+fn no_arrays(members: &[String]) -> Error {
+    if members.iter().any(|name| name.ends_with("data.pkl")) {
+        return Error::data("this is a checkpoint of PyTorch: a pickle, which is a program and never run")
+            .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
+    }
+    let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();
+    Error::data(format!("this zip archive holds no arrays of NumPy, but {}", names.join(", "))).help("unpack it: unzip FILE")
+}

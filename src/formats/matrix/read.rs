@@ -1,0 +1,225 @@
+//! The rows of a matrix as records.
+
+use super::FIELD;
+use super::rows::{sparse, summed};
+use crate::chunk::{Decoded, Origin};
+use crate::error::{Error, Result};
+use crate::formats::columnar::adapt::Columns;
+use crate::formats::format::{Request, Task, Tasks};
+use crate::schema::{DType, Dim, Element, Field, Schema, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{Array, ArrayRef, UInt64Array};
+use std::sync::Arc;
+
+/// Rows in a chunk, and about the most entries.
+const CHUNK_ROWS: usize = 8 << 10;
+pub const CHUNK_ENTRIES: usize = 1 << 18;
+
+/// Some consecutive rows. Of complex numbers there are two columns, the real and the imaginary parts.
+pub enum Part {
+    Sparse { splits: Vec<i64>, indices: Vec<i64>, values: Vec<ArrayRef> },
+    Dense { nrows: usize, values: Vec<ArrayRef> },
+}
+
+impl Part {
+    fn nrows(&self) -> usize {
+        match self {
+            Part::Sparse { splits, .. } => splits.len() - 1,
+            Part::Dense { nrows, .. } => *nrows,
+        }
+    }
+}
+
+/// The rows of a matrix, from the first to the last.
+pub trait RowSource: Send {
+    /// The next rows, at most `max_rows`; `None` at the end.
+    ///
+    /// # Errors
+    /// Reading fails, or the matrix contradicts itself.
+    fn next(&mut self, max_rows: usize) -> Result<Option<Part>>;
+}
+
+/// What all rows have in common.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub dtype: DType,
+    pub ncolumns: u64,
+    pub is_sparse: bool,
+    pub is_complex: bool,
+}
+
+impl Shape {
+    /// The field of the records.
+    pub fn field(&self) -> Field {
+        let dims = vec![Dim::known(self.ncolumns)];
+        let element = if self.is_sparse { Element::Sparse(self.dtype.clone()) } else { Element::Value(self.dtype.clone()) };
+        let ty = Type { element, dims, optional: false, with_nulls: false };
+        let ty = match self.is_complex {
+            true => Type::structure(vec![Field::new("real", ty.clone()), Field::new("imag", ty)], Vec::new()),
+            false => ty,
+        };
+        Field::new(FIELD, ty)
+    }
+
+    fn tensor(&self, part: Part, sums: bool) -> Result<Tensor> {
+        let nrows = part.nrows();
+        let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("more columns than 63 bits count"))?;
+        let mut tensors = match part {
+            Part::Sparse { splits, indices, values } => {
+                let one = |values: &ArrayRef| match sums {
+                    true => summed(&splits, &indices, values, n),
+                    false => sparse(splits.clone(), indices.clone(), values.clone(), vec![n; nrows]),
+                };
+                values.iter().map(one).collect::<Result<Vec<_>>>()?
+            }
+            Part::Dense { values, .. } => {
+                let length = usize::try_from(self.ncolumns).map_err(|_| Error::data("more columns than this machine addresses"))?;
+                let one = |values: ArrayRef| Tensor::list(RowPartition::uniform(length, nrows)?, Tensor::Leaf(values), None);
+                values.into_iter().map(one).collect::<Result<Vec<_>>>()?
+            }
+        };
+        match (self.is_complex, tensors.len()) {
+            (true, 2) => Tensor::structure(nrows, tensors, None),
+            (false, 1) => tensors.pop().ok_or_else(|| Error::internal("a matrix without values")),
+            _ => Err(Error::internal("a matrix with other columns than its type")),
+        }
+    }
+}
+
+/// Cuts off tasks.
+struct Records {
+    name: Arc<str>,
+    source: Box<dyn RowSource>,
+    decoder: Arc<Decoder>,
+    first: u64,
+    wanted: u64,
+    chunk_rows: usize,
+}
+
+struct Decoder {
+    shape: Shape,
+    columns: Columns,
+    sums: bool,
+}
+
+/// The records of a matrix.
+///
+/// # Errors
+/// `schema` asks for a field that is not there.
+pub fn tasks(name: &Arc<str>, shape: Shape, source: Box<dyn RowSource>, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
+    let columns = Columns::plan(&[shape.field()], schema, &request.wanted)?;
+    Ok(Box::new(Records {
+        name: name.clone(),
+        source,
+        decoder: Arc::new(Decoder { shape, columns, sums: request.options.sum_duplicates }),
+        first: 0,
+        wanted: request.records.unwrap_or(u64::MAX),
+        chunk_rows: request.options.chunk_rows.unwrap_or(CHUNK_ROWS).clamp(1, CHUNK_ROWS),
+    }))
+}
+
+impl Iterator for Records {
+    type Item = Result<Task<Decoded>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let max_rows = self.chunk_rows.min(usize::try_from(self.wanted).unwrap_or(usize::MAX));
+        if max_rows == 0 {
+            return None;
+        }
+        let origin = Origin::consecutive(self.name.clone(), self.first + 1);
+        let part = match self.source.next(max_rows) {
+            Ok(part) => part?,
+            Err(error) => {
+                self.wanted = 0;
+                return Some(Err(error.in_input(self.name.clone())));
+            }
+        };
+        let nrows = part.nrows();
+        self.first += nrows as u64;
+        self.wanted -= nrows as u64;
+        let decoder = self.decoder.clone();
+        Some(Ok(Box::new(move || {
+            let tensor = decoder.shape.tensor(part, decoder.sums).map_err(|e| origin.resolve(e.in_field(FIELD), nrows))?;
+            let nbytes = tensor.nbytes() as u64;
+            let chunk = decoder.columns.chunk(nrows, origin, |_| Ok(tensor.clone()))?;
+            Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+        })))
+    }
+}
+
+/// A matrix held in memory, by rows.
+pub struct HeldRows {
+    splits: Vec<i64>,
+    indices: Vec<i64>,
+    values: Vec<ArrayRef>,
+    next: usize,
+}
+
+impl HeldRows {
+    /// Of entries in any order; those of a row stay in theirs. O(rows + entries).
+    ///
+    /// # Errors
+    /// A row that the matrix does not have.
+    pub fn of_entries(nrows: usize, rows: &[i64], columns: Vec<i64>, values: Vec<ArrayRef>) -> Result<HeldRows> {
+        let mut splits = vec![0i64; nrows + 1];
+        for row in rows {
+            match usize::try_from(*row).ok().filter(|row| *row < nrows) {
+                Some(row) => splits[row + 1] += 1,
+                None => return Err(Error::data(format!("an entry in row {row} of a matrix of {nrows} rows"))),
+            }
+        }
+        for row in 0..nrows {
+            splits[row + 1] += splits[row];
+        }
+        if rows.is_sorted() {
+            return Ok(HeldRows { splits, indices: columns, values, next: 0 });
+        }
+        let mut ends = splits.clone();
+        let mut order = vec![0u64; rows.len()];
+        for (entry, row) in rows.iter().enumerate() {
+            let end = &mut ends[*row as usize];
+            order[*end as usize] = entry as u64;
+            *end += 1;
+        }
+        let indices = order.iter().map(|entry| columns[*entry as usize]).collect();
+        let order = UInt64Array::from(order);
+        let take = |values: &ArrayRef| arrow_select::take::take(values, &order, None).map_err(|e| Error::internal(e.to_string()));
+        Ok(HeldRows { splits, indices, values: values.iter().map(take).collect::<Result<_>>()?, next: 0 })
+    }
+}
+
+impl RowSource for HeldRows {
+    fn next(&mut self, max_rows: usize) -> Result<Option<Part>> {
+        let nrows = self.splits.len() - 1;
+        if self.next == nrows {
+            return Ok(None);
+        }
+        let end = cut(&self.splits[self.next..], max_rows) + self.next;
+        let (first, last) = (self.splits[self.next] as usize, self.splits[end] as usize);
+        let splits = self.splits[self.next..=end].iter().map(|split| split - first as i64).collect();
+        self.next = end;
+        let values = self.values.iter().map(|values| values.slice(first, last - first)).collect();
+        Ok(Some(Part::Sparse { splits, indices: self.indices[first..last].to_vec(), values }))
+    }
+}
+
+/// How many rows of these splits make a chunk: one at least.
+pub fn cut(splits: &[i64], max_rows: usize) -> usize {
+    let most = max_rows.min(splits.len().saturating_sub(1)).max(1);
+    let limit = splits.first().copied().unwrap_or(0).saturating_add(CHUNK_ENTRIES as i64);
+    splits[1..=most].partition_point(|end| *end <= limit).max(1)
+}
+
+/// Refuses to hold what is beyond `--max-memory`.
+///
+/// # Errors
+/// It is.
+pub fn check_held(nbytes: u64, request: &Request) -> Result<()> {
+    let limit = request.options.max_memory;
+    if nbytes <= limit {
+        return Ok(());
+    }
+    Err(Error::data(format!("a matrix that is not stored by rows is held in memory, here at least {nbytes} bytes, more than {limit}"))
+        .help("raise the limit with --max-memory")
+        .help("or store it by rows, in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"))
+}

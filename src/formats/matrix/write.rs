@@ -1,0 +1,33 @@
+//! What the writers of matrices share.
+
+use super::value::is_writable;
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::{Field, Schema};
+
+/// The one field of the records: a sparse vector of numbers.
+///
+/// # Errors
+/// There is another field, or it is something else; says what to do.
+pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Field> {
+    let is_row = |field: &Field| field.ty.is_sparse() && field.ty.rank() == 1 && field.ty.dtype().is_some_and(is_writable);
+    match schema.fields.as_slice() {
+        [field] if is_row(field) => Ok(field),
+        [field] => {
+            let error =
+                Error::usage(format!("{format} holds one sparse vector in each record, but {} is {}", quoted(&field.name), field.ty));
+            Err(error.help(match field.ty.rank() {
+                1 if !field.ty.is_sparse() => format!("make it sparse: to-sparse -f {}", quoted(&field.name)),
+                _ => "npz and safetensors hold other tensors".to_owned(),
+            }))
+        }
+        fields => {
+            let error =
+                Error::usage(format!("{format} holds one sparse vector in each record, but the records have {} fields", fields.len()));
+            Err(match fields.iter().find(|f| is_row(f)) {
+                Some(field) => error.help(format!("choose it: select {}", quoted(&field.name))),
+                None => error.help("make a field sparse with to-sparse, and select it"),
+            })
+        }
+    }
+}

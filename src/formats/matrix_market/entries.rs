@@ -1,0 +1,104 @@
+//! The values of a matrix, as they are read.
+
+use super::banner::{Field, Symmetry};
+use crate::formats::decimal::{float, integer};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
+use std::sync::Arc;
+
+/// Columns of values: of complex numbers two.
+pub enum Values {
+    Bools(usize),
+    Floats(Vec<f64>),
+    Complex(Vec<f64>, Vec<f64>),
+    Integers(Vec<i64>),
+    Unsigned(Vec<u64>),
+}
+
+impl Values {
+    pub fn new(field: Field) -> Values {
+        match field {
+            Field::Real => Values::Floats(Vec::new()),
+            Field::Complex => Values::Complex(Vec::new(), Vec::new()),
+            Field::Integer => Values::Integers(Vec::new()),
+            Field::Unsigned => Values::Unsigned(Vec::new()),
+            Field::Pattern => Values::Bools(0),
+        }
+    }
+
+    /// Reads the value that the words are.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn push<'a>(&mut self, words: &mut impl Iterator<Item = &'a [u8]>) -> Result<(), &'static str> {
+        let mut number = || {
+            let word = words.next()?;
+            float(word, |_| false).map(|(value, _)| value)
+        };
+        match self {
+            Values::Bools(count) => *count += 1,
+            Values::Floats(values) => values.push(number().ok_or("a number")?),
+            Values::Complex(real, imag) => {
+                let (re, im) = (number().ok_or("two numbers")?, number().ok_or("two numbers")?);
+                real.push(re);
+                imag.push(im);
+            }
+            Values::Integers(values) => {
+                let word = words.next().unwrap_or_default();
+                values.push(integer(word).filter(|(_, length)| *length == word.len()).ok_or("an integer")?.0);
+            }
+            Values::Unsigned(values) => {
+                let word = words.next().and_then(|word| std::str::from_utf8(word).ok());
+                values.push(word.and_then(|word| word.parse().ok()).ok_or("an integer of 0 or more")?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what the last value is on the other side of the diagonal.
+    ///
+    /// # Errors
+    /// Its negative is beyond 64 bits.
+    pub fn mirror(&mut self, symmetry: Symmetry) -> Result<(), &'static str> {
+        let negative = symmetry == Symmetry::Skew;
+        let signed = |value: f64| if negative { -value } else { value };
+        match self {
+            Values::Bools(count) => *count += 1,
+            Values::Floats(values) => values.extend(values.last().copied().map(signed)),
+            Values::Complex(real, imag) => {
+                let conjugate = |value: f64| if symmetry == Symmetry::Hermitian { -value } else { signed(value) };
+                real.extend(real.last().copied().map(signed));
+                imag.extend(imag.last().copied().map(conjugate));
+            }
+            Values::Integers(values) => {
+                let last = values.last().copied().unwrap_or(0);
+                values.push(if negative { last.checked_neg().ok_or("an integer with a negative of 64 bits")? } else { last });
+            }
+            Values::Unsigned(values) => values.extend(values.last().copied()),
+        }
+        Ok(())
+    }
+
+    /// Appends a zero: what a skew-symmetric matrix has on its diagonal.
+    pub fn zero(&mut self) {
+        match self {
+            Values::Bools(count) => *count += 1,
+            Values::Floats(values) => values.push(0.0),
+            Values::Complex(real, imag) => {
+                real.push(0.0);
+                imag.push(0.0);
+            }
+            Values::Integers(values) => values.push(0),
+            Values::Unsigned(values) => values.push(0),
+        }
+    }
+
+    pub fn arrays(self) -> Vec<ArrayRef> {
+        match self {
+            Values::Bools(count) => vec![Arc::new(BooleanArray::from(vec![true; count]))],
+            Values::Floats(values) => vec![Arc::new(Float64Array::from(values))],
+            Values::Complex(real, imag) => vec![Arc::new(Float64Array::from(real)), Arc::new(Float64Array::from(imag))],
+            Values::Integers(values) => vec![Arc::new(Int64Array::from(values))],
+            Values::Unsigned(values) => vec![Arc::new(UInt64Array::from(values))],
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Rows as entries, in the order of the rows. The line of sizes, which comes first, is known at the end: until then the
+//! entries are spooled.
+
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::arrays::spool::Spool;
+use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::matrix::value::{Texts, put_integer};
+use crate::formats::matrix::write::the_sparse_field;
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::{DType, Element, Field, Schema, Size};
+use crate::tensor::{Sparse, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_buffer::Buffer;
+use std::io::Write;
+use std::sync::Arc;
+
+struct EntryEncoder {
+    name: String,
+    is_pattern: bool,
+    is_complex: bool,
+}
+
+/// The entries of some rows: `column value` in each line, without the row, which is known in order.
+struct Entries {
+    lengths: Vec<usize>,
+    ncolumns: i64,
+    text: Vec<u8>,
+}
+
+struct EntryWriter {
+    encoder: Arc<EntryEncoder>,
+    spool: Spool,
+    field: &'static str,
+    ncolumns: i64,
+    nrows: u64,
+    nentries: u64,
+    out: Option<Box<dyn Write + Send>>,
+}
+
+/// The parts of a complex matrix, if the field is one.
+fn complex_part(schema: &Schema) -> Option<&Field> {
+    let [field] = schema.fields.as_slice() else { return None };
+    match field.ty.fields()? {
+        [real, imag] if field.ty.dims.is_empty() && real.name == "real" && imag.name == "imag" && real.ty == imag.ty => {
+            (real.ty.dtype() == Some(&DType::Float64) && real.ty.is_sparse() && real.ty.rank() == 1).then_some(real)
+        }
+        _ => None,
+    }
+}
+
+/// # Errors
+/// The records are not one sparse field.
+pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    let complex = complex_part(schema);
+    let field = match complex {
+        Some(real) => real,
+        None => the_sparse_field(schema, "matrix-market")?,
+    };
+    let Element::Sparse(dtype) = &field.ty.element else { return Err(Error::internal("a sparse field that is not sparse")) };
+    let ncolumns = match field.ty.dims.first().map(|dim| dim.size) {
+        Some(Size::Known(n)) => i64::try_from(n).unwrap_or(0),
+        _ => 0,
+    };
+    let says = match dtype {
+        _ if complex.is_some() => "complex",
+        DType::Bool => "pattern",
+        DType::UInt64 => "unsigned-integer",
+        dtype if dtype.is_integer() => "integer",
+        _ => "real",
+    };
+    let name = schema.fields.first().map_or(String::new(), |f| f.name.clone());
+    Ok(Box::new(EntryWriter {
+        encoder: Arc::new(EntryEncoder { name, is_pattern: *dtype == DType::Bool, is_complex: complex.is_some() }),
+        spool: Spool::new(1, options),
+        field: says,
+        ncolumns,
+        nrows: 0,
+        nentries: 0,
+        out: None,
+    }))
+}
+
+impl EntryEncoder {
+    fn parts<'a>(&self, column: &'a Tensor) -> Result<(&'a Sparse, Option<&'a Sparse>)> {
+        match column {
+            Tensor::Sparse(sparse) if !self.is_complex => Ok((sparse, None)),
+            Tensor::Struct(parts) => match parts.fields() {
+                [Tensor::Sparse(real), Tensor::Sparse(imag)] => Ok((real, Some(imag))),
+                _ => Err(Error::internal("a complex matrix without its parts")),
+            },
+            _ => Err(Error::internal("a column that is not sparse")),
+        }
+    }
+
+    fn check(&self, column: &Tensor, real: &Sparse, imag: Option<&Sparse>) -> Result<()> {
+        if let Some(row) = column.first_null_row() {
+            return Err(Error::data("a matrix cannot hold null").at_row(row).help("leave such records out with filter"));
+        }
+        if let Some(imag) = imag
+            && let Some(row) = (0..real.nrows()).find(|row| {
+                let (a, b) = (real.entries().range(*row), imag.entries().range(*row));
+                real.indices()[a] != imag.indices()[b]
+            })
+        {
+            return Err(Error::data("the real and the imaginary parts have different indices").at_row(row));
+        }
+        if self.is_pattern
+            && let Some(at) = real.values().as_boolean().values().iter().position(|value| !value)
+        {
+            let row = crate::tensor::row_of(real.entries(), at);
+            return Err(Error::data("a pattern holds only where a matrix is true, but a value is False")
+                .at_row(row)
+                .help(format!("write numbers: cast {}=int8", quoted(&self.name))));
+        }
+        Ok(())
+    }
+}
+
+impl Encode for EntryEncoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let column = chunk.columns.first().ok_or_else(|| Error::internal("a column is missing"))?;
+        let (real, imag) = self.parts(column)?;
+        self.check(column, real, imag).map_err(|e| e.in_field(quoted(&self.name)))?;
+        let values = Texts::of(real.values())?;
+        let imaginary = imag.map(|imag| Texts::of(imag.values())).transpose()?;
+        let mut text = Vec::with_capacity(16 * real.indices().len());
+        for row in 0..chunk.nrows {
+            for entry in real.entries().range(row) {
+                let index = real.indices()[entry].checked_add(1);
+                put_integer(index.ok_or_else(|| Error::data("an index beyond 63 bits").at_row(row))?, &mut text);
+                if !self.is_pattern {
+                    text.push(b' ');
+                    values.put(entry, &mut text);
+                }
+                if let Some(imaginary) = &imaginary {
+                    text.push(b' ');
+                    imaginary.put(entry, &mut text);
+                }
+                text.push(b'\n');
+            }
+        }
+        let lengths = real.entries().row_lengths().collect();
+        Ok(Box::new(Entries { lengths, ncolumns: real.dense_shape().iter().copied().max().unwrap_or(0), text }))
+    }
+}
+
+impl Writer for EntryWriter {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.out = Some(out);
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let entries = encoded.downcast::<Entries>().map_err(|_| Error::internal("no entries to write"))?;
+        let mut lines = entries.text.split_inclusive(|b| *b == b'\n');
+        let mut text = Vec::with_capacity(entries.text.len() * 3 / 2);
+        for length in entries.lengths {
+            self.nrows += 1;
+            self.nentries += length as u64;
+            for line in lines.by_ref().take(length) {
+                put_integer(self.nrows, &mut text);
+                text.push(b' ');
+                text.extend_from_slice(line);
+            }
+        }
+        self.ncolumns = self.ncolumns.max(entries.ncolumns);
+        self.spool.push(0, Buffer::from_vec(text))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some(mut out) = self.out.take() else { return Ok(()) };
+        let head = format!("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", self.field, self.nrows, self.ncolumns, self.nentries);
+        let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+        out.write_all(head.as_bytes()).map_err(failed)?;
+        self.spool.copy(0, out.as_mut())?;
+        out.flush().map_err(failed)
+    }
+}
