@@ -106,6 +106,8 @@ pub struct CallNode {
     pub outputs: Vec<Type>,
     /// The names of the results, where they have names.
     pub names: Vec<&'static str>,
+    /// The result holds maps.
+    pub maps: bool,
     pub kernel: Kernel,
 }
 

@@ -1,7 +1,7 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
 use super::bind::{Binder, Scope};
-use super::call::{as_node, shape_vector, subscript};
+use super::call::{as_node, is_map, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
@@ -14,6 +14,7 @@ use super::types::outermost_uniform;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::schema::facts::Storage;
 use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -304,6 +305,9 @@ impl Binding {
         if !ty.is_sparse() {
             ty.dims = outermost_uniform(ty.dims);
         }
+        if is_map(&node) {
+            self.scope.maps.push(slot);
+        }
         self.instructions.push(Instruction::Set { node, slot });
         Ok((slot, ty))
     }
@@ -321,9 +325,13 @@ impl Binding {
 
     fn put(&mut self, name: &str, slot: usize, ty: Type) {
         self.scope.values.retain(|(n, _)| n != name);
+        let mut field = Field::new(name, ty.clone());
+        if self.scope.maps.contains(&slot) {
+            field.storage = Storage::Map { declared: false, rank: ty.rank() };
+        }
         match self.fields.iter_mut().find(|(f, _)| f.name == name) {
-            Some(found) => *found = (Field::new(name, ty.clone()), slot),
-            None => self.fields.push((Field::new(name, ty.clone()), slot)),
+            Some(found) => *found = (field, slot),
+            None => self.fields.push((field, slot)),
         }
         match self.scope.names.iter_mut().find(|(n, ..)| n == name) {
             Some(found) => *found = (name.to_owned(), ty, slot),

@@ -3,6 +3,7 @@
 //! A map has no type of its own: every verb sees its entries, `{key: string, value: int64}[?]`. That they are a map is
 //! a fact of the field's storage, which holds while the innermost axis is still the one that the entries lie on.
 
+use super::facts::Storage;
 use super::{Dim, Element, Field, Size, Type};
 
 /// The names of the fields of an entry.
@@ -18,6 +19,17 @@ impl Field {
     /// Whether the field holds maps, or lists of maps; the innermost axis is that of the entries.
     pub fn is_map(&self) -> bool {
         self.map_fields().is_some()
+    }
+
+    /// The field of type `ty`: with an axis more or less around its values, which stay what they are. Maps stay maps.
+    pub fn with_outer_axes(&self, mut ty: Type) -> Field {
+        let rank = ty.rank();
+        let is_map = self.is_map() && rank > 0;
+        // Entries are never null.
+        ty.with_nulls &= !(is_map && rank == 1);
+        let field = Field::new(self.name.clone(), ty);
+        let storage = if is_map { Storage::Map { declared: false, rank } } else { Storage::default() };
+        Field { storage, ..field }
     }
 
     /// The fields of the keys and of the values, if the field holds maps.

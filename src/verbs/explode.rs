@@ -91,7 +91,12 @@ fn set_type(fields: &mut [Field], positions: &[usize], ty: &Type) {
     let Some((first, rest)) = positions.split_first() else { return };
     let Some(field) = fields.get_mut(*first) else { return };
     match &mut field.ty.element {
-        _ if rest.is_empty() => field.ty = ty.clone(),
+        _ if rest.is_empty() => {
+            let exploded = field.with_outer_axes(ty.clone());
+            // What a file says of the whole field, as its comment, holds for its items.
+            let storage = if exploded.is_map() { exploded.storage } else { field.storage.clone() };
+            *field = Field { ty: exploded.ty, storage, ..field.clone() };
+        }
         Element::Struct(inner) => set_type(inner, rest, ty),
         _ => {}
     }

@@ -65,8 +65,11 @@ are grouped: sort them first with `sort --by KEY`. Nulls are equal to each other
                 }
             }
         }
-        let ty = |(i, f): (usize, &Field)| if keys.contains(&i) { f.ty.clone() } else { batched_type(&f.ty, Size::Uniform) };
-        let fields = schema.fields.iter().enumerate().map(|(i, f)| Field::new(f.name.clone(), ty((i, f)))).collect();
+        let field = |(i, f): (usize, &Field)| match keys.contains(&i) {
+            true => f.clone(),
+            false => f.with_outer_axes(batched_type(&f.ty, Size::Uniform)),
+        };
+        let fields = schema.fields.iter().enumerate().map(field).collect();
         let groups = Groups {
             names: schema.fields.iter().map(|f| f.name.clone()).collect(),
             keys,

@@ -5,7 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::quoted;
-use crate::schema::{Dim, Field, Schema, Size};
+use crate::schema::{Dim, Schema, Size};
 use crate::tensor::RowPartition;
 use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ structures, a sparse tensor into slices.";
                 Some(_) => {}
             }
         }
-        let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), unbatched_type(&f.ty)));
+        let fields = schema.fields.iter().map(|f| f.with_outer_axes(unbatched_type(&f.ty)));
         let step = Split { names: super::shared::batches::names(schema) };
         Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), operator: Operator::Map(Arc::new(step)) })
     }

@@ -198,6 +198,7 @@ impl Call {
             args: std::mem::take(&mut self.nodes),
             outputs,
             names: self.results.clone(),
+            maps: false,
             kernel,
         }
     }

@@ -162,6 +162,7 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
         args: vec![node],
         outputs: vec![ty.clone()],
         names: Vec::new(),
+        maps: false,
         kernel: Kernel::One(Box::new(move |args| {
             if sparse {
                 let tensor = args.tensor(0)?;

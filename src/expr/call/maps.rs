@@ -22,8 +22,9 @@ use arrow_array::cast::AsArray;
 use std::sync::Arc;
 
 /// Whether the node is a field that holds maps.
-fn is_map(node: &Node) -> bool {
+pub fn is_map(node: &Node) -> bool {
     match &node.kind {
+        NodeKind::Call(call, _) => call.maps,
         NodeKind::Slot { map, .. } => *map,
         NodeKind::Field { of, position, .. } => of.ty.fields().and_then(|fields| fields.get(*position)).is_some_and(|f| f.is_map()),
         _ => false,
@@ -37,7 +38,7 @@ pub fn map_part(operand: &Operand, part: usize, entries: bool) -> Option<Node> {
     if is_map(node) || entries && form() { crate::expr::fields::field_of(node, ENTRY[part]) } else { None }
 }
 
-/// `m["a"]`: the value of a key, null where the map does not have it. `None` if `of` is not a map, or the key names one of the
+/// `m["a"]`, `m["a"]["b"]`: the value of a key, null where the map does not have it. `None` if `of` is not a map, or the key names one of the
 /// fields of its entries by way of an axis.
 ///
 /// # Errors
@@ -63,7 +64,11 @@ pub fn map_lookup(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) 
     let kernel = move |args: &crate::expr::eval::Args| {
         maps.of(args)?.map_below(outer, &mut |tensor| found(tensor.as_list()?, &name, &Tensor::nulls(&absent, 1)?))
     };
-    call.one(ty, kernel).map(Some)
+    let mut found = call.one(ty, kernel)?;
+    if let (true, OperandKind::Tensor(Node { kind: NodeKind::Call(call, _), .. })) = (value.is_map(), &mut found) {
+        Arc::get_mut(call).into_iter().for_each(|call| call.maps = true);
+    }
+    Ok(Some(found))
 }
 
 /// The value of a key in each map: the last one, as in Python; `absent` has one row, for maps without it.

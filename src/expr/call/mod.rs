@@ -27,7 +27,7 @@ pub use fold::fold;
 pub use function::Function;
 pub use integer::{Integer, Integers};
 pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
-pub use maps::{map_lookup, map_part};
+pub use maps::{is_map, map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;
 pub use subscript::subscript;

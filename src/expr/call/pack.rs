@@ -38,6 +38,7 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
         args: nodes,
         outputs: vec![ty.clone()],
         names: Vec::new(),
+        maps: false,
         kernel: Kernel::One(Box::new(kernel)),
     };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
@@ -57,6 +58,7 @@ pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
         args: vec![node.clone()],
         outputs: vec![ty.clone()],
         names: Vec::new(),
+        maps: false,
         kernel: Kernel::One(Box::new(move |args| {
             let tensor = args.tensor(0)?;
             let list = tensor.as_list()?;

@@ -35,6 +35,6 @@ pub fn shape_vector(sizes: &[Operand], span: &Span) -> ExprResult<Node> {
     };
     let args = nodes.into_iter().flatten().collect();
     let kernel = Kernel::One(Box::new(kernel));
-    let call = CallNode { span: span.clone(), text: "".into(), args, outputs: vec![ty.clone()], names: Vec::new(), kernel };
+    let call = CallNode { span: span.clone(), text: "".into(), args, outputs: vec![ty.clone()], names: Vec::new(), maps: false, kernel };
     fold(Node { ty, span: span.clone(), kind: NodeKind::Call(Arc::new(call), 0) })
 }

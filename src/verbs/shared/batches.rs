@@ -4,7 +4,7 @@ use super::memory::Held;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::{Field, Schema, Size};
+use crate::schema::{Schema, Size};
 use crate::tensor::batch::{batch, batched_type};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::verb::{Flow, Fold};
@@ -34,7 +34,7 @@ pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
 
 /// The schema of batches of these records.
 pub fn batched_schema(schema: &Schema, size: Size) -> Arc<Schema> {
-    let fields = schema.fields.iter().map(|f| Field::new(f.name.clone(), batched_type(&f.ty, size)));
+    let fields = schema.fields.iter().map(|f| f.with_outer_axes(batched_type(&f.ty, size)));
     Arc::new(Schema::new(fields.collect()))
 }
 
