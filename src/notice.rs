@@ -1,4 +1,4 @@
-//! Notices: one line each on standard error for what a container cannot hold exactly; errors under `--strict`.
+//! What comes up during a run. Notices: one line each on standard error for what a container cannot hold exactly; errors under `--strict`.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -24,5 +24,21 @@ impl Notices {
     /// All notices, sorted, and none left.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
+    }
+}
+
+/// A number that clones share; any thread may add to it.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Arc<Mutex<u64>>);
+
+impl Tally {
+    /// Adds to it.
+    pub fn add(&self, n: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += n;
+    }
+
+    /// The number so far, from which it starts again.
+    pub fn take(&self) -> u64 {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,7 +1,7 @@
 //! The options of a run, resolved: enums and numbers, whatever was typed ([`crate::cli`] reads the words).
 
 use crate::error::{Error, Result};
-use crate::notice::Notices;
+use crate::notice::{Notices, Tally};
 use crate::path::glob_matches;
 use crate::schema::Type;
 use crate::screen;
@@ -105,6 +105,8 @@ pub struct Options {
     pub sum_duplicates: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
+    /// Records that were read again and passed on once more.
+    pub repeated: Tally,
     /// What `--verbose` tells of the run: `options.remarks.add(text, false)?`.
     pub remarks: Notices,
     /// The arrays of `--with`, once they are read: each with all its axes in one row.
@@ -163,6 +165,7 @@ impl Default for Options {
             sum_duplicates: false,
             notices: Notices::default(),
             remarks: Notices::default(),
+            repeated: Tally::default(),
             arrays: Arc::default(),
             hints: Notices::default(),
             source: None,

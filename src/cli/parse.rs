@@ -67,23 +67,44 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         return look(words);
     }
     let mut parsed = Vec::with_capacity(words.verbs.len());
+    let mut combined = Vec::new();
     for (i, own) in words.verbs.iter().enumerate() {
         let (verb, arguments) = verb_of(own, i, &words)?;
         if arguments.iter().any(|w| w == "-h" || w == "--help") {
             return Ok(Request::Text(help::of_verb(verb)));
         }
         let owner = Owner { name: verb.name, is_last: i + 1 == words.verbs.len() };
-        let command = if owner.is_last { whole(verb.command()) } else { bare(verb.command()) };
+        let command = match (owner.is_last, verb.combines) {
+            (true, _) => whole(verb.command()),
+            (false, true) => bare(verb.command().arg(files_argument())),
+            (false, false) => bare(verb.command()),
+        };
+        if verb.combines && i > 0 {
+            let error = Error::usage(format!("`{0}` reads inputs of its own: it can only be the first verb of a chain", verb.name));
+            return Err(
+                error.help(format!("write what comes before to a file first, or give it as one: tatter {} <(tatter ...) FILE", verb.name))
+            );
+        }
         let arguments: Vec<&OsString> =
             if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
         let matches =
             matches_of(verb, &command, &arguments).map_err(|e| misplaced::without_by(reword(&e, &command, owner, &arguments), &words))?;
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
+        if verb.combines && !owner.is_last {
+            combined = given_files(&matches);
+        }
         if owner.is_last {
-            let (files, options) = files_and_options(&matches, &words.files)?;
+            let (mut files, options) = files_and_options(&matches, &words.files)?;
             forgotten_then(&files, owner.name)?;
-            forgotten_comma(&files, verb, &matches)?;
-            misplaced::in_files(&files, verb, &options, &words)?;
+            if let (Some(first), Some(file)) = (combined.first(), files.first()) {
+                let error = Error::usage(format!("two places name inputs: {} and {}", first.display(), file.display()));
+                return Err(error.help("name all of them after the first verb"));
+            }
+            files.append(&mut combined);
+            if !parsed.first().is_some_and(|first| first.combines()) {
+                forgotten_comma(&files, verb, &matches)?;
+                misplaced::in_files(&files, verb, &options, &words)?;
+            }
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
                 return Err(error.help("leave out --to"));
@@ -175,18 +196,25 @@ fn bare(command: Command) -> Command {
 
 /// A verb's command for the end of a chain: its own words, the global options and the FILEs.
 fn whole(command: Command) -> Command {
-    let files = Arg::new("FILE")
-        .num_args(0..)
-        .action(ArgAction::Append)
-        .value_parser(clap::value_parser!(OsString))
-        .value_hint(clap::ValueHint::FilePath);
     let globals = Typed::augment_args(Command::new("tatter"));
     let is_global = |arg: &Arg| globals.get_arguments().any(|global| global.get_id() == arg.get_id());
     // An option that the verb and the run share, such as --seed, is read by both.
     let is_shared = command.get_arguments().any(is_global);
     let own: Vec<Arg> = command.get_arguments().filter(|arg| !is_global(arg)).cloned().collect();
     let command = if is_shared { Command::new("tatter").args(own) } else { command };
-    settings(Typed::augment_args(command).arg(files))
+    settings(Typed::augment_args(command).arg(files_argument()))
+}
+
+fn files_argument() -> Arg {
+    Arg::new("FILE")
+        .num_args(0..)
+        .action(ArgAction::Append)
+        .value_parser(clap::value_parser!(OsString))
+        .value_hint(clap::ValueHint::FilePath)
+}
+
+fn given_files(matches: &clap::ArgMatches) -> Vec<OsString> {
+    matches.get_many::<OsString>("FILE").into_iter().flatten().cloned().collect()
 }
 
 fn settings(command: Command) -> Command {
@@ -195,7 +223,7 @@ fn settings(command: Command) -> Command {
 }
 
 fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> Result<(Vec<OsString>, Options)> {
-    let mut files: Vec<OsString> = matches.get_many::<OsString>("FILE").into_iter().flatten().cloned().collect();
+    let mut files = given_files(matches);
     files.extend_from_slice(after_dashes);
     let options = Typed::from_arg_matches(matches).map_err(|e| Error::usage(e.to_string()))?.resolve()?;
     Ok((files, options))

@@ -106,8 +106,12 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     if options.verbose {
         options.remarks.take().iter().for_each(|remark| progress.info(remark));
     }
+    let repeated = options.repeated.take();
     if let Some(path) = &options.summary {
-        write_summary(path, counts, progress, started)?;
+        write_summary(path, counts, repeated, progress, started)?;
+    }
+    if options.verbose && repeated > 0 {
+        progress.info(&format!("{repeated} records were repeated"));
     }
     if options.verbose || was_shown {
         let Counts { records_in, records_out, skipped, .. } = counts;
@@ -161,8 +165,8 @@ pub fn show_notices(options: &Options, progress: &Progress) {
 }
 
 /// `--summary FILE`; `-` is standard error, as standard output may hold records.
-fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Instant) -> Result<()> {
-    let facts = [
+fn write_summary(path: &Path, counts: Counts, repeated: u64, progress: &Progress, started: Instant) -> Result<()> {
+    let mut facts = vec![
         ("records_in", json!(counts.records_in)),
         ("records_out", json!(counts.records_out)),
         ("skipped", json!(counts.skipped)),
@@ -170,6 +174,9 @@ fn write_summary(path: &Path, counts: Counts, progress: &Progress, started: Inst
         ("nulled", json!(counts.nulled)),
         ("seconds", json!(started.elapsed().as_secs_f64())),
     ];
+    if repeated > 0 {
+        facts.push(("repeated", json!(repeated)));
+    }
     let summary: Value = facts.clone().into_iter().collect();
     if path == Path::new("-") {
         progress.put(&summary.to_string(), || [("kind", json!("summary"))].into_iter().chain(facts).collect());

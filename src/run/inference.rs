@@ -1,12 +1,15 @@
 //! The schema of all inputs together: what `--schema` says, and what the parts of each input show of its types,
 //! decoded in parallel and merged in order.
 
+use super::combine;
 use super::engine::{self, Node, Piece, Serial, Source};
 use super::inputs::Inputs;
-use crate::demand::Demand;
+use crate::demand::{Demand, Wanted};
 use crate::error::Result;
-use crate::formats::{Inference, Observed, Task, Tasks};
+use crate::formats::{Inference, Observed, Request, Task, Tasks};
 use crate::schema::{Schema, unify};
+use crate::verbs::combine::Combination;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A schema, and whether all records are known to fit it.
@@ -22,12 +25,54 @@ pub struct Inferred {
 /// # Errors
 /// An input cannot be read, or the types of two do not agree.
 pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
-    let share = sample_bytes.map(|n| n / inputs.iter_mut().len().max(1) as u64).map(|n| n.max(64 << 10));
-    let request = inputs.request(demand.clone(), share);
+    let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(64 << 10));
+    let all = 0..inputs.iter().count();
+    let Some(plan) = inputs.plan() else { return infer_files(inputs, all, inputs.request(demand.clone(), share), threads) };
+    let ranges = plan.ranges.clone();
+    match &plan.how {
+        Combination::Chosen(_) => infer_files(inputs, all, inputs.request(demand.clone(), share), threads),
+        Combination::Listed(_, field) => {
+            let (field, files) = (field.clone(), ranges.first().cloned().unwrap_or_default());
+            let own = |demand| Request { declared: Arc::default(), ..inputs.request(demand, share) };
+            let only = Demand { fields: Wanted::Matching(vec![field.clone()]), records: None };
+            let (only, everything) = (own(only), own(Demand::everything()));
+            let name = inputs.iter().next().map_or_else(|| Arc::from(""), |opened| opened.input.name().clone());
+            let mut list = infer_files(inputs, files.clone(), only, threads)?;
+            if list.schema.index_of(&field).is_none() && inputs.are_regular() {
+                // The message lists the fields.
+                list = infer_files(inputs, files.clone(), everything, threads)?;
+            }
+            combine::check_list(&list.schema, &field, name)?;
+            let found = infer_files(inputs, files.end..all.end, inputs.request(demand.clone(), share), threads)?;
+            let schemas = std::iter::once(list.schema).chain(ranges.iter().skip(1).map(|_| found.schema.clone())).collect();
+            let schema = inputs.combine_schemas(schemas, found.schema)?;
+            Ok(Inferred { schema, is_settled: list.is_settled && found.is_settled })
+        }
+        Combination::Zipped { names, .. } => {
+            let fields = if names.is_some() { Wanted::All } else { demand.fields.clone() };
+            let (mut schemas, mut is_settled) = (Vec::new(), true);
+            for range in ranges {
+                let request = inputs.request(Demand { fields: fields.clone(), records: demand.records }, share);
+                let found = infer_files(inputs, range, request, threads)?;
+                is_settled &= found.is_settled;
+                schemas.push(found.schema);
+            }
+            let mut schema = inputs.combine_schemas(schemas, Schema::default())?;
+            if !matches!(fields, Wanted::All) {
+                schema.fields.retain(|f| demand.fields.includes(&f.name));
+            }
+            Ok(Inferred { schema, is_settled })
+        }
+    }
+}
+
+/// The schema of the fields wanted, from some of the files.
+fn infer_files(inputs: &mut Inputs, files: Range<usize>, request: Request, threads: usize) -> Result<Inferred> {
+    let share = request.sample_bytes;
     let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
     let mut found: Option<Schema> = None;
     let mut is_settled = true;
-    for opened in inputs.iter_mut() {
+    for opened in inputs.iter_mut().skip(files.start).take(files.len()) {
         match opened.reader.infer(&request)? {
             Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(opened.input.name().clone()))?),
             Inference::Scan(tasks) => {
@@ -47,8 +92,8 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
             found = Some(unified(found, observed.schema(&request)?)?);
         }
     }
-    let mut schema = unify::overlay(inputs.declared(), &found.unwrap_or_default());
-    schema.fields.retain(|f| demand.fields.includes(&f.name));
+    let mut schema = unify::overlay(&request.declared, &found.unwrap_or_default());
+    schema.fields.retain(|f| request.wanted.includes(&f.name));
     Ok(Inferred { schema, is_settled })
 }
 

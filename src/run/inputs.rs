@@ -1,17 +1,20 @@
 //! The inputs of a run, each with the reader of its format, as one stream of blocks.
 
+use super::combine::{self, Plan};
 use super::engine::Source;
-use super::format;
+use super::opened::{Opened, open};
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::formats::{FORMATS, Format, Inference, Reader, Request, Task, Tasks};
+use crate::formats::{FORMATS, Format, Inference, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
 use crate::schema::{Schema, notation};
+use crate::verbs::combine::{Combination, Combined};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,16 +25,8 @@ pub struct Inputs {
     /// The types of `--schema`.
     declared: Arc<Schema>,
     options: Arc<Options>,
-}
-
-/// An input with the reader of its format.
-pub struct Opened {
-    /// The input.
-    pub input: Arc<Input>,
-    /// Its format.
-    pub format: &'static dyn Format,
-    /// The reader of the format.
-    pub reader: Box<dyn Reader>,
+    /// How they are combined, where they do not follow each other.
+    plan: Option<Plan>,
 }
 
 impl Inputs {
@@ -49,7 +44,65 @@ impl Inputs {
         let inputs = if options.from.as_deref() == Some("none") { no_input(files, &options)? } else { io::inputs(files, &options)? };
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         one_format_each(&opened)?;
-        Ok(Inputs { opened, declared, options })
+        Ok(Inputs { opened, declared, options, plan: None })
+    }
+
+    /// Opens the inputs that a verb combines.
+    ///
+    /// # Errors
+    /// As [`Inputs::open`]; a pipe that would be read twice, or types for inputs that each have their own.
+    pub fn open_combined(combined: Combined, options: Arc<Options>) -> Result<Inputs> {
+        if options.from.as_deref() == Some("none") {
+            return Err(Error::usage("--from none reads no file, but the first verb combines several"));
+        }
+        let mut ranges = Vec::new();
+        for input in &combined.inputs {
+            let start = ranges.last().map_or(0, |last: &Range<usize>| last.end);
+            let nfiles = io::expand(std::slice::from_ref(input), &options)?.len();
+            if combined.each_file {
+                ranges.extend((start..start + nfiles).map(|at| at..at + 1));
+            } else {
+                ranges.push(start..start + nfiles);
+            }
+        }
+        let mut inputs = Inputs::open(&combined.inputs, options)?;
+        if matches!(combined.how, Combination::Zipped { .. }) && inputs.options.schema.is_some() {
+            let error = Error::usage("zip takes no --schema: each input has its own");
+            return Err(error.help("give it where an input is read: zip <(tatter convert --schema TEXT a.jsonl) b.jsonl"));
+        }
+        if let Combination::Chosen(chooser) = &combined.how
+            && chooser.restarts()
+            && let Some(pipe) = inputs.iter().find(|opened| !opened.input.is_regular())
+        {
+            let error = Error::usage("this is a pipe, which cannot be read again").in_input(pipe.input.name().clone());
+            return Err(error.help("write it to a file first").help("or let every record come out once: --stop all"));
+        }
+        inputs.plan = Some(Plan { how: combined.how, ranges, schemas: Vec::new() });
+        Ok(inputs)
+    }
+
+    /// The same inputs, to be combined from the start.
+    pub fn set_combination(&mut self, combined: Combined) {
+        if let Some(plan) = &mut self.plan {
+            plan.how = combined.how;
+        }
+    }
+
+    /// How they are combined.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// The schema of the stream, where those of the inputs differ.
+    ///
+    /// # Errors
+    /// As [`combine::schema_of`].
+    pub fn combine_schemas(&mut self, schemas: Vec<Schema>, unified: Schema) -> Result<Schema> {
+        let Some(plan) = &mut self.plan else { return Ok(unified) };
+        plan.schemas = schemas;
+        let opened = &self.opened;
+        let first = |input: usize| plan.ranges.get(input).and_then(|range| opened.get(range.start));
+        combine::schema_of(plan, |input| first(input).map_or_else(|| Arc::from(""), |opened| opened.input.name().clone()), unified)
     }
 
     /// Opens regular files again, to read them from the start.
@@ -57,10 +110,7 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::open`].
     pub fn reopen(&mut self) -> Result<()> {
-        for opened in &mut self.opened {
-            *opened = open(opened.input.clone(), &self.options)?;
-        }
-        Ok(())
+        self.opened.iter_mut().try_for_each(|opened| opened.reopen(&self.options))
     }
 
     /// The name of their format, if all have the same.
@@ -113,6 +163,9 @@ impl Inputs {
     /// The blocks of all inputs, one after the other; the reading of each starts when the one before it has ended.
     pub fn source(&mut self, schema: Arc<Schema>, demand: Demand) -> Source<'_, Work> {
         let request = self.request(demand, None);
+        if let Some(plan) = &mut self.plan {
+            return combine::source(&mut self.opened, plan, schema, request);
+        }
         let mut opened = self.opened.iter_mut();
         let mut current: Option<Tasks<Decoded>> = None;
         let mut over = false;
@@ -151,14 +204,6 @@ impl Inputs {
             }
         })
     }
-}
-
-fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
-    let format = format::of_input(&input, options).map_err(|e| input.among_others(e))?;
-    let reader = format
-        .reader(input.clone(), options)
-        .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
-    Ok(Opened { input, format, reader })
 }
 
 /// A directory holds files of one format.

@@ -4,7 +4,7 @@
 //! order again; so does the first error, after the records before it.
 
 use super::work::{Load, Work};
-use crate::chunk::{Chunk, Fault, Rows};
+use crate::chunk::{Chunk, Decoded, Fault, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::schema::Schema;
 use crate::verbs::Map;
@@ -18,20 +18,10 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
     };
     let chunk = match load {
         Load::Block(task) => match task() {
-            Ok(decoded) => {
-                work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
-                work.nbytes_in += decoded.nbytes;
-                work.faults = decoded.faults;
-                let fatal = work.faults.iter().position(|fault| !skip || fault.error.kind() == Kind::Internal);
-                if let Some(fatal) = fatal {
-                    work.error = Some(work.faults.swap_remove(fatal).error);
-                    work.faults.clear();
-                }
-                if let Err(error) = decoded.chunk.check(input_schema) {
-                    return Work::failed(error);
-                }
-                decoded.chunk
-            }
+            Ok(decoded) => match accepted(decoded, skip, input_schema, &mut work) {
+                Ok(chunk) => chunk,
+                Err(error) => return Work::failed(error),
+            },
             Err(error) => return Work { error: Some(error), ..work },
         },
         Load::Chunk(chunk) => chunk,
@@ -47,6 +37,24 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
         work.faults.sort_by_key(|fault| fault.error.location().records);
     }
     work
+}
+
+/// The records of a decoded block; its counts and bad records go to `work`, and the first bad one as an error where none
+/// may be left out.
+///
+/// # Errors
+/// A bug: the records are not of the schema.
+pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) -> Result<Chunk> {
+    work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
+    work.nbytes_in += decoded.nbytes;
+    work.faults = decoded.faults;
+    let fatal = work.faults.iter().position(|fault| !skip || fault.error.kind() == Kind::Internal);
+    if let Some(fatal) = fatal {
+        work.error = Some(work.faults.swap_remove(fatal).error);
+        work.faults.clear();
+    }
+    decoded.chunk.check(schema)?;
+    Ok(decoded.chunk)
 }
 
 /// Applies the maps to records that are numbered already. On an error the records before it still pass.

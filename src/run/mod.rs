@@ -7,6 +7,7 @@
 //! ```
 
 pub mod chain;
+pub mod combine;
 pub mod conclude;
 pub mod diff;
 pub mod encode;
@@ -19,6 +20,7 @@ pub mod inference;
 pub mod inputs;
 pub mod manifest;
 pub mod map;
+pub mod opened;
 pub mod outline;
 pub mod preview;
 pub mod progress;

@@ -17,6 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::io;
 use crate::options::{OnError, Options};
 use crate::schema::Schema;
+use crate::verbs::combine::Combined;
 use crate::verbs::{Operator, Parsed, Verdict};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -57,13 +58,20 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     let mut ended = Ended::new(Manifest::plan(&options)?);
     let Some(directory) = &options.output_dir else {
         let targets = Targets::plan(last, &options)?;
-        let inputs = Inputs::open(&files, options.clone())?;
-        return match Run::new(&verbs, inputs, targets, &options, &ended)?.start(&mut ended)? {
+        let inputs = match combined(&verbs, &files, &options)? {
+            Some(combined) => Inputs::open_combined(combined, options.clone())?,
+            None => Inputs::open(&files, options.clone())?,
+        };
+        return match Run::new(&verbs, files, inputs, targets, &options, &ended)?.start(&mut ended)? {
             Some(verdict) => Ok(verdict),
             None => conclude(ended, &options, started),
         };
     };
     targets::check_each(last, &options)?;
+    if let Some(verb) = verbs.first().filter(|verb| verb.combines()) {
+        let error = Error::usage(format!("{} makes one output of its inputs, --output-dir one of each", verb.name()));
+        return Err(error.help("name the output: -o OUT"));
+    }
     let mut early = None;
     for found in io::expand(&files, &options)? {
         let own = Options { files_from: None, is_output_literal: true, ..options.as_ref().clone() };
@@ -73,14 +81,21 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         let to = own.to.clone().or_else(|| inputs.format_name().map(str::to_owned));
         let own = Options { output, to, ..own };
         let targets = Targets::plan(last, &own)?;
-        early = Run::new(&verbs, inputs, targets, &own, &ended)?.start(&mut ended)?;
+        early = Run::new(&verbs, Vec::new(), inputs, targets, &own, &ended)?.start(&mut ended)?;
     }
     early.map_or_else(|| conclude(ended, &options, started), Ok)
+}
+
+/// The inputs that the first verb combines.
+fn combined(verbs: &[Box<dyn Parsed>], files: &[OsString], options: &Options) -> Result<Option<Combined>> {
+    verbs.first().map_or(Ok(None), |verb| verb.combine(files.to_vec(), options))
 }
 
 /// A run whose inputs are open.
 struct Run<'a> {
     verbs: &'a [Box<dyn Parsed>],
+    /// The FILEs as they were typed.
+    files: Vec<OsString>,
     inputs: Inputs,
     targets: Targets,
     options: Arc<Options>,
@@ -88,14 +103,21 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// `ended`: earlier runs of the same command.
-    fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
+    fn new(
+        verbs: &'a [Box<dyn Parsed>],
+        files: Vec<OsString>,
+        inputs: Inputs,
+        targets: Targets,
+        options: &Options,
+        ended: &Ended,
+    ) -> Result<Run<'a>> {
         ended.refuse(&targets.outputs)?;
         let paths = || inputs.iter().filter_map(|opened| opened.input.path());
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
-        Ok(Run { verbs, inputs, targets, options })
+        Ok(Run { verbs, files, inputs, targets, options })
     }
 
     /// Runs the chain; a verdict if that is all that there is to the command.
@@ -151,6 +173,10 @@ impl<'a> Run<'a> {
                     may_restart = false;
                     outputs.iter().try_for_each(|output| output.restart())?;
                     self.inputs.reopen()?;
+                    self.options.repeated.take();
+                    if let Some(combined) = combined(self.verbs, &self.files, &self.options)? {
+                        self.inputs.set_combination(combined);
+                    }
                     schema = self.infer(&demand, None)?.schema;
                     chain = self.bind(&schema)?;
                 }

@@ -1,12 +1,14 @@
 //! Verbs: one file or folder each, and one row in [`VERBS`].
 //!
-//! [`verb`] is the contract, `shared` what several verbs use; everything else is one verb. Verbs never import
+//! [`verb`] and [`combine`] are the contract, `shared` what several verbs use; everything else is one verb. Verbs never import
 //! another verb.
 
 mod assert;
 mod batch;
 mod bucket;
 mod cast;
+mod choose;
+pub mod combine;
 mod compose;
 mod convert;
 mod count;
@@ -20,8 +22,10 @@ mod from_dense;
 mod from_sparse;
 mod head;
 mod implode;
+mod interleave;
 mod map;
 mod merge_dims;
+mod mix;
 mod pack;
 mod padded_batch;
 mod partition;
@@ -47,6 +51,7 @@ mod unbatch;
 mod unique;
 mod validate;
 pub mod verb;
+mod zip;
 
 pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Report, Route, Verb, Verdict};
 
@@ -73,6 +78,10 @@ pub static VERBS: &[Entry] = &[
     entry::<split::Split>(Group::Records),
     entry::<unique::Unique>(Group::Records),
     entry::<assert::Assert>(Group::Records),
+    entry::<mix::Mix>(Group::Inputs),
+    entry::<interleave::Interleave>(Group::Inputs),
+    entry::<choose::Choose>(Group::Inputs),
+    entry::<zip::Zip>(Group::Inputs),
     entry::<select::Select>(Group::Fields),
     entry::<drop::Drop>(Group::Fields),
     entry::<rename::Rename>(Group::Fields),

@@ -10,6 +10,7 @@
 //!
 //! Verbs hold no threads, locks or channels.
 
+use super::combine::Combined;
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
 use crate::error::Result;
@@ -27,7 +28,7 @@ pub struct Example {
     pub about: &'static str,
     /// The arguments after `tatter`, as typed in a shell.
     pub args: &'static str,
-    /// Standard input.
+    /// Standard input. Several files are written as `head` prints them: `==> NAME <==` before each.
     pub input: &'static str,
     /// Standard output.
     pub output: &'static str,
@@ -50,6 +51,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     const OPTIONAL_ARGUMENT: bool = false;
     /// An option that replaces its only positional argument.
     const ARGUMENT_UNLESS: Option<&'static str> = None;
+    /// Whether it combines several inputs ([`Verb::combine`]), which follow it on the command line; it begins a chain.
+    const COMBINES: bool = false;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
     /// Whether it reports bad records ([`Report::fault`]), so that reading continues after them.
@@ -67,6 +70,15 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// # Errors
     /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
+
+    /// The inputs that these FILEs name, and how it combines them, where it does.
+    ///
+    /// # Errors
+    /// FILEs that it does not take.
+    fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        let _ = (files, options);
+        Ok(None)
+    }
 
     /// The outputs that it divides the records among, where it does; such a verb ends a chain.
     ///
@@ -243,6 +255,8 @@ pub enum Group {
     Inspect,
     /// Choose and order records.
     Records,
+    /// Combine several inputs.
+    Inputs,
     /// Choose, compute and retype fields.
     Fields,
     /// Group records, and take groups apart.
@@ -253,13 +267,14 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the help.
-    pub const ALL: [Group; 5] = [Group::Inspect, Group::Records, Group::Fields, Group::Batches, Group::Tensors];
+    pub const ALL: [Group; 6] = [Group::Inspect, Group::Records, Group::Inputs, Group::Fields, Group::Batches, Group::Tensors];
 
     /// A heading.
     pub fn title(self) -> &'static str {
         match self {
             Group::Inspect => "Convert and inspect",
             Group::Records => "Records",
+            Group::Inputs => "Several inputs",
             Group::Fields => "Fields",
             Group::Batches => "Batches",
             Group::Tensors => "Tensors",
@@ -285,6 +300,8 @@ pub struct Entry {
     pub optional_argument: bool,
     /// See [`Verb::ARGUMENT_UNLESS`].
     pub argument_unless: Option<&'static str>,
+    /// See [`Verb::COMBINES`].
+    pub combines: bool,
     augment: fn(clap::Command) -> clap::Command,
     parse: fn(&clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error>,
 }
@@ -304,6 +321,18 @@ pub trait Parsed: Send + Sync {
     /// # Errors
     /// As [`Verb::bind`].
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
+    /// See [`Verb::COMBINES`].
+    fn combines(&self) -> bool {
+        false
+    }
+    /// See [`Verb::combine`].
+    ///
+    /// # Errors
+    /// As [`Verb::combine`].
+    fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        let _ = (files, options);
+        Ok(None)
+    }
     /// See [`Verb::parts`].
     ///
     /// # Errors
@@ -333,6 +362,12 @@ impl<V: Verb> Parsed for Typed<V> {
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         self.0.bind(schema, options)
     }
+    fn combines(&self) -> bool {
+        V::COMBINES
+    }
+    fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        self.0.combine(files, options)
+    }
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         self.0.parts()
     }
@@ -352,6 +387,7 @@ pub const fn entry<V: Verb>(group: Group) -> Entry {
         examples: V::EXAMPLES,
         optional_argument: V::OPTIONAL_ARGUMENT,
         argument_unless: V::ARGUMENT_UNLESS,
+        combines: V::COMBINES,
         augment: V::augment_args,
         parse: |matches| Ok(Box::new(Typed(V::from_arg_matches(matches)?))),
     }

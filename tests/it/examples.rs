@@ -1,14 +1,16 @@
 //! The examples in the help and the man pages: each is run as it stands.
 
-use crate::tatter::{parallel, shell};
-use tatter::verbs::VERBS;
+use crate::tatter::{Outcome, parallel, shell};
+use std::fs;
+use std::path::Path;
+use tatter::verbs::{Example, VERBS};
 
 #[test]
 fn examples_print_what_they_say() {
     let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter().map(move |e| (verb.name, e))).collect();
     let failures: Vec<String> = parallel(&examples, |(verb, example)| {
         let directory = tempfile::tempdir().unwrap();
-        let outcome = shell(&format!("tatter {}", example.args), directory.path(), example.input.as_bytes());
+        let outcome = run_example(example, "", directory.path());
         (outcome.text() != example.output || outcome.status > 1).then(|| {
             format!("{verb}: tatter {}\n--- says\n{}--- prints\n{}{}", example.args, example.output, outcome.text(), outcome.stderr)
         })
@@ -17,6 +19,18 @@ fn examples_print_what_they_say() {
     .flatten()
     .collect();
     assert!(failures.is_empty(), "{}\n{} of {} examples differ", failures.join("\n"), failures.len(), examples.len());
+}
+
+/// Runs an example with more options, its files in that directory.
+pub fn run_example(example: &Example, options: &str, directory: &Path) -> Outcome {
+    let mut input = example.input;
+    if let Some(files) = example.input.strip_prefix("==> ") {
+        for (name, text) in files.split("==> ").filter_map(|file| file.split_once(" <==\n")) {
+            fs::write(directory.join(name), text).unwrap();
+        }
+        input = "";
+    }
+    shell(&format!("tatter {options} {}", example.args), directory, input.as_bytes())
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What holds for all data: property tests over random schemas, nesting, sizes and nulls.
 
+use crate::examples::run_example;
 use crate::random::{Dataset, dataset};
-use crate::tatter::{Outcome, parallel, shell, tatter};
+use crate::tatter::{Outcome, parallel, tatter};
 use proptest::prelude::*;
 use serde_json::Value;
 use tatter::verbs::VERBS;
@@ -189,7 +190,7 @@ fn threads_and_chunks_change_no_example() {
     let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter()).collect();
     let wrong: Vec<String> = parallel(&examples, |example| {
         let directory = tempfile::tempdir().unwrap();
-        let run = |options: &str| shell(&format!("tatter {options} {}", example.args), directory.path(), example.input.as_bytes()).text();
+        let run = |options: &str| run_example(example, options, directory.path()).text();
         let same = run("--threads 1 --chunk-rows 1000") == run("--threads 8 --chunk-rows 1");
         (!same).then(|| example.args.to_owned())
     })

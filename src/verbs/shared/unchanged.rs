@@ -2,7 +2,14 @@
 
 use crate::chunk::Chunk;
 use crate::error::Result;
-use crate::verbs::verb::Map;
+use crate::schema::Schema;
+use crate::verbs::verb::{Bound, Map, Operator};
+use std::sync::Arc;
+
+/// A verb that leaves records as they are.
+pub fn bound(schema: &Arc<Schema>) -> Bound {
+    Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Unchanged)) }
+}
 
 /// Passes chunks on unchanged.
 pub struct Unchanged;

@@ -1,0 +1,41 @@
+//! An input with the reader of its format.
+
+use super::format;
+use crate::error::{Error, Result};
+use crate::formats::{Format, Reader};
+use crate::io::Input;
+use crate::options::Options;
+use std::sync::Arc;
+
+/// An input with the reader of its format.
+pub struct Opened {
+    /// The input.
+    pub input: Arc<Input>,
+    /// Its format.
+    pub format: &'static dyn Format,
+    /// The reader of the format.
+    pub reader: Box<dyn Reader>,
+}
+
+impl Opened {
+    /// Opens a regular file again, to read it from the start.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn reopen(&mut self, options: &Options) -> Result<()> {
+        *self = open(self.input.clone(), options)?;
+        Ok(())
+    }
+}
+
+/// Opens an input.
+///
+/// # Errors
+/// Its format is not known, or is only written.
+pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
+    let format = format::of_input(&input, options).map_err(|e| input.among_others(e))?;
+    let reader = format
+        .reader(input.clone(), options)
+        .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
+    Ok(Opened { input, format, reader })
+}

@@ -1,0 +1,84 @@
+//! `choose`: records of several inputs in a given order.
+
+use super::combine::{Chooser, Combination, Combined, Sources, Stop, check_inputs};
+use super::shared::unchanged;
+use super::verb::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Records of several inputs in a given order.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Choose {
+    /// Field of the first input: the number of the input that gives the next record, from 0
+    #[arg(long, value_name = "FIELD")]
+    by: String,
+    /// Where the stream ends: at the first record that is missing, or with the choices
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Stop::First)]
+    stop: Stop,
+}
+
+impl Verb for Choose {
+    const NAME: &'static str = "choose";
+    const SUMMARY: &'static str = "Take records of several inputs in a given order";
+    const ABOUT: &'static str = "\
+`choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES: 0 gives the next record of A, 1 of B, and so on. \
+The stream ends with CHOICES, or with --stop first (the default) where a record is missing; with --stop all, choices of an input \
+that has ended are passed over. `choose` is the first verb of a chain, and its inputs follow it. The schemas of A, B, C are unified \
+as for several FILEs.";
+    const MEANING: &'static str = "tf.data.Dataset.choose_from_datasets";
+    const COMBINES: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "two records of b.jsonl, then one of a.jsonl",
+            args: "choose --by from choices.jsonl a.jsonl b.jsonl",
+            input: "==> choices.jsonl <==\n{\"from\": 1}\n{\"from\": 1}\n{\"from\": 0}\n==> a.jsonl <==\n{\"x\": \"a\"}\n==> b.jsonl <==\n{\"x\": \"b\"}\n{\"x\": \"c\"}\n{\"x\": \"d\"}\n",
+            output: "{\"x\":\"b\"}\n{\"x\":\"c\"}\n{\"x\":\"a\"}\n",
+        },
+        Example {
+            about: "choices of an input that has ended are passed over",
+            args: "choose --by from --stop all choices.jsonl a.jsonl b.jsonl",
+            input: "==> choices.jsonl <==\n{\"from\": 0}\n{\"from\": 0}\n{\"from\": 1}\n==> a.jsonl <==\n{\"x\": \"a\"}\n==> b.jsonl <==\n{\"x\": \"b\"}\n",
+            output: "{\"x\":\"a\"}\n{\"x\":\"b\"}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(unchanged::bound(schema))
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after
+    }
+
+    fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        check_inputs(Self::NAME, &inputs, 2, options)?;
+        let how = Combination::Listed(Box::new(Choices { stop: self.stop }), self.by.clone());
+        Ok(Some(Combined { inputs, each_file: false, how }))
+    }
+}
+
+struct Choices {
+    stop: Stop,
+}
+
+impl Chooser for Choices {
+    fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
+        while let Some(number) = sources.listed()? {
+            let source = usize::try_from(number).ok().filter(|source| *source < sources.len()).ok_or_else(|| {
+                let last = sources.len().saturating_sub(1);
+                Error::data(format!("{number} is not the number of an input: expected 0 to {last}"))
+            })?;
+            if sources.has_more(source)? {
+                return Ok(Some(source));
+            }
+            if self.stop == Stop::First {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,113 @@
+//! `interleave`: some records of each input in turn.
+
+use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
+use super::shared::args::positive;
+use super::shared::unchanged;
+use super::verb::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Some records of each input in turn.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Interleave {
+    /// Inputs that are read at a time [default: all]
+    #[arg(long, value_name = "C", value_parser = positive)]
+    cycle: Option<usize>,
+    /// Records taken of an input in its turn
+    #[arg(long, value_name = "B", default_value = "1", value_parser = positive)]
+    block: usize,
+}
+
+impl Verb for Interleave {
+    const NAME: &'static str = "interleave";
+    const SUMMARY: &'static str = "Take records of several inputs in turn";
+    const ABOUT: &'static str = "\
+Takes B consecutive records of each of C inputs in turn. An input that ends is replaced by the next one when its turn comes. \
+Every record comes out exactly once. Every file of a glob, NAME@N or directory is an input: interleave --cycle 4 'train@128.tfrecord'. \
+`interleave` is the first verb of a chain, and its inputs follow it: interleave A B then batch 32. Their schemas are unified as \
+for several FILEs.";
+    const MEANING: &'static str = "tf.data.Dataset.interleave";
+    const COMBINES: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "one record of each file in turn",
+            args: "interleave a.jsonl b.jsonl",
+            input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n==> b.jsonl <==\n{\"a\": 3}\n{\"a\": 4}\n{\"a\": 5}\n",
+            output: "{\"a\":1}\n{\"a\":3}\n{\"a\":2}\n{\"a\":4}\n{\"a\":5}\n",
+        },
+        Example {
+            about: "two records at a time, of two files at a time",
+            args: "interleave --cycle 2 --block 2 a.jsonl b.jsonl c.jsonl",
+            input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 1}\n{\"a\": 1}\n==> b.jsonl <==\n{\"a\": 2}\n{\"a\": 2}\n==> c.jsonl <==\n{\"a\": 3}\n",
+            output: "{\"a\":1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n{\"a\":1}\n{\"a\":3}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(unchanged::bound(schema))
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after
+    }
+
+    fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        check_inputs(Self::NAME, &inputs, 1, options)?;
+        let turns = Turns { cycle: self.cycle, block: self.block, slots: Vec::new(), slot: 0, taken: 0, next: 0 };
+        Ok(Some(Combined { inputs, each_file: true, how: Combination::Chosen(Box::new(turns)) }))
+    }
+}
+
+struct Turns {
+    cycle: Option<usize>,
+    block: usize,
+    /// The inputs that are read now.
+    slots: Vec<Option<usize>>,
+    /// Whose turn it is.
+    slot: usize,
+    /// Records taken in this turn.
+    taken: usize,
+    /// The input to be read next.
+    next: usize,
+}
+
+impl Turns {
+    fn pass(&mut self) {
+        self.slot = (self.slot + 1) % self.slots.len();
+        self.taken = 0;
+    }
+}
+
+impl Chooser for Turns {
+    fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
+        let ninputs = sources.len();
+        if self.slots.is_empty() {
+            self.slots = vec![None; self.cycle.unwrap_or(ninputs).min(ninputs).max(1)];
+        }
+        loop {
+            match self.slots[self.slot] {
+                Some(source) if sources.has_more(source)? => {
+                    self.taken += 1;
+                    if self.taken == self.block {
+                        self.pass();
+                    }
+                    return Ok(Some(source));
+                }
+                Some(_) => {
+                    self.slots[self.slot] = None;
+                    self.pass();
+                }
+                None if self.next < ninputs => {
+                    self.slots[self.slot] = Some(self.next);
+                    self.next += 1;
+                }
+                None if self.slots.iter().all(Option::is_none) => return Ok(None),
+                None => self.pass(),
+            }
+        }
+    }
+}

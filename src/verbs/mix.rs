@@ -1,0 +1,241 @@
+//! `mix`: draws records from several inputs.
+
+use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
+use super::shared::unchanged;
+use super::verb::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::random::Random;
+use crate::schema::Schema;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Draws records from several inputs.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Mix {
+    /// Where the stream ends
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Stop::All)]
+    stop: Stop,
+    /// Seed of the random numbers [default: the global --seed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// Where the stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Stop {
+    /// where an input without records left is drawn
+    First,
+    /// after every record of every input once
+    All,
+    /// when every input has been read to its end; shorter ones are read again
+    Repeat,
+}
+
+impl Verb for Mix {
+    const NAME: &'static str = "mix";
+    const SUMMARY: &'static str = "Draw records from several inputs";
+    const ABOUT: &'static str = "\
+`mix A=0.7 B=0.2 C=0.1` draws the input of each record at random with these weights; without weights all are equal. Each \
+input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a \
+chain, and its inputs follow it: mix A B then batch 32.\n\
+With --stop all (the default), the others go on when an input ends: every record comes out exactly once. With --stop first the \
+stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read again until \
+each has been read to its end; --summary counts the records that were repeated.\n\
+The schemas of the inputs are unified as for several FILEs. The draws depend on --seed only. To change an input first, give a \
+pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5.";
+    const MEANING: &'static str = "tf.data.Dataset.sample_from_datasets";
+    const COMBINES: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "every record once, the first input three times as often while both last",
+            args: "mix a.jsonl=0.75 b.jsonl=0.25 --seed 5",
+            input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n{\"a\": -2}\n",
+            output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a\":-2}\n",
+        },
+        Example {
+            about: "the shorter input is read again",
+            args: "mix a.jsonl b.jsonl --stop repeat then enumerate",
+            input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n",
+            output: "{\"index\":0,\"a\":-1}\n{\"index\":1,\"a\":-1}\n{\"index\":2,\"a\":1}\n{\"index\":3,\"a\":2}\n{\"index\":4,\"a\":3}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(unchanged::bound(schema))
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after
+    }
+
+    fn combine(&self, words: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        check_inputs(Self::NAME, &words, 2, options)?;
+        let (inputs, weights): (Vec<OsString>, Vec<Option<f64>>) = words.iter().map(|word| weighted(word)).collect::<Result<_>>()?;
+        check_inputs(Self::NAME, &inputs, 2, options)?;
+        if let Some(without) = weights.iter().position(Option::is_none)
+            && weights.iter().any(Option::is_some)
+        {
+            let name = inputs[without].display();
+            let error = Error::usage(format!("{name} has no weight, but another input has"));
+            return Err(error.help(format!("write {name}=WEIGHT, or leave out all weights for equal ones")));
+        }
+        let draws = Draws {
+            weights: weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect(),
+            has_ended: vec![false; inputs.len()],
+            random: Random::new(self.seed.unwrap_or(options.seed)),
+            stop: self.stop,
+        };
+        Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Box::new(draws)) }))
+    }
+}
+
+/// `FILE=WEIGHT`, or `FILE`. A file of that very name takes precedence.
+fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
+    let bytes = word.as_bytes();
+    let Some(at) = bytes.iter().rposition(|b| *b == b'=').filter(|_| !Path::new(word).exists()) else { return Ok((word.to_owned(), None)) };
+    let text = String::from_utf8_lossy(&bytes[at + 1..]);
+    match text.parse::<f64>() {
+        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok((OsStr::from_bytes(&bytes[..at]).to_owned(), Some(weight))),
+        _ => Err(Error::usage(format!("{}: {text:?} is not a weight: expected a positive number", word.display()))
+            .help("weights need not add up to 1: mix a.jsonl=7 b.jsonl=3")),
+    }
+}
+
+struct Draws {
+    weights: Vec<f64>,
+    /// Whether the input was at its end.
+    has_ended: Vec<bool>,
+    random: Random,
+    stop: Stop,
+}
+
+impl Chooser for Draws {
+    fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
+        loop {
+            if self.stop == Stop::Repeat {
+                for source in 0..self.weights.len() {
+                    // The end shows after the last record, so that no more is repeated than is needed.
+                    self.has_ended[source] = self.has_ended[source] || !sources.has_more(source)?;
+                }
+                if self.has_ended.iter().all(|ended| *ended) {
+                    return Ok(None);
+                }
+            }
+            let Some(drawn) = self.draw() else { return Ok(None) };
+            if sources.has_more(drawn)? {
+                return Ok(Some(drawn));
+            }
+            match self.stop {
+                Stop::First => return Ok(None),
+                Stop::All => self.weights[drawn] = 0.0,
+                Stop::Repeat => {
+                    sources.restart(drawn)?;
+                    if sources.has_more(drawn)? {
+                        return Ok(Some(drawn));
+                    }
+                    // It has no records at all.
+                    self.weights[drawn] = 0.0;
+                }
+            }
+        }
+    }
+
+    fn restarts(&self) -> bool {
+        self.stop == Stop::Repeat
+    }
+}
+
+impl Draws {
+    /// An input by weight; `None` if none is left.
+    fn draw(&mut self) -> Option<usize> {
+        let sum: f64 = self.weights.iter().sum();
+        let mut at = self.random.uniform(53) * sum;
+        let mut last = None;
+        for (source, weight) in self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            if at < *weight {
+                return Some(source);
+            }
+            at -= weight;
+            last = Some(source);
+        }
+        // Rounding.
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Inputs of which only the number of records matters.
+    struct Counted {
+        records: Vec<u64>,
+        left: Vec<u64>,
+    }
+
+    impl Sources for Counted {
+        fn len(&self) -> usize {
+            self.records.len()
+        }
+        fn has_more(&mut self, source: usize) -> Result<bool> {
+            Ok(self.left[source] > 0)
+        }
+        fn restart(&mut self, source: usize) -> Result<()> {
+            self.left[source] = self.records[source];
+            Ok(())
+        }
+        fn listed(&mut self) -> Result<Option<i64>> {
+            Ok(None)
+        }
+    }
+
+    /// How many records of each input come out of the first `most`.
+    fn drawn(records: &[u64], weights: &[f64], stop: Stop, seed: u64, most: usize) -> Vec<u64> {
+        let mut sources = Counted { records: records.to_vec(), left: records.to_vec() };
+        let mut draws = Draws { weights: weights.to_vec(), has_ended: vec![false; weights.len()], random: Random::new(seed), stop };
+        let mut counts = vec![0; records.len()];
+        for _ in 0..most {
+            let Some(source) = draws.next(&mut sources).unwrap() else { break };
+            sources.left[source] -= 1;
+            counts[source] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn every_record_comes_out_once() {
+        for records in [vec![0, 1, 1_000_000], vec![1_000_000, 0, 1], vec![0, 0, 0], vec![1, 1, 1], vec![7, 0, 3]] {
+            for (seed, weights) in [(0, [1.0, 1.0, 1.0]), (1, [0.9, 0.09, 0.01]), (2, [1e-9, 1e9, 1.0])] {
+                assert_eq!(drawn(&records, &weights, Stop::All, seed, usize::MAX), records, "{weights:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn repeated_inputs_are_read_to_their_ends() {
+        for seed in 0..20 {
+            let counts = drawn(&[3, 50, 0], &[0.5, 0.4, 0.1], Stop::Repeat, seed, usize::MAX);
+            assert!(counts[0] >= 3 && counts[1] >= 50 && counts[2] == 0, "{counts:?}");
+            assert!(counts[0] == 3 || counts[1] == 50, "no more than is needed: {counts:?}");
+        }
+        assert_eq!(drawn(&[0, 0], &[1.0, 1.0], Stop::Repeat, 0, usize::MAX), [0, 0]);
+    }
+
+    /// Five deviations of the binomial distribution, for each of 100 seeds.
+    #[test]
+    fn shares_are_those_of_the_weights() {
+        let (weights, n) = ([0.7, 0.2, 0.1], 5000);
+        for seed in 0..100 {
+            let counts = drawn(&[u64::MAX; 3], &weights, Stop::First, seed, n);
+            for (count, weight) in counts.iter().zip(weights) {
+                let mean = weight * n as f64;
+                let deviation = (mean * (1.0 - weight)).sqrt();
+                assert!((*count as f64 - mean).abs() < 5.0 * deviation, "{counts:?} with seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `zip`: the records of several inputs side by side.
+
+use super::combine::{Combination, Combined, check_inputs};
+use super::shared::args::split_commas;
+use super::shared::unchanged;
+use super::verb::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// The records of several inputs side by side.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Zip {
+    /// Put the fields of each input into a structure of this name
+    #[arg(long = "as", value_name = "NAME,..")]
+    names: Option<String>,
+    /// End with the first input that ends, instead of refusing longer ones
+    #[arg(long)]
+    shortest: bool,
+}
+
+impl Verb for Zip {
+    const NAME: &'static str = "zip";
+    const SUMMARY: &'static str = "Put the records of several inputs side by side";
+    const ABOUT: &'static str = "\
+Record i has the fields of record i of every input, in the order of the inputs; no two may have a field of one name. With --as a,b \
+each input is a structure of that name: {a: {...}, b: {...}}. An input with more records than another is refused, or with --shortest \
+cut. `zip` is the first verb of a chain, and its inputs follow it: zip A B then batch 32. Records are matched by number only; \
+`join` explains how to match them by key.";
+    const MEANING: &'static str = "tf.data.Dataset.zip";
+    const COMBINES: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "texts and their labels, from two files",
+            args: "zip texts.jsonl labels.jsonl",
+            input: "==> texts.jsonl <==\n{\"text\": \"a b\"}\n{\"text\": \"c\"}\n==> labels.jsonl <==\n{\"label\": 1}\n{\"label\": 0}\n",
+            output: "{\"text\":\"a b\",\"label\":1}\n{\"text\":\"c\",\"label\":0}\n",
+        },
+        Example {
+            about: "fields of one name; the longer input is cut",
+            args: "zip --as x,y --shortest a.jsonl b.jsonl",
+            input: "==> a.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n==> b.jsonl <==\n{\"id\": 10}\n",
+            output: "{\"x\":{\"id\":1},\"y\":{\"id\":10}}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        Ok(unchanged::bound(schema))
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after
+    }
+
+    fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
+        check_inputs(Self::NAME, &inputs, 2, options)?;
+        let names = match self.names.as_deref() {
+            Some(text) => Some(names(text, inputs.len())?),
+            None => None,
+        };
+        Ok(Some(Combined { inputs, each_file: false, how: Combination::Zipped { names, shortest: self.shortest } }))
+    }
+}
+
+/// A name for each input.
+fn names(text: &str, ninputs: usize) -> Result<Vec<String>> {
+    let names: Vec<String> = split_commas(text).into_iter().map(|name| name.trim().to_owned()).collect();
+    if names.len() != ninputs {
+        return Err(Error::usage(format!("--as {text}: expected a name for each of {ninputs} inputs, found {}", names.len())));
+    }
+    if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        return Err(Error::usage(format!("--as {text}: {} is given twice", twice.1)));
+    }
+    Ok(names)
+}
