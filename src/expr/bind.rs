@@ -1,15 +1,16 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Function, as_node, dtype_named, fold, map_lookup, strict_node, subscript};
+use super::call::{Function, as_node, dtype_named, map_lookup, subscript};
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::functions;
-use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, describe, literal_of, negated, result};
+use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
+use super::python;
 use super::span::{Span, name_text};
-use super::syntax::{Argument, Binary, Compare, Expr, ExprKind, Unary};
+use super::syntax::{Argument, Expr, ExprKind};
 use crate::error::nearest;
-use crate::schema::{DType, Element, Field, Literal, Type};
+use crate::schema::{Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -317,6 +318,13 @@ impl Binder<'_> {
                 let (positional, keywords) = bound_args(None)?;
                 return self.apply(function, &dotted, expr.span.clone(), positional, keywords);
             }
+            if let ("float" | "int", [argument]) = (dotted.as_str(), args)
+                && let OperandKind::Literal(literal) = self.bind(&argument.value)?.kind
+                && let Some(number) =
+                    if dotted == "int" { python::int(&literal).map(Literal::Int) } else { python::float(&literal).map(Literal::Float) }
+            {
+                return Ok(OperandKind::Literal(number));
+            }
             if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype")).help(format!("cast(x, {dotted}) converts")));
             }
@@ -335,7 +343,7 @@ impl Binder<'_> {
         self.apply(function, name, expr.span.clone(), positional, keywords)
     }
 
-    fn apply(
+    pub(super) fn apply(
         &self,
         function: &Function,
         name: &str,
@@ -344,137 +352,6 @@ impl Binder<'_> {
         keywords: Vec<(String, Span, Operand)>,
     ) -> ExprResult<OperandKind> {
         function.call(name, span, self.text.clone(), positional, keywords)
-    }
-
-    fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
-        let Some(function) = functions::find(function) else {
-            return Err(ExprError::internal(format!("there is no function {function}")));
-        };
-        let name = match &expr.kind {
-            ExprKind::Unary(op, _) => match op {
-                Unary::Minus => "`-x`",
-                Unary::Plus => "`+x`",
-                Unary::Invert => "`~x`",
-                Unary::Not => "not",
-            },
-            ExprKind::Binary(op, ..) => match op {
-                Binary::Add => "`+`",
-                Binary::Subtract => "`-`",
-                Binary::Multiply => "`*`",
-                Binary::Divide => "`/`",
-                Binary::FloorDivide => "`//`",
-                Binary::Modulo => "`%`",
-                Binary::Power => "`**`",
-                Binary::And => "`&`",
-                Binary::Or => "`|`",
-                Binary::Xor => "`^`",
-                Binary::MatMul => "`@`",
-            },
-            _ => function.names[0],
-        };
-        self.apply(function, name, expr.span.clone(), items, Vec::new())
-    }
-
-    fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> ExprResult<OperandKind> {
-        let item = self.bind(operand)?;
-        if let (Unary::Minus, Some(negated)) = (op, negated(&item.kind)) {
-            return Ok(negated);
-        }
-        match (op, &item.kind) {
-            (Unary::Plus, OperandKind::Literal(Literal::Int(_) | Literal::Float(_))) => Ok(item.kind),
-            (Unary::Not, OperandKind::Literal(Literal::Bool(b))) => Ok(OperandKind::Literal(Literal::Bool(!b))),
-            (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
-                Err(ExprError::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe()))
-                    .help("compare: x == 0"))
-            }
-            _ => self.operator(expr, op.function(), vec![item]),
-        }
-    }
-
-    fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
-        let (a, b) = (self.bind(left)?, self.bind(right)?);
-        if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
-            // Lists of literals are joined as in Python only where a list is wanted; as tensors they are added.
-            if !a.is_literal() || !b.is_literal() {
-                return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
-            }
-        }
-        self.operator(expr, op.function(), vec![a, b])
-    }
-
-    /// `a < b <= c` is `a < b and b <= c`.
-    fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> ExprResult<OperandKind> {
-        let mut left = self.bind(first)?;
-        let mut all: Option<Operand> = None;
-        for (op, right) in rest {
-            let right = self.bind(right)?;
-            let span = left.span.start..right.span.end;
-            if left.is_none() || right.is_none() {
-                return Err(self.none_compared(*op, if left.is_none() { &right } else { &left }).or_at(span));
-            }
-            if let (OperandKind::DType(a), OperandKind::DType(b), Compare::Equal | Compare::NotEqual) = (&left.kind, &right.kind, op) {
-                return Ok(OperandKind::Literal(Literal::Bool((a == b) == (*op == Compare::Equal))));
-            }
-            let kind = self.operator_at(op.function(), symbol(*op), span.clone(), vec![left, right.clone()])?;
-            let one = Operand { kind, span };
-            all = Some(match all {
-                None => one,
-                Some(before) => {
-                    let kind = self.operator_at("logical_and", "and", expr.span.clone(), vec![before, one])?;
-                    Operand { kind, span: expr.span.clone() }
-                }
-            });
-            left = right;
-        }
-        all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
-    }
-
-    /// Nothing is equal to None.
-    fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
-        let written = self.text.get(other.span.clone()).unwrap_or("x");
-        let not = if op == Compare::NotEqual { "not " } else { "" };
-        ExprError::new("nothing compares with None").help(format!("write {not}is_null({written})"))
-    }
-
-    fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {
-        let Some(function) = functions::find(function) else {
-            return Err(ExprError::internal(format!("there is no function {function}")));
-        };
-        self.apply(function, name, span, items, Vec::new())
-    }
-
-    fn logic(&self, expr: &Expr, and: bool, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
-        let (a, b) = (self.bind(left)?, self.bind(right)?);
-        let word = if and { "and" } else { "or" };
-        let mut nodes = Vec::with_capacity(2);
-        for item in [&a, &b] {
-            let node = strict_node(item)?;
-            if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
-                return Err(ExprError::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
-                    .help("compare: x != 0"));
-            }
-            nodes.push(node);
-        }
-        if nodes.iter().any(|n| n.ty.rank() > 0) {
-            return self.operator_at(if and { "logical_and" } else { "logical_or" }, word, expr.span.clone(), vec![a, b]);
-        }
-        let ty = Type::tensor(DType::Bool, Vec::new());
-        let (Some(right), Some(left)) = (nodes.pop(), nodes.pop()) else {
-            return Err(ExprError::internal("`and` of nothing"));
-        };
-        let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
-        Ok(OperandKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
-    }
-}
-
-fn symbol(op: Compare) -> &'static str {
-    match op {
-        Compare::Equal => "`==`",
-        Compare::NotEqual => "`!=`",
-        Compare::Less => "`<`",
-        Compare::LessEqual => "`<=`",
-        Compare::Greater => "`>`",
-        Compare::GreaterEqual => "`>=`",
     }
 }
 

@@ -1,7 +1,8 @@
 //! Values from the command line: `--arg NAME=VALUE`, and arrays of `--with NAME=FILE`.
 
 use super::error::ExprError;
-use super::operand::{Operand, OperandKind, constant, literal_of, negated};
+use super::operand::{Operand, OperandKind, constant, literal_of};
+use super::python;
 use super::syntax::{Expr, ExprKind, Unary, parse_expression};
 use crate::error::Result;
 use crate::options::{Options, named};
@@ -33,7 +34,10 @@ fn argument(text: &str) -> Operand {
 
 fn literal(expr: &Expr) -> Option<OperandKind> {
     if let ExprKind::Unary(Unary::Minus, inner) = &expr.kind {
-        return negated(&literal(inner)?);
+        return match literal(inner)? {
+            OperandKind::Literal(number) => python::unary(Unary::Minus, &number).map(OperandKind::Literal),
+            _ => None,
+        };
     }
     let inner = |e: &Expr| literal(e).map(|kind| Operand { kind, span: 0..0 }).ok_or_else(|| ExprError::new("no literal"));
     literal_of(expr, &inner).ok().flatten()

@@ -221,7 +221,7 @@ pub fn ragged(
     let dense = given_rank == Some(0)
         || (given_rank.is_none() && (depth.max < 2 || inner_shape.is_some_and(|s| depth.max.saturating_sub(s.len()) < 2)));
     if let (true, Some(shape)) = (dense, inner_shape) {
-        return shaped(literal, depth.max, dtype, shape);
+        return shaped(literal, dtype, shape);
     }
     let rank = match (given_rank, depth.scalars) {
         _ if dense => 0,
@@ -257,18 +257,20 @@ pub fn ragged(
 }
 
 /// The values of a literal in a shape, or one value that fills it.
-fn shaped(literal: &Literal, depth: usize, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
-    let (_, mut values) = flatten(literal, depth)?;
+///
+/// # Errors
+/// Another number of values.
+pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
+    let (_, values) = flatten(literal, depths(literal)?.max)?;
     let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
     let n = n.ok_or_else(|| ExprError::new("the constant would have more than 2^28 values"))?;
-    if let [one] = values[..] {
-        values = vec![one; n as usize];
-    }
-    if values.len() as u64 != n {
-        return Err(ExprError::new(format!("{} values do not fill inner_shape={shape:?}", values.len())));
-    }
     let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
+    if values.len() == 1 {
+        tensor = tensor.gather(&vec![0; n as usize])?;
+    } else if values.len() as u64 != n {
+        return Err(ExprError::new(format!("{} values do not fill the shape {shape:?}", values.len())));
+    }
     for (axis, size) in shape.iter().enumerate().rev() {
         let rows = shape[..axis].iter().product::<u64>();
         tensor = Tensor::list(RowPartition::uniform(*size as usize, rows as usize)?, tensor, None)?;

@@ -17,6 +17,7 @@
 //! 3 call                 what a function is: parameters, a call while it is bound, subscripts
 //! 4 functions            the functions: a file per family, a table row per function; the registry
 //! 5 constants, bind      names and functions resolved, types checked
+//!   operators, python    operators; arithmetic of numbers before they are tensors
 //!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
 //! ```
 //!
@@ -39,7 +40,9 @@ mod kernels;
 mod literal;
 mod manual;
 mod operand;
+mod operators;
 mod program;
+mod python;
 mod span;
 mod syntax;
 #[cfg(test)]

@@ -174,15 +174,6 @@ pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> ExprResult<Operand>) -> 
     }))
 }
 
-/// The number with the other sign, where it is a literal.
-pub fn negated(item: &OperandKind) -> Option<OperandKind> {
-    match item {
-        OperandKind::Literal(Literal::Int(n)) => Some(OperandKind::Literal(Literal::Int(-n))),
-        OperandKind::Literal(Literal::Float(x)) => Some(OperandKind::Literal(Literal::Float(-x))),
-        _ => None,
-    }
-}
-
 /// One of the results of a call, as a tensor.
 pub fn result(call: &Arc<CallNode>, which: usize, span: Span) -> Operand {
     let node = Node { ty: call.outputs[which].clone(), span: span.clone(), kind: NodeKind::Call(call.clone(), which) };

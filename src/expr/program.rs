@@ -141,7 +141,7 @@ impl Binding {
     fn statement(&mut self, statement: &Assignment) -> ExprResult<()> {
         let binder = Binder { scope: &self.scope, text: self.text.clone() };
         let item = binder.bind(&statement.value)?;
-        if let [target] = statement.targets.as_slice() {
+        if let ([target], false) = (statement.targets.as_slice(), statement.unpacks) {
             if statement.value.kind == ExprKind::None {
                 return self.delete(target);
             }
@@ -154,8 +154,14 @@ impl Binding {
                 return Ok(());
             }
             if let OperandKind::Results(call) = &item.kind {
-                return Err(ExprError::at(statement.value.span.clone(), format!("this gives {} tensors for one name", call.outputs.len()))
-                    .help(several_names(&target.path, call.outputs.len())));
+                return Err(ExprError::at(
+                    statement.value.span.clone(),
+                    match call.outputs.len() {
+                        1 => "this gives a list of one tensor".to_owned(),
+                        n => format!("this gives {n} tensors for one name"),
+                    },
+                )
+                .help(several_names(&target.path, call.outputs.len())));
             }
             let slot = self.value(&item)?;
             return self.assign(target, slot);
@@ -391,6 +397,9 @@ fn is_python_value(item: &Operand) -> bool {
 }
 
 fn several_names(path: &[String], n: usize) -> String {
+    if n == 1 {
+        return "take it: f(x)[0]".to_owned();
+    }
     let name = path.join(".");
     let names: Vec<String> = (0..n.min(3)).map(|i| format!("{name}{i}")).collect();
     format!("write {}{} = ..., or take one of them: f(x)[0]", names.join(", "), if n > 3 { ", ..." } else { "" })

@@ -57,8 +57,21 @@ each("math.zeta math.polygamma",
 CALLS["nn.sigmoid_cross_entropy_with_logits"] = (lambda d: "tf.nn.sigmoid_cross_entropy_with_logits(labels={}, logits={})".format(
     x := d.tensor(FLOATS, low=0, high=1), d.like(x)), 1)
 CALLS["saturate_cast"] = (lambda d: f"tf.saturate_cast({d.tensor(NUMBERS, low=-300, high=70000)}, tf.{d.some(NUMBERS)})", 1)
+@call("literals", 2)
+def _(d):
+    # Numbers that every dtype holds exactly, beside a tensor of their kind.
+    dtype = d.some(COMMON)
+    number = (lambda: str(d.int(1, 30))) if dtype in INTEGERS else (lambda: str(d.int(1, 60) / 4))
+    inner = d.one(f"{number()} + {number()}", f"{number()} - {number()}", f"{number()} * {number()}", f"{d.int(-90, 90)} // {d.int(1, 9)}",
+                  f"{d.int(-90, 90)} % {d.int(1, 9)}", f"{d.int(-3, 9)} ** {d.int(0, 4)}", f"{d.int(0, 99)} << {d.int(0, 5)}", f"~{d.int(0, 9)}",
+                  f"{d.int(0, 99)} & {d.int(0, 99)} | {d.int(0, 9)}", *([] if dtype in INTEGERS else [f"{d.int(1, 9)} / {d.int(1, 9)}", "2 ** -2"]))
+    return f"{d.of(dtype, d.dims())} {d.one('+', '-', '*')} ({inner})"
+
+
+CALLS["saturate_cast far"] = (lambda d: f"tf.saturate_cast({d.tensor(FLOATS)}, tf.{d.some(INTEGERS + FLOATS)})", 1)
 CALLS["bitcast"] = (lambda d: f"tf.bitcast({d.tensor(COMMON)}, tf.{d.some(COMMON)})", 1)
 CALLS["math.add_n"] = (lambda d: "tf.math.add_n([{}])".format(", ".join([x := d.tensor(COMMON)] + [d.like(x) for _ in range(d.int(0, 2))])), 1)
+CALLS["constant(shape)"] = (lambda d: f"tf.constant({d.literal(d.one('int32', 'float32', 'string', 'bool'), d.one([], [1], [4], [2, 2]))}{options(d, dtype=lambda: 'tf.' + d.some(COMMON))}, shape={d.one([2, 2], [4], [4, 1], [], [0], [2, 3])})", 1)
 CALLS["math.scalar_mul"] = (lambda d: "tf.math.scalar_mul({1}, {0})".format(x := d.tensor(COMMON), d.of(d.inputs[x][0].dtype, [])), 1)
 each("bitwise.invert", unary(INTEGERS))
 each("math.logical_not", unary(["bool"]))
@@ -503,6 +516,15 @@ def _(d):
         m = d.tensor(["bool"], 1, 3)
     ragged = None in dims or d.chance(0.3)
     return f"tf.{'ragged.' if ragged else ''}boolean_mask({x}, {m})"
+
+
+@call("boolean_mask(axis)")
+def _(d):
+    x = d.of(d.some(ALL), [d.int(0, 3) for _ in range(d.int(1, 3))])
+    dims = d.inputs[x][0].dims
+    axis = d.int(0, len(dims) - 1)
+    sizes = [n if d.chance(0.95) else n + 1 for n in dims[axis:axis + d.int(1, len(dims) - axis)]]
+    return f"tf.boolean_mask({x}, {d.of('bool', sizes)}, axis={axis})"
 
 
 @call("where", 3)

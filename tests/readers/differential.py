@@ -169,8 +169,8 @@ def first_line(text):
 
 
 class Deviations:
-    """Lines `KIND NAME :: PATTERN :: REASON`: KIND and NAME as printed (either may be *), PATTERN a regular expression that
-    is searched in the text of the call, its types, what differs and its first record."""
+    """Lines `KIND NAME :: PATTERN :: REASON`: KIND and NAME as printed (either may be *, and NAME may end with *), PATTERN a
+    regular expression that is searched in the text of the call, its types, what differs and its records."""
 
     def __init__(self, path):
         self.rows, self.used = [], collections.Counter()
@@ -183,8 +183,9 @@ class Deviations:
 
     def reason(self, c):
         for kind, name, pattern, reason in self.rows:
-            if kind in (c.kind, "*") and name in (c.name, "*") and pattern.search(f"{c.text} | {c.schema()} | {c.why} | {json.dumps([c.fields(r) for r, _ in c.records])}"):
-                self.used[reason] += 1
+            named = c.name.startswith(name[:-1]) if name.endswith("*") else c.name == name
+            if kind in (c.kind, "*") and named and pattern.search(f"{c.text} | {c.schema()} | {c.why} | {json.dumps([c.fields(r) for r, _ in c.records])}"):
+                self.used[f"{kind} {name} :: {pattern.pattern}", c.name] += 1
                 return reason
         return None
 
@@ -207,6 +208,7 @@ def main():
     parser.add_argument("--only", help="a regular expression of function names")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--vectors", help="append the calls that disagree to this file")
+    parser.add_argument("--deviations", action="store_true", help="print how often each line of deviations.txt was needed, and for what")
     parser.add_argument("--show", type=int, default=4, help="how many disagreements of one function and kind to print")
     a = parser.parse_args()
     drawn = {**CALLS, **({} if PADDLE.why else LOD_CALLS)}
@@ -268,6 +270,9 @@ def main():
         print(f"{kind} {name}: {len(calls)}")
         for c in calls[:a.show]:
             print(f"  {c.text}\n    {c.why}\n    {c.schema()}\n    {stdin([c], len(c.records)).decode().strip()[:500]}")
+    if a.deviations:
+        for (line, name), n in sorted(deviations.used.items()):
+            print(f"{n} {name}: {line}")
     if a.vectors:
         with open(a.vectors, "a", encoding="utf-8") as out:
             for c in bad:

@@ -3,6 +3,8 @@ import json
 import os
 import subprocess
 
+import numpy as np
+
 from oracle import as_json
 
 
@@ -57,9 +59,8 @@ def flattened(t):
 
 
 def output(t):
-    value, shape = t["value"], t["shape"]
-    for size in reversed(shape[1:]):
-        value = [value[i * size:(i + 1) * size] for i in range(len(value) // size if size else (shape[0] if len(shape) == 2 else 0))]
+    shape = t["shape"]
+    value = np.array(t["value"], dtype=object).reshape(shape).tolist()
     dims = list(shape)
     for lengths in reversed(t["lengths"]):
         ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]

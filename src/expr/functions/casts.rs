@@ -96,12 +96,25 @@ fn bitcast(call: &mut Call) -> ExprResult<OperandKind> {
     if from > to {
         dims.push(Dim::known(from / to));
     }
-    if from < to && dims.pop().map(|dim| dim.size) != Some(Size::Known(to / from)) {
-        return Err(call.error(format!("{} bytes of {} make a {dtype}: the last axis must have {} values", to, x.ty, to / from)));
+    let wanted = || format!("{to} bytes of {} make a {dtype}: the last axis must have {} values", x.ty, to / from);
+    if from < to {
+        match dims.pop().map(|dim| dim.size) {
+            Some(Size::Uniform) => {}
+            Some(Size::Known(n)) if n == to / from => {}
+            _ => return Err(call.error(wanted())),
+        }
     }
     let (rank, levels) = (x.rank(), dims.len().min(x.rank()));
+    let misfit = wanted();
     call.one(Type::tensor(dtype.clone(), dims), move |args| {
-        x.of(args)?.map_below(levels, &mut |t| {
+        let tensor = x.of(args)?;
+        if from < to
+            && let Some(last) = tensor.levels(rank)?.0.last()
+            && let Some(row) = (0..last.nrows()).find(|row| last.row_length(*row) as u64 != to / from)
+        {
+            return Err(Error::data(format!("{misfit}, not {}", last.row_length(row))).at_row(record_of(&tensor, levels, row)));
+        }
+        tensor.map_below(levels, &mut |t| {
             let (_, below) = t.levels(rank - levels)?;
             let flat = Tensor::Leaf(same_bytes(below.as_leaf()?, &dtype)?);
             if from > to { Tensor::list(RowPartition::uniform((from / to) as usize, t.nrows())?, flat, None) } else { Ok(flat) }

@@ -30,12 +30,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["constant", "convert_to_tensor"],
-        "value, dtype=None",
-        "A value or nested list as a tensor.",
-        [("constant([1, 2], dtype=float64)", "[1.0, 2.0]")],
+        "value, dtype=None, shape=None",
+        "A value or nested list as a tensor; with a shape its values in that shape, or one value that fills it.",
+        [("constant([1, 2], dtype=float64)", "[1.0, 2.0]"), ("constant(7, shape=[2, 1])", "[[7], [7]]")],
         |c| {
-            let literal = literal_of(c)?;
-            let (ty, tensor) = literal::plain(&literal, c.dtype(1)?.as_ref())?;
+            let (literal, dtype) = (literal_of(c)?, c.dtype(1)?);
+            let (ty, tensor) = match sizes_of(c, 2)? {
+                Some(shape) => literal::shaped(&literal, dtype.as_ref(), &shape)?,
+                None => literal::plain(&literal, dtype.as_ref())?,
+            };
             Ok(OperandKind::Tensor(operand::constant(tensor, ty, c.span.clone())))
         }
     ),
@@ -134,17 +137,15 @@ fn literal_of(call: &Call) -> ExprResult<Literal> {
     })
 }
 
+/// The sizes of a shape that is written out.
+fn sizes_of(call: &Call, i: usize) -> ExprResult<Option<Vec<u64>>> {
+    let of = |n: i64| u64::try_from(n).map_err(|_| call.error(format!("{} has the negative size {n}", call.param(i))));
+    call.ints(i)?.map(|sizes| sizes.into_iter().map(of).collect()).transpose()
+}
+
 fn ragged_constant(call: &mut Call) -> ExprResult<OperandKind> {
     let literal = literal_of(call)?;
-    let inner = match call.ints(3)? {
-        None => None,
-        Some(sizes) => Some(
-            sizes
-                .into_iter()
-                .map(|n| u64::try_from(n).map_err(|_| call.error(format!("inner_shape has the negative size {n}"))))
-                .collect::<ExprResult<Vec<_>>>()?,
-        ),
-    };
+    let inner = sizes_of(call, 3)?;
     let dtype = call.dtype(1)?;
     let (ty, tensor) = literal::ragged(&literal, dtype.as_ref(), call.optional_int(2)?, inner.as_deref())?;
     Ok(OperandKind::Tensor(operand::constant(tensor, ty, call.span.clone())))

@@ -129,6 +129,10 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = call.axis(2, axis, x.rank())?;
     let dim = x.ty.dims[axis].size;
     if dim == Size::Ragged {
+        // A single part is the tensor itself.
+        if static_int(call.operand(1)?) == Some(1) {
+            return Ok(OperandKind::List(vec![call.operand(0)?.clone()]));
+        }
         return Err(call.error(format!("axis {axis} is ragged; split works on uniform axes")));
     }
     let parts = Parts::new(call, dim)?;

@@ -4,7 +4,7 @@
 //! `tf.ragged.row_splits_to_segment_ids`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, as_node, static_int};
+use crate::expr::call::{Arg, Call, Function, static_int};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s};
 use crate::expr::kernels::elementwise;
@@ -303,8 +303,16 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     Tensor::list(owners, out, None)
 }
 
+/// The dtype of the result: that of the tensor; int64 where it is written out.
+fn dtype_of_vector(call: &Call) -> ExprResult<DType> {
+    Ok(match &call.operand(0)?.kind {
+        OperandKind::Tensor(node) => node.ty.dtype().cloned().unwrap_or(DType::Int64),
+        _ => DType::Int64,
+    })
+}
+
 fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
-    let own = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let own = dtype_of_vector(call)?;
     let splits = call.integers(0)?;
     if splits.rank() != 1 {
         return Err(ExprError::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
@@ -329,7 +337,7 @@ fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
-    let own = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Int64);
+    let own = dtype_of_vector(call)?;
     let ids = call.integers(0)?;
     if ids.rank() != 1 {
         return Err(ExprError::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));

@@ -50,8 +50,8 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["ragged.boolean_mask", "boolean_mask"],
-        "data|x, mask",
-        "Select items where a mask is true.",
+        "data|x, mask, axis=0",
+        "Select items where a mask is true, from the axis on that the mask begins at.",
         [("ragged.boolean_mask([[1, 2], [3]], [[True, False], [True]])", "[[1], [3]]")],
         boolean_mask
     ),
@@ -228,40 +228,65 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let mask = mask_of(call, 1)?;
     let levels = mask.rank();
-    if levels == 0 || levels > x.rank() {
-        return Err(ExprError::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank())));
+    let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&mask.ty.dims).is_some();
+    let axis = match call.optional_int(2)? {
+        None | Some(0) => 0,
+        Some(axis) if !ragged => call.axis(2, axis, x.rank())?,
+        Some(_) => return Err(call.error("axis works on dense tensors")),
+    };
+    if levels == 0 || axis + levels > x.rank() {
+        return Err(ExprError::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank() - axis)));
     }
-    for (axis, (a, b)) in x.ty.dims.iter().zip(&mask.ty.dims).enumerate() {
+    for (i, (a, b)) in x.ty.dims[axis..].iter().zip(&mask.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            return Err(ExprError::at(mask.span.clone(), format!("the mask has {n} items on axis {axis}, the tensor {m}")));
+            let error = format!("the mask has {n} items on axis {i}, the tensor {m}{}", if axis == 0 { "" } else { " on the axis masked" });
+            return Err(ExprError::at(mask.span.clone(), error));
         }
     }
     // tf.boolean_mask of a dense tensor gives one row of all that is left; tf.ragged.boolean_mask keeps the rows.
-    let flat = call.name == "boolean_mask" && levels > 1 && last_ragged(&x.ty.dims).is_none() && last_ragged(&mask.ty.dims).is_none();
+    let flat = call.name == "boolean_mask" && levels > 1 && !ragged;
     let mut ty = x.ty.clone();
-    ty.dims[levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
+    ty.dims[axis + levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
     if flat {
-        ty.dims.splice(..levels, [Dim::UNIFORM]);
+        ty.dims.splice(axis..axis + levels, [Dim::UNIFORM]);
     }
     call.one(ty, move |args| {
         let (tensor, mask) = (x.of(args)?, mask.of(args)?);
-        check_same(&tensor, &mask, levels, "tensor and mask")?;
-        let (_, bits) = mask.levels(levels)?;
-        let bits = bools(bits.as_leaf()?)?;
-        let kept = tensor.map_below(levels - 1, &mut |t| {
-            let list = t.as_list()?;
-            let partition = list.partition();
-            let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
-            Tensor::list(splits, take_chosen(list.values(), bits)?, None)
-        })?;
-        if !flat {
-            return Ok(kept);
+        if axis == 0 {
+            return masked(&tensor, &mask, levels, flat);
         }
-        let (_, below) = kept.levels(levels)?;
-        Tensor::list(merged(&kept, 0, levels)?, below.clone(), None)
+        // The mask of a record for each item above the axis.
+        let owners = merged(&tensor, 0, axis)?;
+        let (_, rows) = tensor.levels(axis)?;
+        for record in (0..owners.nrows()).filter(|record| owners.row_length(*record) > 0) {
+            let (row, mask) = (rows.gather(&[owners.start(record)])?, mask.gather(&[record])?);
+            if check_same(&row, &mask, levels, "tensor and mask").is_err() {
+                return Err(Error::data("the mask and the axis that it begins at have different sizes").at_row(record));
+            }
+        }
+        let mask = mask.gather(&owners.value_rowids().into_iter().map(|record| record as usize).collect::<Vec<_>>())?;
+        tensor.map_below(axis, &mut |t| masked(t, &mask, levels, flat))
     })
+}
+
+/// The items of each row where the mask of the row is true.
+fn masked(tensor: &Tensor, mask: &Tensor, levels: usize, flat: bool) -> Result<Tensor> {
+    check_same(tensor, mask, levels, "tensor and mask")?;
+    let (_, bits) = mask.levels(levels)?;
+    let bits = bools(bits.as_leaf()?)?;
+    let kept = tensor.map_below(levels - 1, &mut |t| {
+        let list = t.as_list()?;
+        let partition = list.partition();
+        let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
+        Tensor::list(splits, take_chosen(list.values(), bits)?, None)
+    })?;
+    if !flat {
+        return Ok(kept);
+    }
+    let (_, below) = kept.levels(levels)?;
+    Tensor::list(merged(&kept, 0, levels)?, below.clone(), None)
 }
 
 fn choice(call: &mut Call) -> ExprResult<OperandKind> {

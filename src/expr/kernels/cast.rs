@@ -74,26 +74,28 @@ fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result
 /// Other dtypes than numbers: a bug in tatter.
 pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     fn of<F: Number + Convert, T: Number + Convert>(array: &ArrayRef, floats: (bool, bool)) -> Result<ArrayRef> {
-        let (low, high) = (<T as Convert>::wide(T::LOWEST), <T as Convert>::wide(T::HIGHEST));
+        let exact = |bits: i64, unsigned: bool| if unsigned { i128::from(bits as u64) } else { i128::from(bits) };
+        let ends = (exact(T::bits64(T::LOWEST), T::LOWEST == T::ZERO), exact(T::bits64(T::HIGHEST), T::LOWEST == T::ZERO));
+        let (low, high) = match floats {
+            (false, _) => (<T as Convert>::wide(T::LOWEST), <T as Convert>::wide(T::HIGHEST)),
+            (true, to) => float_ends::<F, T>((!to).then_some(ends.1)),
+        };
         let one = |v: F::Native| {
             if let (false, false) = floats {
-                let exact = |bits: i64, unsigned: bool| if unsigned { i128::from(bits as u64) } else { i128::from(bits) };
                 let value = exact(F::bits64(v), F::LOWEST == F::ZERO);
-                let (low, high) = (exact(T::bits64(T::LOWEST), T::LOWEST == T::ZERO), exact(T::bits64(T::HIGHEST), T::LOWEST == T::ZERO));
-                return if value < low {
+                return if value < ends.0 {
                     T::LOWEST
-                } else if value > high {
+                } else if value > ends.1 {
                     T::HIGHEST
                 } else {
                     T::of::<F>(v)
                 };
             }
             let wide = F::wide(v);
-            // The greatest integer of 64 bits is rounded up as a float, which is beyond it.
-            if wide <= low {
-                T::LOWEST
-            } else if wide >= high {
-                T::HIGHEST
+            if wide < low {
+                if floats.0 { T::of::<F>(F::of_f64(low)) } else { T::LOWEST }
+            } else if wide > high {
+                if floats.0 { T::of::<F>(F::of_f64(high)) } else { T::HIGHEST }
             } else {
                 T::of::<F>(v)
             }
@@ -112,6 +114,22 @@ pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         DType::Int64 => numbers!(to, T => of::<Int64Type, T>(array, floats), Err(unknown())),
         DType::UInt64 => numbers!(to, T => of::<UInt64Type, T>(array, floats), Err(unknown())),
         _ => floats!(&from, F => numbers!(to, T => of::<F, T>(array, floats), Err(unknown())), Err(unknown())),
+    }
+}
+
+/// The least and the greatest value of a float dtype that are within another dtype: `highest` is the end of an integer one.
+fn float_ends<F: Number + Convert, T: Number + Convert>(highest: Option<i128>) -> (f64, f64) {
+    let low = F::wide(F::LOWEST).max(<T as Convert>::wide(T::LOWEST));
+    let high = F::wide(F::of_f64(<T as Convert>::wide(T::HIGHEST).min(F::wide(F::HIGHEST))));
+    // The greatest integer is rounded up to a power of two, which is beyond it.
+    let digits = match size_of::<F::Native>() {
+        2 => 11,
+        4 => 24,
+        _ => 53,
+    };
+    match highest {
+        Some(highest) if high as i128 > highest => (low, high * (1.0 - 0.5f64.powi(digits))),
+        _ => (low, high),
     }
 }
 

@@ -65,6 +65,8 @@ fn binary(op: &str) -> Option<(Binary, u8)> {
         "|" => (Binary::Or, 5),
         "^" => (Binary::Xor, 6),
         "&" => (Binary::And, 7),
+        "<<" => (Binary::ShiftLeft, 8),
+        ">>" => (Binary::ShiftRight, 8),
         "+" => (Binary::Add, 9),
         "-" => (Binary::Subtract, 9),
         "*" => (Binary::Multiply, 10),
@@ -184,7 +186,7 @@ impl Parser {
     fn assignment(&mut self) -> ExprResult<Assignment> {
         let start = self.span().start;
         let first = self.at;
-        let mut targets = Vec::new();
+        let (mut targets, mut unpacks) = (Vec::new(), false);
         let parenthesised = self.take_op("(");
         loop {
             match self.target() {
@@ -198,6 +200,7 @@ impl Parser {
             if !self.take_op(",") {
                 break;
             }
+            unpacks = true;
         }
         if parenthesised && !self.take_op(")") || !self.is_op("=") {
             let stopped = self.at;
@@ -217,7 +220,7 @@ impl Parser {
         if self.is_op("=") {
             return Err(self.unexpected("`;` or the end").help("`==` compares; one assignment at a time"));
         }
-        Ok(Assignment { targets, value, span: start..self.end_of_last() })
+        Ok(Assignment { targets, unpacks, value, span: start..self.end_of_last() })
     }
 
     fn no_assignment(&mut self) -> ExprError {

@@ -96,6 +96,8 @@ pub enum Binary {
     Or,
     Xor,
     MatMul,
+    ShiftLeft,
+    ShiftRight,
 }
 
 /// Comparisons.
@@ -119,6 +121,16 @@ impl Unary {
             Unary::Not => "logical_not",
         }
     }
+
+    /// As messages write it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unary::Minus => "`-x`",
+            Unary::Plus => "`+x`",
+            Unary::Invert => "`~x`",
+            Unary::Not => "not",
+        }
+    }
 }
 
 impl Binary {
@@ -136,6 +148,27 @@ impl Binary {
             Binary::Or => "logical_or",
             Binary::Xor => "logical_xor",
             Binary::MatMul => "matmul",
+            Binary::ShiftLeft => "bitwise.left_shift",
+            Binary::ShiftRight => "bitwise.right_shift",
+        }
+    }
+
+    /// As messages write it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Binary::Add => "`+`",
+            Binary::Subtract => "`-`",
+            Binary::Multiply => "`*`",
+            Binary::Divide => "`/`",
+            Binary::FloorDivide => "`//`",
+            Binary::Modulo => "`%`",
+            Binary::Power => "`**`",
+            Binary::And => "`&`",
+            Binary::Or => "`|`",
+            Binary::Xor => "`^`",
+            Binary::MatMul => "`@`",
+            Binary::ShiftLeft => "`<<`",
+            Binary::ShiftRight => "`>>`",
         }
     }
 }
@@ -152,12 +185,26 @@ impl Compare {
             Compare::GreaterEqual => "greater_equal",
         }
     }
+
+    /// As messages write it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Compare::Equal => "`==`",
+            Compare::NotEqual => "`!=`",
+            Compare::Less => "`<`",
+            Compare::LessEqual => "`<=`",
+            Compare::Greater => "`>`",
+            Compare::GreaterEqual => "`>=`",
+        }
+    }
 }
 
 /// `targets = value`, one of the statements of `map`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub targets: Vec<Target>,
+    /// Whether each target takes an item of the value: `a, b = x`, and `a, = x` too.
+    pub unpacks: bool,
     pub value: Expr,
     pub span: Span,
 }

@@ -90,6 +90,7 @@ struct Shown {
     /// The text of each value.
     values: ArrayRef,
     ragged: bool,
+    boolean: bool,
     /// How many items at each end of an axis are written; all without.
     ends: Option<usize>,
 }
@@ -99,13 +100,29 @@ impl Shown {
         let tensor = arg.of(args)?;
         let (partitions, below) = tensor.levels(arg.rank())?;
         let values = texts_of(below.as_leaf()?, ragged)?;
-        Ok(Shown { levels: partitions.into_iter().cloned().collect(), sizes: merged(&tensor, 0, arg.rank())?, values, ragged, ends })
+        let boolean = arg.ty.dtype() == Some(&DType::Bool);
+        Ok(Shown {
+            levels: partitions.into_iter().cloned().collect(),
+            sizes: merged(&tensor, 0, arg.rank())?,
+            values,
+            ragged,
+            boolean,
+            ends,
+        })
     }
 
     fn append(&self, record: usize, out: &mut Vec<u8>) {
-        // TensorFlow writes no more of the ends of a dense axis than there are values.
-        let most = if self.ragged { usize::MAX } else { self.sizes.row_length(record) };
-        self.axis(0, record, self.ends.map(|n| n.min(most)), out);
+        if self.ragged {
+            return self.axis(0, record, self.ends, out);
+        }
+        // TensorFlow writes no more of the ends of a dense axis than there are values, and no brackets around no booleans.
+        let most = self.sizes.row_length(record);
+        let ends = self.ends.map_or(most, |n| n.min(most));
+        if ends > 0 || !(self.boolean || self.levels.is_empty()) {
+            self.axis(0, record, Some(ends), out);
+        } else if !self.boolean {
+            out.extend_from_slice(b"...");
+        }
     }
 
     /// Item `row` of an axis, with all that is below it.

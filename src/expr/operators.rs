@@ -1,0 +1,126 @@
+//! Operators: names of functions, but for numbers, lists, None and the lazy `and` and `or`.
+
+use super::bind::Binder;
+use super::call::{fold, strict_node};
+use super::error::{ExprError, ExprResult};
+use super::eval::{Node, NodeKind};
+use super::functions;
+use super::operand::{Operand, OperandKind, describe};
+use super::python;
+use super::span::Span;
+use super::syntax::{Binary, Compare, Expr, ExprKind, Unary};
+use crate::schema::{DType, Literal, Type};
+
+impl Binder<'_> {
+    fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
+        let Some(function) = functions::find(function) else {
+            return Err(ExprError::internal(format!("there is no function {function}")));
+        };
+        let name = match &expr.kind {
+            ExprKind::Unary(op, _) => op.symbol(),
+            ExprKind::Binary(op, ..) => op.symbol(),
+            _ => function.names[0],
+        };
+        self.apply(function, name, expr.span.clone(), items, Vec::new())
+    }
+
+    pub(super) fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> ExprResult<OperandKind> {
+        let item = self.bind(operand)?;
+        if let OperandKind::Literal(x) = &item.kind
+            && let Some(value) = python::unary(op, x)
+        {
+            return Ok(OperandKind::Literal(value));
+        }
+        match (op, &item.kind) {
+            (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
+                Err(ExprError::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe()))
+                    .help("compare: x == 0"))
+            }
+            _ => self.operator(expr, op.function(), vec![item]),
+        }
+    }
+
+    pub(super) fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
+        let (a, b) = (self.bind(left)?, self.bind(right)?);
+        if let (OperandKind::Literal(x), OperandKind::Literal(y)) = (&a.kind, &b.kind)
+            && let Some(value) = python::binary(op, x, y)
+        {
+            return Ok(OperandKind::Literal(value));
+        }
+        if let Binary::ShiftLeft | Binary::ShiftRight = op {
+            let error = ExprError::at(expr.span.clone(), format!("{} works on numbers in the text, not on tensors", op.symbol()));
+            return Err(error.help(format!("write {}(x, y)", op.function())));
+        }
+        if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
+            // Lists of literals are joined as in Python only where a list is wanted; as tensors they are added.
+            if !a.is_literal() || !b.is_literal() {
+                return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
+            }
+        }
+        self.operator(expr, op.function(), vec![a, b])
+    }
+
+    /// `a < b <= c` is `a < b and b <= c`.
+    pub(super) fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> ExprResult<OperandKind> {
+        let mut left = self.bind(first)?;
+        let mut all: Option<Operand> = None;
+        for (op, right) in rest {
+            let right = self.bind(right)?;
+            let span = left.span.start..right.span.end;
+            if left.is_none() || right.is_none() {
+                return Err(self.none_compared(*op, if left.is_none() { &right } else { &left }).or_at(span));
+            }
+            if let (OperandKind::DType(a), OperandKind::DType(b), Compare::Equal | Compare::NotEqual) = (&left.kind, &right.kind, op) {
+                return Ok(OperandKind::Literal(Literal::Bool((a == b) == (*op == Compare::Equal))));
+            }
+            let kind = self.operator_at(op.function(), op.symbol(), span.clone(), vec![left, right.clone()])?;
+            let one = Operand { kind, span };
+            all = Some(match all {
+                None => one,
+                Some(before) => {
+                    let kind = self.operator_at("logical_and", "and", expr.span.clone(), vec![before, one])?;
+                    Operand { kind, span: expr.span.clone() }
+                }
+            });
+            left = right;
+        }
+        all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
+    }
+
+    /// Nothing is equal to None.
+    fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
+        let written = self.text.get(other.span.clone()).unwrap_or("x");
+        let not = if op == Compare::NotEqual { "not " } else { "" };
+        ExprError::new("nothing compares with None").help(format!("write {not}is_null({written})"))
+    }
+
+    fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {
+        let Some(function) = functions::find(function) else {
+            return Err(ExprError::internal(format!("there is no function {function}")));
+        };
+        self.apply(function, name, span, items, Vec::new())
+    }
+
+    pub(super) fn logic(&self, expr: &Expr, and: bool, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
+        let (a, b) = (self.bind(left)?, self.bind(right)?);
+        let word = if and { "and" } else { "or" };
+        let mut nodes = Vec::with_capacity(2);
+        for item in [&a, &b] {
+            let node = strict_node(item)?;
+            if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
+                return Err(ExprError::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
+                    .help("compare: x != 0"));
+            }
+            nodes.push(node);
+        }
+        if nodes.iter().any(|n| n.ty.rank() > 0) {
+            return self.operator_at(if and { "logical_and" } else { "logical_or" }, word, expr.span.clone(), vec![a, b]);
+        }
+        let ty = Type::tensor(DType::Bool, Vec::new());
+        let (Some(right), Some(left)) = (nodes.pop(), nodes.pop()) else {
+            return Err(ExprError::internal("`and` of nothing"));
+        };
+        let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
+        Ok(OperandKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
+    }
+}
