@@ -284,3 +284,62 @@ fn large_row_groups_are_read_once_and_in_order() {
         assert_eq!(part.text(), "{\"k\":8641969,\"i\":1234567}\n{\"k\":8641976,\"i\":1234568}\n");
     }
 }
+
+#[test]
+fn logical_types_of_parquet_are_kept() {
+    const SCHEMA: &str = "message schema {
+        optional binary enum (ENUM);
+        optional binary bson (BSON);
+        optional binary json (JSON);
+        optional fixed_len_byte_array(12) interval (INTERVAL);
+        optional int32 time (TIME(MILLIS,true));
+        optional group inside { optional fixed_len_byte_array(12) interval (INTERVAL); }
+    }";
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(SCHEMA).unwrap());
+    let file = File::create(here.join("a.parquet")).unwrap();
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(file, schema.clone(), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    // A month, two days and three milliseconds.
+    let interval = [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0].to_vec();
+    for level in [1, 1, 1, 1, 1, 2] {
+        use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type};
+        let mut column = group.next_column().unwrap().unwrap();
+        match column.untyped() {
+            parquet::column::writer::ColumnWriter::ByteArrayColumnWriter(_) => {
+                column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("{}")], Some(&[level]), None).unwrap();
+            }
+            parquet::column::writer::ColumnWriter::Int32ColumnWriter(_) => {
+                column.typed::<Int32Type>().write_batch(&[5], Some(&[level]), None).unwrap();
+            }
+            _ => {
+                let values = [FixedLenByteArray::from(ByteArray::from(interval.clone()))];
+                column.typed::<FixedLenByteArrayType>().write_batch(&values, Some(&[level]), None).unwrap();
+            }
+        }
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    done(shell(
+        "tatter convert a.parquet -o b.arrow && tatter convert b.arrow -o c.parquet && tatter convert c.parquet -o d.parquet",
+        here,
+        b"",
+    ));
+    for name in ["c.parquet", "d.parquet"] {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(here.join(name)).unwrap()).unwrap();
+        let types = |schema: &parquet::schema::types::SchemaDescriptor| -> Vec<_> {
+            schema.columns().iter().map(|c| (c.path().string(), c.converted_type(), c.physical_type())).collect()
+        };
+        let expected = parquet::schema::types::SchemaDescriptor::new(schema.clone());
+        let mut found = types(reader.parquet_schema());
+        assert!(
+            matches!(reader.parquet_schema().column(4).logical_type_ref(), Some(parquet::basic::LogicalType::Time(time)) if time.is_adjusted_to_u_t_c)
+        );
+        found[4].1 = expected.column(4).converted_type();
+        assert_eq!(found, types(&expected), "{name}");
+    }
+    let lines = done(shell("tatter select interval,inside d.parquet", here, b"")).stdout;
+    assert_eq!(lines, b"{\"interval\":\"AQAAAAIAAAADAAAA\",\"inside\":{\"interval\":\"AQAAAAIAAAADAAAA\"}}\n");
+}

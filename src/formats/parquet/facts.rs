@@ -1,7 +1,7 @@
 //! What a footer says of its columns beside the types that the parquet crate finds: field ids, time zones
 //! whose unit differs from the stored one, and, by statistics, where nulls are.
 
-use super::logical;
+use super::{annotation, logical};
 use crate::tensor::arrow::extension;
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit};
 use base64::Engine;
@@ -78,6 +78,9 @@ impl<'a> Columns<'a> {
             }
             if let Some(name) = logical::extension_of(node).filter(|_| !metadata.contains_key(extension::NAME)) {
                 metadata.insert(extension::NAME, name);
+            }
+            if let Some(text) = annotation::of(node).filter(|_| !metadata.contains_key(annotation::KEY)) {
+                metadata.insert(annotation::KEY, text);
             }
             done = done.with_metadata(metadata);
         }

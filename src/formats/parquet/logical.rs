@@ -1,11 +1,13 @@
 //! Parquet's logical types of Arrow's extension types, which the parquet crate leaves out: UUID and JSON.
 //! Source: <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
 
+use super::annotation;
 use super::failure::lifted;
 use crate::error::Result;
 use crate::tensor::arrow::extension;
 use arrow_schema::{DataType, Field, Fields};
-use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type as Node, TypePtr};
 use std::sync::Arc;
 
@@ -15,11 +17,53 @@ const UUID_NBYTES: i32 = 16;
 
 /// The extension type of a column's logical type.
 pub fn extension_of(node: &Node) -> Option<&'static str> {
-    match node.get_basic_info().logical_type_ref() {
-        Some(LogicalType::Uuid) => Some(UUID),
-        Some(LogicalType::Json) => Some(JSON),
+    match (node.get_basic_info().logical_type_ref(), node.get_basic_info().converted_type()) {
+        (Some(LogicalType::Uuid), _) => Some(UUID),
+        (Some(LogicalType::Json), _) | (None, ConvertedType::JSON) => Some(JSON),
         _ => None,
     }
+}
+
+/// The metadata of a file whose intervals are read as the bytes that they are stored as; `None` if there are none. The
+/// crate reads them as days and milliseconds, without their months.
+///
+/// # Errors
+/// None for schemas that the crate has read.
+pub fn without_intervals(metadata: &ParquetMetaData) -> Result<Option<ParquetMetaData>> {
+    let file = metadata.file_metadata();
+    let root = file.schema_descr().root_schema();
+    let Some(nodes) = plain_nodes(root)? else { return Ok(None) };
+    let root = Node::group_type_builder(root.name()).with_fields(nodes).build().map_err(lifted)?;
+    let file = FileMetaData::new(
+        file.version(),
+        file.num_rows(),
+        file.created_by().map(str::to_owned),
+        file.key_value_metadata().cloned(),
+        Arc::new(SchemaDescriptor::new(Arc::new(root))),
+        file.column_orders().cloned(),
+    );
+    Ok(Some(ParquetMetaData::new(file, metadata.row_groups().to_vec())))
+}
+
+/// The nodes of a group without the type of intervals; `None` if nothing changes.
+fn plain_nodes(group: &Node) -> Result<Option<Vec<TypePtr>>> {
+    let plain = |node: &TypePtr| -> Result<Option<TypePtr>> {
+        if node.is_group() {
+            return plain_nodes(node)?.map(|nodes| rebuilt(node, nodes, None)).transpose();
+        }
+        let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node.as_ref() else { return Ok(None) };
+        if basic_info.converted_type() != ConvertedType::INTERVAL {
+            return Ok(None);
+        }
+        let builder = Node::primitive_type_builder(node.name(), *physical_type).with_repetition(basic_info.repetition());
+        let builder = builder.with_length(*type_length).with_id(basic_info.has_id().then(|| basic_info.id()));
+        builder.build().map(|node| Some(Arc::new(node))).map_err(lifted)
+    };
+    let nodes = group.get_fields().iter().map(|node| Ok((plain(node)?, node))).collect::<Result<Vec<_>>>()?;
+    if nodes.iter().all(|(plain, _)| plain.is_none()) {
+        return Ok(None);
+    }
+    Ok(Some(nodes.into_iter().map(|(plain, node)| plain.unwrap_or_else(|| node.clone())).collect()))
 }
 
 /// The schema of a file with the logical types of its fields' extension types.
@@ -63,7 +107,15 @@ fn node_of(node: &TypePtr, field: &Field) -> Result<Option<TypePtr>> {
         },
         _ => None,
     };
-    nodes.map(|nodes| rebuilt(node, nodes)).transpose()
+    let said = annotation_of(node, field).and_then(|(logical, _)| logical);
+    if nodes.is_none() && said.is_none() {
+        return Ok(None);
+    }
+    rebuilt(node, nodes.unwrap_or_else(|| node.get_fields().to_vec()), said).map(Some)
+}
+
+fn annotation_of(node: &Node, field: &Field) -> Option<(Option<LogicalType>, ConvertedType)> {
+    annotation::parse(field.metadata().get(annotation::KEY)?, node)
 }
 
 /// The repeated group inside a list or a map.
@@ -72,26 +124,32 @@ fn repeated(node: &Node, fields: &Fields) -> Result<Option<Vec<TypePtr>>> {
     if !group.is_group() {
         return Ok(None);
     }
-    inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes)?])).transpose()
+    inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes, None)?])).transpose()
 }
 
-fn rebuilt(node: &Node, nodes: Vec<TypePtr>) -> Result<TypePtr> {
+/// The group with other nodes, and with a logical type of its own if one is `said`.
+fn rebuilt(node: &Node, nodes: Vec<TypePtr>, said: Option<LogicalType>) -> Result<TypePtr> {
     let info = node.get_basic_info();
     let builder = Node::group_type_builder(node.name()).with_fields(nodes).with_repetition(info.repetition());
-    let builder = builder.with_converted_type(info.converted_type()).with_logical_type(info.logical_type_ref().cloned());
+    let builder = builder.with_converted_type(info.converted_type()).with_logical_type(said.or_else(|| info.logical_type_ref().cloned()));
     builder.with_id(info.has_id().then(|| info.id())).build().map(Arc::new).map_err(lifted)
 }
 
 fn leaf(node: &Node, field: &Field) -> Result<Option<TypePtr>> {
     let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node else { return Ok(None) };
-    let logical = match field.metadata().get(extension::NAME).map(String::as_str) {
-        Some(UUID) if *physical_type == PhysicalType::FIXED_LEN_BYTE_ARRAY && *type_length == UUID_NBYTES => LogicalType::Uuid,
-        Some(JSON) if *physical_type == PhysicalType::BYTE_ARRAY => LogicalType::Json,
-        _ => return Ok(None),
+    let (logical, converted) = match field.metadata().get(extension::NAME).map(String::as_str) {
+        Some(UUID) if *physical_type == PhysicalType::FIXED_LEN_BYTE_ARRAY && *type_length == UUID_NBYTES => {
+            (Some(LogicalType::Uuid), ConvertedType::NONE)
+        }
+        Some(JSON) if *physical_type == PhysicalType::BYTE_ARRAY => (Some(LogicalType::Json), ConvertedType::JSON),
+        _ => match annotation_of(node, field) {
+            Some(said) => said,
+            None => return Ok(None),
+        },
     };
     let repetition = if basic_info.has_repetition() { basic_info.repetition() } else { Repetition::REQUIRED };
     let builder = Node::primitive_type_builder(node.name(), *physical_type).with_repetition(repetition).with_length(*type_length);
-    let builder = builder.with_logical_type(Some(logical)).with_id(basic_info.has_id().then(|| basic_info.id()));
+    let builder = builder.with_logical_type(logical).with_converted_type(converted).with_id(basic_info.has_id().then(|| basic_info.id()));
     builder.build().map(|node| Some(Arc::new(node))).map_err(lifted)
 }
 

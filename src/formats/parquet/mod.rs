@@ -3,12 +3,13 @@
 //! - [`pages`]: the crate's door to a file;
 //! - [`footer`]: what is checked of a footer before it is decoded;
 //! - [`facts`]: what a footer says beside the types; [`int96`]: the unit of old timestamps;
-//! - [`logical`]: logical types of extension types;
+//! - [`logical`]: logical types of extension types; [`annotation`]: those that Arrow has no type for;
 //! - [`schema`]: the Arrow fields that columns are read as and written from;
 //! - [`read`]: row groups, or ranges of their rows, as tasks;
 //! - [`lanes`]: a large row group, read once by all its tasks;
 //! - [`write`]: a group of rows encoded on any thread.
 
+mod annotation;
 mod dictionary;
 mod facts;
 mod failure;

@@ -5,7 +5,7 @@ use super::footer::{self, MAGIC};
 use super::lanes::Lanes;
 use super::schema::widened;
 use super::sizes::Limits;
-use super::{facts, int96};
+use super::{facts, int96, logical};
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
@@ -20,7 +20,7 @@ use crate::schema::{Element, Field, Schema};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, FieldRef, Fields, Schema as ArrowSchema};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 use parquet::basic::Type as PhysicalType;
@@ -85,13 +85,20 @@ impl Opened {
                 metadata.file_metadata().num_rows()
             )));
         }
+        let written = facts::written_schema(&metadata);
+        let footer = metadata;
+        // A writer that knows Arrow's intervals says which they are.
+        let is_interval = |field: &&ArrowField| matches!(field.data_type(), DataType::Interval(_));
+        let metadata = match written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval)) {
+            true => footer.clone(),
+            false => logical::without_intervals(&footer)?.map_or_else(|| footer.clone(), Arc::new),
+        };
         let found = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())
             .or_else(|_| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
             .map_err(lifted)?;
         let file_metadata = found.schema().metadata().clone();
-        let int96 = int96::units(&source, &metadata)?;
-        let written = facts::written_schema(&metadata);
-        let stored = facts::Columns::completed(&metadata, found.schema().fields(), written.as_ref(), &int96);
+        let int96 = int96::units(&source, &footer)?;
+        let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96);
         let with = |fields: Fields| {
             ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
         };

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
 use std::sync::Arc;
 
 /// Metadata that says what the values are: true only of the type it came with.
-const OF_THE_TYPE: [&str; 2] = ["ARROW:extension:", note::KEY];
+const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", note::KEY];
 
 /// The field as its file stores it, if its type is still the one stored there.
 pub fn field(field: &Field, form: Form) -> Option<ArrowField> {
