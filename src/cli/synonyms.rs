@@ -11,7 +11,6 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit", "first", "top"], &["tatter head {args}"]),
     (&["last"], &["tatter tail {args}"]),
     (&["cat", "concat", "concatenate", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
-    (&["repeat"], &["tatter convert {files} {files}"]),
     (&["where", "grep", "match"], &["tatter filter {args}"]),
     (&["cut", "project", "pick", "keep"], &["tatter select {args}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
@@ -42,6 +41,9 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["choose-from-datasets", "choose_from_datasets"], &["tatter choose --by {key} {files}"]),
     (&["paste"], &["tatter zip {files}"]),
     (&["roundrobin", "round-robin", "cycle"], &["tatter interleave {files}"]),
+    (&["sliding-window", "rolling"], &["tatter window --size 3 --shift 1 {files}"]),
+    (&["scan", "running-total", "cumulative-sum"], &["tatter cumsum {args}"]),
+    (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
     (&["sql", "query"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
     (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
@@ -139,6 +141,7 @@ mod tests {
                     | "dense_to_ragged_batch"
                     | "stack"
                     | "chunk"
+                    | "assert_cardinality"
                     | "padded_batch"
                     | "pad-batch"
                     | "collate" => vec!["2", "Cargo.toml"],

@@ -4,6 +4,7 @@
 //! another verb.
 
 mod assert;
+mod assert_cardinality;
 mod batch;
 mod bucket;
 mod cast;
@@ -12,6 +13,7 @@ pub mod combine;
 mod compose;
 mod convert;
 mod count;
+mod cumsum;
 mod decompose;
 mod drop;
 mod enumerate;
@@ -31,6 +33,7 @@ mod padded_batch;
 mod partition;
 mod promote;
 mod rename;
+mod repeat;
 mod sample;
 mod schema;
 mod select;
@@ -51,6 +54,7 @@ mod unbatch;
 mod unique;
 mod validate;
 pub mod verb;
+mod window;
 mod zip;
 
 pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Report, Route, Verb, Verdict};
@@ -77,7 +81,9 @@ pub static VERBS: &[Entry] = &[
     entry::<filter::Filter>(Group::Records),
     entry::<split::Split>(Group::Records),
     entry::<unique::Unique>(Group::Records),
+    entry::<repeat::Repeat>(Group::Records),
     entry::<assert::Assert>(Group::Records),
+    entry::<assert_cardinality::AssertCardinality>(Group::Records),
     entry::<mix::Mix>(Group::Inputs),
     entry::<interleave::Interleave>(Group::Inputs),
     entry::<choose::Choose>(Group::Inputs),
@@ -89,7 +95,9 @@ pub static VERBS: &[Entry] = &[
     entry::<fill_null::FillNull>(Group::Fields),
     entry::<map::Map>(Group::Fields),
     entry::<enumerate::Enumerate>(Group::Fields),
+    entry::<cumsum::Cumsum>(Group::Fields),
     entry::<batch::Batch>(Group::Batches),
+    entry::<window::Window>(Group::Batches),
     entry::<unbatch::Unbatch>(Group::Batches),
     entry::<explode::Explode>(Group::Batches),
     entry::<implode::Implode>(Group::Batches),

@@ -27,6 +27,7 @@ mod sequences;
 mod sessions;
 mod sparse;
 mod split;
+mod streams;
 mod tatter;
 mod tensor_laws;
 mod terminal;

@@ -1,0 +1,178 @@
+//! `cumsum FIELD`: running totals across records.
+
+use super::shared::keys::{KeyTable, Keys};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Field, Schema, Type};
+use crate::tensor::Tensor;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Running totals across records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Cumsum {
+    /// The field to add up, a number in each record
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    /// A total for each value of these fields
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    by: Option<Keys>,
+    /// Name of the new field [default: FIELD_cumsum]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// The total before the record instead of with it
+    #[arg(long)]
+    exclusive: bool,
+}
+
+impl Verb for Cumsum {
+    const NAME: &'static str = "cumsum";
+    const SUMMARY: &'static str = "Add running totals of a field across records";
+    const ABOUT: &'static str = "\
+Adds a last field: the sum of FIELD in this record and all before it, or with --by in those of the same key. Integers are added up \
+in int64, and an overflow is an error; floats in float64, in the order of the records. A null has no total: fill it first with \
+`fill-null`. The totals of all keys are held in memory (see --max-memory). Inside a record, the function cumsum adds up a list: \
+map 'y = cumsum(x)'.";
+    const MEANING: &'static str = "tf.data.Dataset.scan, tf.math.cumsum";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "bytes so far",
+            args: "cumsum nbytes --as total",
+            input: "{\"nbytes\": 5}\n{\"nbytes\": 7}\n{\"nbytes\": 1}\n",
+            output: "{\"nbytes\":5,\"total\":5}\n{\"nbytes\":7,\"total\":12}\n{\"nbytes\":1,\"total\":13}\n",
+        },
+        Example {
+            about: "what each user has spent before",
+            args: "cumsum price --by user --exclusive --as before",
+            input: "{\"user\": \"a\", \"price\": 1.5}\n{\"user\": \"b\", \"price\": 2.0}\n{\"user\": \"a\", \"price\": 4.0}\n",
+            output: "{\"user\":\"a\",\"price\":1.5,\"before\":0.0}\n{\"user\":\"b\",\"price\":2.0,\"before\":0.0}\n\
+                     {\"user\":\"a\",\"price\":4.0,\"before\":1.5}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let (positions, field) = schema.find(&self.field)?;
+        let ty = &field.ty;
+        let [position] = positions.as_slice() else {
+            let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
+            return Err(error.help(format!("copy it first: map '{0} = {1}' then cumsum {0}", quoted(self.field.last()), self.field)));
+        };
+        let dtype = ty.dtype().filter(|_| ty.dims.is_empty());
+        let is_float = match dtype {
+            Some(DType::Float16 | DType::Float32 | DType::Float64) => true,
+            Some(dtype) if dtype.is_integer() => false,
+            _ => {
+                let error = Error::usage(format!("is {ty}; expected a number in each record")).in_field(&self.field);
+                let is_list_of_numbers = !ty.dims.is_empty() && ty.dtype().is_some_and(|d| d.is_tensor() && *d != DType::String);
+                return Err(match is_list_of_numbers {
+                    true => error.help(format!("add up a list first: map 'n = reduce_sum({})' then cumsum n", self.field)),
+                    false => error,
+                });
+            }
+        };
+        let name = self.name();
+        if schema.index_of(&name).is_some() {
+            let error = Error::usage(format!("the records already have a field {}", quoted(&name)));
+            return Err(error.help("name the new field: --as NAME"));
+        }
+        let keys = self.by.as_ref().map_or(Ok(Vec::new()), |by| by.positions(schema, Self::NAME))?;
+        let mut fields = schema.fields.clone();
+        let dtype = if is_float { DType::Float64 } else { DType::Int64 };
+        fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));
+        let way_out = "add up by fewer fields, or by a coarser value: map, then cumsum --by";
+        let totals = Totals {
+            field: *position,
+            path: self.field.clone(),
+            keys,
+            is_exclusive: self.exclusive,
+            table: KeyTable::new(Self::NAME, way_out, options),
+            sums: if is_float { Sums::Floats(Vec::new()) } else { Sums::Integers(Vec::new()) },
+        };
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(totals)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let keys = self.by.iter().flat_map(Keys::names);
+        // A field of the new name must be found, so that it is refused.
+        after.and_fields(self.field.names().first().cloned().into_iter().chain([self.name()]).chain(keys))
+    }
+}
+
+impl Cumsum {
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| format!("{}_cumsum", self.field.last()))
+    }
+}
+
+struct Totals {
+    field: usize,
+    path: FieldPath,
+    keys: Vec<usize>,
+    is_exclusive: bool,
+    table: KeyTable,
+    sums: Sums,
+}
+
+/// The total of each key, by its number.
+enum Sums {
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+}
+
+impl Fold for Totals {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let keys = match self.keys.is_empty() {
+            true => vec![0; chunk.nrows],
+            false => {
+                let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
+                self.table.insert(&chunk.with_columns(columns)?)?.numbers
+            }
+        };
+        let nkeys = self.table.len().max(1);
+        let values = chunk.columns[self.field].as_leaf()?;
+        if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
+            let error = Error::data("is null").in_field(&self.path).at_row(row);
+            return Err(error.help(format!("give it a value first: fill-null {}=0", self.path)));
+        }
+        let to = if matches!(self.sums, Sums::Integers(_)) { DataType::Int64 } else { DataType::Float64 };
+        let overflow = |row| Error::data("the total exceeds int64").in_field(&self.path).at_row(row);
+        let wide = arrow_cast::cast(values, &to).map_err(|e| Error::data(e.to_string()).in_field(&self.path))?;
+        let totals: ArrayRef = match &mut self.sums {
+            Sums::Integers(sums) => {
+                sums.resize(nkeys, 0);
+                let values = wide.as_primitive::<Int64Type>();
+                let mut totals = Vec::with_capacity(chunk.nrows);
+                for (row, key) in keys.iter().enumerate() {
+                    let sum = &mut sums[*key as usize];
+                    let before = *sum;
+                    // uint64 above int64 is null after the cast.
+                    *sum = before.checked_add(values.value(row)).filter(|_| values.is_valid(row)).ok_or_else(|| overflow(row))?;
+                    totals.push(if self.is_exclusive { before } else { *sum });
+                }
+                Arc::new(Int64Array::from(totals))
+            }
+            Sums::Floats(sums) => {
+                sums.resize(nkeys, 0.0);
+                let values = wide.as_primitive::<Float64Type>().values();
+                let total = |(value, key): (&f64, &u32)| {
+                    let sum = &mut sums[*key as usize];
+                    let before = *sum;
+                    *sum += value;
+                    if self.is_exclusive { before } else { *sum }
+                };
+                Arc::new(Float64Array::from_iter_values(values.iter().zip(&keys).map(total)))
+            }
+        };
+        let mut columns = chunk.columns.clone();
+        columns.push(Tensor::Leaf(totals));
+        out.push(chunk.with_columns(columns)?);
+        Ok(Flow::More)
+    }
+}

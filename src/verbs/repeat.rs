@@ -1,0 +1,88 @@
+//! `repeat N`: all records, N times.
+
+use super::shared::queue::Queue;
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::notice::Tally;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// All records, several times.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Repeat {
+    /// How often each record comes out
+    #[arg(value_name = "N", value_parser = super::shared::args::positive)]
+    times: usize,
+}
+
+impl Verb for Repeat {
+    const NAME: &'static str = "repeat";
+    const SUMMARY: &'static str = "Pass all records on N times";
+    const ABOUT: &'static str = "\
+All records in their order, then all again, N times in all. The records are held in memory, beyond --max-memory in temporary files \
+(see --temp-dir). --summary counts those that were repeated. What follows sees one stream: `repeat 3 then shuffle` shuffles all \
+three rounds together, `shuffle then repeat 3` gives the same order three times.";
+    const MEANING: &'static str = "tf.data.Dataset.repeat";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "every record twice",
+            args: "repeat 2",
+            input: "{\"id\": 1}\n{\"id\": 2}\n",
+            output: "{\"id\":1}\n{\"id\":2}\n{\"id\":1}\n{\"id\":2}\n",
+        },
+        Example {
+            about: "enough records for the last batch",
+            args: "repeat 2 then batch 3 then head 1",
+            input: "{\"id\": 1}\n{\"id\": 2}\n",
+            output: "{\"id\":[1,2,1]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let fold =
+            Rounds { times: self.times, queue: Queue::new(Self::NAME, schema, options), left: None, repeated: options.repeated.clone() };
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after
+    }
+}
+
+struct Rounds {
+    times: usize,
+    /// The records of a round.
+    queue: Queue,
+    /// Records that are still to be repeated, once all were seen.
+    left: Option<usize>,
+    repeated: Tally,
+}
+
+impl Fold for Rounds {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        if self.times > 1 {
+            self.queue.push_back(chunk.clone())?;
+        }
+        out.push(chunk);
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        let nrows = self.queue.nrows();
+        let left = *self.left.get_or_insert_with(|| nrows.saturating_mul(self.times - 1));
+        if left == 0 {
+            return Ok(None);
+        }
+        let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
+        // In the last round nothing is needed again.
+        if left > nrows {
+            self.queue.push_back(chunk.clone())?;
+        }
+        self.left = Some(left - chunk.nrows.min(left));
+        self.repeated.add(chunk.nrows as u64);
+        Ok(Some(chunk))
+    }
+}

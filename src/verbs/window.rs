@@ -1,0 +1,153 @@
+//! `window`: records that follow each other, in one record.
+
+use super::shared::args::positive;
+use super::shared::batches::{batched_chunk, batched_schema, names};
+use super::shared::memory::{Budget, Parts};
+use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use crate::chunk::Chunk;
+use crate::demand::Demand;
+use crate::error::Result;
+use crate::options::Options;
+use crate::schema::{Schema, Size};
+use crate::tensor::RowPartition;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Records that follow each other, in one record.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Window {
+    /// Records in a window
+    #[arg(long, value_name = "W", value_parser = positive)]
+    size: usize,
+    /// Records from the start of a window to that of the next [default: W]
+    #[arg(long, value_name = "S", value_parser = positive)]
+    shift: Option<usize>,
+    /// Take every K-th record
+    #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
+    stride: usize,
+    /// Leave out windows with fewer than W records
+    #[arg(long)]
+    drop_remainder: bool,
+}
+
+impl Verb for Window {
+    const NAME: &'static str = "window";
+    const SUMMARY: &'static str = "Group overlapping runs of records";
+    const ABOUT: &'static str = "\
+A window starts at every S-th record and holds W records, each K after the one before. Every field gains axis 0, the records \
+of the window, as with `batch`. Windows at the end of the input hold fewer records, or with --drop-remainder are left out; then \
+the size of axis 0 is known. The records of one window are held in memory (see --max-memory).";
+    const MEANING: &'static str = "tf.data.Dataset.window";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "three records, then three that start one later",
+            args: "window --size 3 --shift 1 --drop-remainder",
+            input: "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n{\"x\": 4}\n{\"x\": 5}\n",
+            output: "{\"x\":[1,2,3]}\n{\"x\":[2,3,4]}\n{\"x\":[3,4,5]}\n",
+        },
+        Example {
+            about: "every second record; the last window is short",
+            args: "window --size 2 --shift 3 --stride 2",
+            input: "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n{\"x\": 4}\n{\"x\": 5}\n",
+            output: "{\"x\":[1,3]}\n{\"x\":[4]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let size = if self.drop_remainder { Size::Known(self.size as u64) } else { Size::Uniform };
+        let fold = Windows {
+            names: names(schema),
+            size: self.size,
+            shift: self.shift.unwrap_or(self.size),
+            stride: self.stride,
+            drop_remainder: self.drop_remainder,
+            chunks: VecDeque::new(),
+            first: 0,
+            end: 0,
+            next: 0,
+            budget: Budget::new(Self::NAME, "make the windows smaller", options),
+        };
+        Ok(Bound { schema: batched_schema(schema, size), operator: Operator::Fold(Box::new(fold)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }
+    }
+}
+
+/// Bytes of the windows in a chunk, about.
+const NBYTES: usize = 4 << 20;
+
+struct Windows {
+    names: Arc<[String]>,
+    size: usize,
+    shift: usize,
+    stride: usize,
+    drop_remainder: bool,
+    /// The records of open windows.
+    chunks: VecDeque<Chunk>,
+    /// The number of the first record held, and of the one after the last.
+    first: usize,
+    end: usize,
+    /// Where the next window starts.
+    next: usize,
+    budget: Budget,
+}
+
+impl Fold for Windows {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        self.budget.take(chunk.nbytes() as u64)?;
+        self.end += chunk.nrows;
+        self.chunks.push_back(chunk);
+        self.drop_front();
+        let span = (self.size - 1).saturating_mul(self.stride).saturating_add(1);
+        if self.next.saturating_add(span) <= self.end {
+            let count = (self.end - span - self.next) / self.shift + 1;
+            self.windows(count, out)?;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        if self.drop_remainder || self.next >= self.end {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        self.windows(1, &mut out)?;
+        Ok(out.pop())
+    }
+}
+
+impl Windows {
+    /// The next windows.
+    fn windows(&mut self, count: usize, out: &mut Vec<Chunk>) -> Result<()> {
+        let parts = Parts::new(self.chunks.iter().cloned().collect());
+        let window_nbytes = (parts.nbytes() / parts.nrows().max(1)).saturating_mul(self.size);
+        let at_once = (NBYTES / window_nbytes.max(1)).max(1);
+        for start in (0..count).step_by(at_once) {
+            let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+            for _ in start..count.min(start.saturating_add(at_once)) {
+                let before = rows.len();
+                rows.extend((self.next..self.end).step_by(self.stride).take(self.size).map(|record| record - self.first));
+                lengths.push((rows.len() - before) as i64);
+                self.next = self.next.saturating_add(self.shift);
+            }
+            let is_even = lengths.iter().all(|length| *length == lengths[0]);
+            let partition = match lengths.first() {
+                Some(length) if is_even => RowPartition::uniform(usize::try_from(*length).unwrap_or(0), lengths.len())?,
+                _ => RowPartition::from_row_lengths(lengths)?,
+            };
+            out.push(batched_chunk(&parts.gather(&rows)?, &partition, &self.names)?);
+        }
+        self.drop_front();
+        Ok(())
+    }
+
+    /// Drops chunks before the next window.
+    fn drop_front(&mut self) {
+        while let Some(chunk) = self.chunks.pop_front_if(|chunk| self.first + chunk.nrows <= self.next) {
+            self.first += chunk.nrows;
+            self.budget.give_back(chunk.nbytes() as u64);
+        }
+    }
+}
