@@ -79,6 +79,8 @@ pub struct Options {
     pub quiet: bool,
     /// Print formats, threads, the memory limit and a summary to standard error.
     pub verbose: bool,
+    /// Print the time spent in each stage to standard error.
+    pub explain_time: bool,
     /// Whether messages on standard error are JSON lines.
     pub json_messages: bool,
     /// Whether messages are colored; see [`in_color`].
@@ -151,6 +153,7 @@ impl Default for Options {
             summary: None,
             quiet: false,
             verbose: false,
+            explain_time: false,
             json_messages: false,
             color: When::default(),
             compression: None,

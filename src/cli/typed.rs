@@ -104,6 +104,9 @@ pub struct Typed {
     /// Print formats, threads, memory limit and a summary to standard error
     #[arg(short, long, help_heading = "Messages")]
     verbose: bool,
+    /// Print the time spent in each stage, and what bounds the speed on more threads
+    #[arg(long, help_heading = "Messages")]
+    explain_time: bool,
     /// Color messages: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     color: String,
@@ -195,6 +198,7 @@ impl Typed {
             summary: self.summary,
             quiet: self.quiet,
             verbose: self.verbose,
+            explain_time: self.explain_time,
             row_group_rows: self.row_group_rows,
             tensor_types: self.tensor_types,
             no_verify: self.no_verify,

@@ -12,6 +12,8 @@ pub struct Chain {
     pub schemas: Vec<Arc<Schema>>,
     /// The operators, in order.
     pub operators: Vec<Operator>,
+    /// The names of their verbs.
+    pub names: Vec<&'static str>,
 }
 
 impl Chain {
@@ -20,7 +22,7 @@ impl Chain {
     /// # Errors
     /// The first verb that does not accept the schema before it.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
-        let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], operators: Vec::new() };
+        let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], operators: Vec::new(), names: Vec::new() };
         for verb in verbs {
             let before = chain.schemas.last().cloned().unwrap_or_default();
             let bound = verb.bind(&before, options).map_err(|e| name_verb(e, verb.name(), verbs.len()))?;
@@ -29,6 +31,7 @@ impl Chain {
             }
             chain.schemas.push(bound.schema);
             chain.operators.push(bound.operator);
+            chain.names.push(verb.name());
         }
         if let [before, .., after] = chain.schemas.as_mut_slice() {
             let facts = before.facts.after_verbs(before.fields == after.fields);

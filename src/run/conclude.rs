@@ -4,6 +4,7 @@ use super::execute::Done;
 use super::manifest::{Listed, Manifest};
 use super::progress::{Progress, summary};
 use super::sink::{Counts, FIRST_FAULTS};
+use super::times::Times;
 use crate::error::{Error, Result};
 use crate::io::{self, Outputs};
 use crate::message;
@@ -26,6 +27,7 @@ pub struct Ended {
     nwritten: u64,
     /// Whether progress was shown.
     was_shown: bool,
+    times: Times,
     /// That of the last run.
     progress: Option<Progress>,
 }
@@ -43,6 +45,7 @@ impl Ended {
             nread: 0,
             nwritten: 0,
             was_shown: false,
+            times: Times::default(),
             progress: None,
         }
     }
@@ -80,6 +83,7 @@ impl Ended {
         self.nread += progress.position();
         self.nwritten += progress.nwritten();
         self.was_shown |= progress.was_shown();
+        self.times.add(done.times);
         self.progress = Some(progress);
     }
 
@@ -100,7 +104,7 @@ impl Ended {
 /// Writing fails.
 pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Verdict> {
     ended.commit()?;
-    let Ended { verdict, counts, first_faults, nread, nwritten, was_shown, progress, .. } = ended;
+    let Ended { verdict, counts, first_faults, nread, nwritten, was_shown, times, progress, .. } = ended;
     let progress = &progress.unwrap_or_else(|| Progress::start(None, options));
     show_notices(options, progress);
     if options.verbose {
@@ -112,6 +116,9 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     }
     if options.verbose && repeated > 0 {
         progress.info(&format!("{repeated} records were repeated"));
+    }
+    if options.explain_time {
+        progress.put(&times.text(options.threads), || times.json(options.threads));
     }
     if options.verbose || was_shown {
         let Counts { records_in, records_out, skipped, .. } = counts;

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::panic;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Gives the next piece of work; `None` at the end.
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
@@ -53,15 +54,28 @@ pub trait Serial<W>: Send {
     }
 }
 
+/// Where the workers spent their time, summed over them.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// In the source.
+    pub source: Duration,
+    /// In each node.
+    pub nodes: Vec<Duration>,
+    /// Without anything to do.
+    pub waiting: Duration,
+}
+
 /// Runs the source through the nodes, the last of which is serial, with that many workers.
 ///
 /// # Errors
 /// A panic inside a node.
-pub fn run<'a, W: Piece + Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<()> {
+pub fn run<'a, W: Piece + Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, W>>, threads: usize) -> Result<Times> {
     let threads = threads.max(1);
+    let times = Times { nodes: vec![Duration::ZERO; nodes.len()], ..Times::default() };
     let stations = nodes.into_iter().map(Station::new).collect();
+    let source = Some(source);
     let shared = Shared {
-        state: Mutex::new(State { source: Some(source), source_busy: false, emitted: 0, stations, waiting: 0, stop: false, failure: None }),
+        state: Mutex::new(State { source, source_busy: false, emitted: 0, stations, waiting: 0, stop: false, failure: None, times }),
         change: Condvar::new(),
         window: threads + 2,
     };
@@ -72,7 +86,7 @@ pub fn run<'a, W: Piece + Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, 
         shared.work();
     });
     let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.failure.map_or(Ok(()), Err)
+    state.failure.map_or(Ok(state.times), Err)
 }
 
 struct Shared<'a, W> {
@@ -91,6 +105,7 @@ struct State<'a, W> {
     waiting: usize,
     stop: bool,
     failure: Option<Error>,
+    times: Times,
 }
 
 /// A node with the pieces that wait for it.
@@ -180,18 +195,22 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 }
                 None => {
                     state.waiting += 1;
+                    let began = Instant::now();
                     state = self.change.wait(state).unwrap_or_else(PoisonError::into_inner);
                     state.waiting -= 1;
+                    state.times.waiting += began.elapsed();
                 }
             }
         }
     }
 
     fn run_job(&self, job: Job<'a, W>) {
+        let began = Instant::now();
         match job {
             Job::Source(mut source) => {
                 let work = source();
                 let mut state = self.lock();
+                state.times.source += began.elapsed();
                 state.source_busy = false;
                 if state.stations.first().is_some_and(|s| s.finished || s.total.is_some()) {
                     return; // a later node has enough
@@ -212,6 +231,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
             Job::Parallel(at, number, function, work) => {
                 let work = function(work);
                 let mut state = self.lock();
+                state.times.nodes[at] += began.elapsed();
                 state.stations[at].running -= 1;
                 if state.stations[at].finished {
                     drop(state); // a later node has enough; free the work outside the lock
@@ -225,6 +245,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 let more = node.push(work, &mut out);
                 let mut dropped = Vec::new();
                 let mut state = self.lock();
+                state.times.nodes[at] += began.elapsed();
                 state.emit(at, out);
                 state.stations[at].node = Some(Node::Serial(node));
                 if !more {
@@ -237,6 +258,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 let mut out = Vec::new();
                 let more = node.finish(&mut out);
                 let mut state = self.lock();
+                state.times.nodes[at] += began.elapsed();
                 state.emit(at, out);
                 state.stations[at].node = Some(Node::Serial(node));
                 if !more {

@@ -9,6 +9,7 @@ use super::progress::Progress;
 use super::router::{Parting, Router};
 use super::sink::{Counts, End, FaultPolicy, Sink};
 use super::stages::Stages;
+use super::times::Times;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::formats::Format;
@@ -43,6 +44,8 @@ pub struct Done {
     pub first_faults: Vec<Error>,
     /// Records of each file by its number; none where records are files of their own.
     pub records: BTreeMap<u64, u64>,
+    /// Where the time was spent.
+    pub times: Times,
 }
 
 impl Execution<'_> {
@@ -61,21 +64,21 @@ impl Execution<'_> {
 
         let mut stages = Stages::new(input_schema);
         let (mut report, mut route) = (None, None);
-        for (operator, schema) in chain.operators.into_iter().zip(chain.schemas.iter().skip(1)) {
+        for ((operator, verb), schema) in chain.operators.into_iter().zip(chain.names).zip(chain.schemas.iter().skip(1)) {
             match operator {
-                Operator::Map(map) => stages.map(map, schema.clone()),
-                Operator::Fold(fold) => stages.fold(FoldNode::new(fold, schema.clone()), schema.clone()),
-                Operator::Report(r) => report = Some(r),
+                Operator::Map(map) => stages.map(verb, map, schema.clone()),
+                Operator::Fold(fold) => stages.fold(verb, FoldNode::new(fold, schema.clone()), schema.clone()),
+                Operator::Report(r) => report = Some((verb, r)),
                 Operator::Split(Route::Numbered(part)) => route = Some(Parting::Numbered(part)),
                 Operator::Split(Route::Mapped(map)) => {
-                    stages.map(map, Arc::new(with_part(schema)));
+                    stages.map(verb, map, Arc::new(with_part(schema)));
                     route = Some(Parting::LastColumn);
                 }
             }
         }
-        let takes_faults = report.as_ref().is_some_and(|r| r.takes_faults());
+        let takes_faults = report.as_ref().is_some_and(|(_, report)| report.takes_faults());
         let end = match (report, self.format) {
-            (Some(report), _) => self.report_end(report, &mut stages)?,
+            (Some((verb, report)), _) => self.report_end(verb, report, &mut stages)?,
             (None, Some(format)) => self.writers_end(format, &output_schema, &mut stages, skip, route)?,
             (None, None) => return Err(Error::internal("there is neither a report nor a format to write")),
         };
@@ -90,8 +93,9 @@ impl Execution<'_> {
         };
         let skip = sink.policy.skip;
         let source = inputs.source(Arc::new(schema), self.demand.clone());
+        let outline = stages.outline();
         let nodes = stages.into_nodes(skip, &mut sink);
-        engine::run(source, nodes, self.options.threads)?;
+        let measured = engine::run(source, nodes, self.options.threads)?;
         if let Some(error) = sink.error {
             return Err(error);
         }
@@ -99,12 +103,15 @@ impl Execution<'_> {
             End::Report { verdict, .. } => verdict,
             End::Writers(_) => Verdict::Good,
         };
-        Ok(Done { verdict, counts: sink.counts, first_faults: sink.first_faults, records: sink.records })
+        let read = inputs.format_name().map_or_else(|| "read".to_owned(), |name| format!("read {name}"));
+        let write = self.format.map_or_else(|| "report".to_owned(), |format| format!("write {}", format.name()));
+        let times = Times::new(read, outline, write, &measured);
+        Ok(Done { verdict, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })
     }
 
-    fn report_end(&self, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
+    fn report_end(&self, verb: &'static str, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
         if let Some(digest) = report.digest() {
-            stages.last(Last::Digest(digest));
+            stages.last(verb, Last::Digest(digest));
         }
         let [output] = self.outputs else { return Err(Error::internal("a report has one output")) };
         Ok(End::Report { report, out: self.progress.counted(output.create(0)?), verdict: Verdict::Good })
@@ -145,7 +152,7 @@ impl Execution<'_> {
             options: self.options.clone(),
             outputs: self.outputs[0].clone(),
         });
-        stages.last(Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
+        stages.last("encode", Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
         if distribution == Distribution::PerRecord {
             return Ok(End::Writers(Vec::new()));
         }

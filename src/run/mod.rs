@@ -31,6 +31,7 @@ pub mod sink;
 pub mod stages;
 pub mod start;
 pub mod targets;
+pub mod times;
 pub mod work;
 
 pub use outline::outline;

@@ -17,7 +17,13 @@ pub struct Stages {
     stages: Vec<Stage>,
 }
 
-enum Stage {
+struct Stage {
+    /// What it does, for people.
+    does: Vec<&'static str>,
+    kind: Kind,
+}
+
+enum Kind {
     Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Last>),
     Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
 }
@@ -25,57 +31,66 @@ enum Stage {
 impl Stages {
     /// No stages yet, for records of this schema.
     pub fn new(input: Arc<Schema>) -> Stages {
-        Stages { input, stages: vec![Stage::Maps(Vec::new(), None)] }
+        Stages { input, stages: vec![Stage { does: vec!["decode"], kind: Kind::Maps(Vec::new(), None) }] }
     }
 
-    /// Adds a map, whose results have this schema.
-    pub fn map(&mut self, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        if let Some(Stage::Maps(maps, None)) = self.stages.last_mut() {
+    /// Adds the map of a verb, whose results have this schema.
+    pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
+        if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push((map, schema));
+            does.push(verb);
         } else {
-            self.stages.push(Stage::Maps(vec![(map, schema)], None));
+            self.stages.push(Stage { does: vec![verb], kind: Kind::Maps(vec![(map, schema)], None) });
         }
     }
 
-    /// Adds a fold, whose results have this schema.
-    pub fn fold(&mut self, fold: FoldNode, schema: Arc<Schema>) {
-        self.stages.push(Stage::Serial(Box::new(fold), Some(schema)));
+    /// Adds the fold of a verb, whose results have this schema.
+    pub fn fold(&mut self, verb: &'static str, fold: FoldNode, schema: Arc<Schema>) {
+        self.stages.push(Stage { does: vec![verb], kind: Kind::Serial(Box::new(fold), Some(schema)) });
     }
 
     /// Records that become files of their own are separated before the last maps, where those keep all of them,
     /// so that mapping and writing are one task. What comes before must have been decoded.
     pub fn router(&mut self, router: Router, early: bool) {
-        let is_last_serial = matches!(self.stages.last(), Some(Stage::Serial(..)));
+        let is_last_serial = matches!(self.stages.last(), Some(Stage { kind: Kind::Serial(..), .. }));
         if is_last_serial {
             // What the fold defers is done here, in parallel.
-            self.stages.push(Stage::Maps(Vec::new(), None));
+            self.stages.push(Stage { does: vec!["gather"], kind: Kind::Maps(Vec::new(), None) });
         }
-        let keep = matches!(self.stages.last(), Some(Stage::Maps(maps, None)) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let keeps = |stage: &Stage| matches!(&stage.kind, Kind::Maps(maps, None) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let keep = self.stages.last().is_some_and(keeps);
         let early = early && keep && !is_last_serial && self.stages.len() > 1;
         let at = if early { self.stages.len() - 1 } else { self.stages.len() };
-        let node = Stage::Serial(Box::new(router), None);
-        self.stages.insert(at, node);
+        self.stages.insert(at, Stage { does: vec!["distribute"], kind: Kind::Serial(Box::new(router), None) });
     }
 
     /// Adds the encoding or digestion of the results.
-    pub fn last(&mut self, last: Last) {
+    pub fn last(&mut self, does: &'static str, last: Last) {
         match self.stages.last_mut() {
-            Some(Stage::Maps(_, slot)) => *slot = Some(last),
-            _ => self.stages.push(Stage::Maps(Vec::new(), Some(last))),
+            Some(Stage { does: all, kind: Kind::Maps(_, slot) }) => {
+                *slot = Some(last);
+                all.push(does);
+            }
+            _ => self.stages.push(Stage { does: vec![does], kind: Kind::Maps(Vec::new(), Some(last)) }),
         }
     }
 
-    /// The nodes that the engine runs.
+    /// What each stage does, and whether it takes one piece of work at a time.
+    pub fn outline(&self) -> Vec<(String, bool)> {
+        self.stages.iter().map(|stage| (stage.does.join(", "), matches!(stage.kind, Kind::Serial(..)))).collect()
+    }
+
+    /// The nodes that the engine runs: one for each stage, and the sink.
     pub fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
         let mut nodes = Vec::new();
         let mut schema = self.input;
         for stage in self.stages {
-            nodes.push(match stage {
-                Stage::Serial(node, after) => {
+            nodes.push(match stage.kind {
+                Kind::Serial(node, after) => {
                     schema = after.unwrap_or(schema);
                     Node::Serial(node)
                 }
-                Stage::Maps(maps, last) => {
+                Kind::Maps(maps, last) => {
                     let input = schema.clone();
                     if let Some((_, after)) = maps.last() {
                         schema = after.clone();

@@ -122,6 +122,7 @@ impl<'a> Run<'a> {
 
     /// Runs the chain; a verdict if that is all that there is to the command.
     fn start(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
+        let began = Instant::now();
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
         for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
             let does = if verb.is_report() { "reports" } else { "names its outputs" };
@@ -168,6 +169,7 @@ impl<'a> Run<'a> {
             outputs.iter().for_each(|output| output.hold_for_restart());
         }
         loop {
+            let before = began.elapsed();
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
                     may_restart = false;
@@ -182,7 +184,9 @@ impl<'a> Run<'a> {
                 }
                 result => {
                     progress.finish();
-                    ended.add(result?, outputs.clone(), format.map_or("", |f| f.name()), progress);
+                    let mut done = result?;
+                    done.times.before("infer types", before);
+                    ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress);
                     return Ok(None);
                 }
             }
