@@ -105,6 +105,8 @@ pub struct Options {
     pub index_base: Option<i64>,
     /// Entries of a sparse row with the same index are summed when read.
     pub sum_duplicates: bool,
+    /// How CSV and TSV are written down.
+    pub csv: CsvOptions,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
     /// Records that were read again and passed on once more.
@@ -166,6 +168,7 @@ impl Default for Options {
             infer_bytes: 64 << 20,
             index_base: None,
             sum_duplicates: false,
+            csv: CsvOptions::default(),
             notices: Notices::default(),
             remarks: Notices::default(),
             repeated: Tally::default(),
@@ -182,6 +185,19 @@ impl Options {
         let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");
         is_stdout.then(screen::columns).flatten()
     }
+}
+
+/// How CSV and TSV are written down, where it is not as usual.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// Between the fields; `None`: a comma or a tab.
+    pub delimiter: Option<u8>,
+    /// Between the items of a list; `None`: a field is one value.
+    pub list_separator: Option<u8>,
+    /// Fields that are null; `None`: those that are empty.
+    pub nulls: Option<Vec<String>>,
+    /// The names of the columns, where the first line is a record.
+    pub columns: Option<Vec<String>>,
 }
 
 /// What to do with bad records.

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
-use crate::options::{Compression, OnError, Options, Scalars, When};
+use crate::options::{Compression, CsvOptions, OnError, Options, Scalars, When};
 use crate::path::FieldPath;
 use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
@@ -143,6 +143,27 @@ pub struct Typed {
     /// libsvm, Matrix Market, SciPy: sum the values of a row with the same index
     #[arg(long, help_heading = "Formats")]
     sum_duplicates: bool,
+    /// CSV: character between fields [default: comma, in TSV a tab]
+    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Formats")]
+    delimiter: Option<u8>,
+    /// CSV: character between the items of a list [default: none, a field is one value]
+    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Formats")]
+    list_separator: Option<u8>,
+    /// CSV: words that mean null, separated by commas [default: the empty field]
+    #[arg(long, value_name = "WORDS", help_heading = "Formats")]
+    nulls: Option<String>,
+    /// CSV: names of the columns; there is no header
+    #[arg(long, value_name = "NAMES", help_heading = "Formats")]
+    columns: Option<String>,
+}
+
+/// A character that separates fields.
+fn ascii(text: &str) -> std::result::Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [one] if one.is_ascii() && !one.is_ascii_alphanumeric() && !matches!(one, b'"' | b'\n' | b'\r' | b'-' | b'+' | b'.') => Ok(*one),
+        _ => Err("expected one character: not a letter, digit, quote, sign or point; \\t is a tab".to_owned()),
+    }
 }
 
 const WHEN: [&str; 3] = ["auto", "always", "never"];
@@ -206,6 +227,12 @@ impl Typed {
             infer_bytes: self.infer_bytes,
             index_base: self.index_base,
             sum_duplicates: self.sum_duplicates,
+            csv: CsvOptions {
+                delimiter: self.delimiter,
+                list_separator: self.list_separator,
+                nulls: self.nulls.map(|words| words.split(',').map(str::to_owned).collect()),
+                columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),
+            },
             ..Options::default()
         })
     }

@@ -8,6 +8,7 @@
 mod arrays;
 mod arrow;
 mod columnar;
+mod csv;
 mod decimal;
 pub mod format;
 mod jsonl;
@@ -45,6 +46,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &Arrays(safetensors::Safetensors),
     &jsonl::Jsonl,
     &jsonl::Json,
+    &csv::Csv::Comma,
+    &csv::Csv::Tab,
     &libsvm::Libsvm,
     &matrix_market::MatrixMarket,
     &text::Text,

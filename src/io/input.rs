@@ -288,7 +288,8 @@ pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> 
         };
         input.folder = folder;
         let is_whole = input.head.len() < head_bytes && input.is_regular();
-        let suspect = Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from };
+        let has_delimiter = options.csv.delimiter.is_some();
+        let suspect = Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from, has_delimiter };
         recognise::check(&suspect).map_err(|e| input.among_others(e))?;
         inputs.push(Arc::new(input));
     }

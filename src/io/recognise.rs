@@ -1,6 +1,5 @@
 //! Inputs that are not data, recognized by their first bytes: each message names the way out.
 
-use super::names::STANDARD_INPUT;
 use crate::error::{Error, Result};
 use memchr::memmem;
 
@@ -25,12 +24,14 @@ pub struct Suspect<'a> {
     pub extension: Option<&'a str>,
     /// What `--from` says.
     pub from: Option<&'a str>,
+    /// Whether `--delimiter` is given.
+    pub has_delimiter: bool,
 }
 
 /// Refuses what cannot be meant.
 ///
 /// # Errors
-/// Of the data: an LFS pointer, an HTML page, a foreign compression, CSV.
+/// Of the data: an LFS pointer, an HTML page, a foreign compression, CSV that is not read as such.
 pub fn check(suspect: &Suspect) -> Result<()> {
     let head = trimmed(suspect.head);
     let found = lfs_pointer(suspect)
@@ -91,10 +92,26 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     Some(Error::data(format!("this is {what}, which is not read")).help(way_out.replace("FILE", suspect.name)))
 }
 
-/// Text whose first lines have the same number of commas, tabs or semicolons, and which is nothing like JSON.
+/// Formats that are text with delimiters in it.
+const DELIMITED: [&str; 4] = ["csv", "tsv", "libsvm", "matrix-market"];
+/// The extensions of the others of them.
+const INDEXED: [&str; 5] = ["libsvm", "svmlight", "svm", "mtx", "mm"];
+
+/// Text whose first lines have the same number of commas, tabs or semicolons, and which is nothing like JSON; where it
+/// is read as CSV, only if it is by another character.
 fn csv(suspect: &Suspect) -> Option<Error> {
     let head = trimmed(suspect.head);
     if head.first().is_none_or(|b| matches!(b, b'{' | b'[')) || memchr::memchr(0, head).is_some() || !is_utf8_so_far(head) {
+        return None;
+    }
+    let is_indexed = suspect.extension.is_some_and(|extension| INDEXED.contains(&extension));
+    let expected = match (suspect.from, suspect.extension) {
+        (Some("csv"), _) | (None, Some("csv")) => Some(b','),
+        (Some("tsv"), _) | (None, Some("tsv" | "tab")) => Some(b'\t'),
+        (from, _) if from.is_some_and(|from| DELIMITED.contains(&from)) || is_indexed => return None,
+        _ => None,
+    };
+    if expected.is_some() && suspect.has_delimiter {
         return None;
     }
     let mut lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -102,23 +119,16 @@ fn csv(suspect: &Suspect) -> Option<Error> {
     // The last line of the head may be cut.
     let (second, third) = (lines.next(), lines.next());
     let second = second.filter(|_| suspect.is_whole || third.is_some());
-    let named = matches!(suspect.extension, Some("csv" | "tsv"));
-    let (what, dialect) = [(b',', "comma", ""), (b'\t', "tab", ", delimiter=\"\\t\""), (b';', "semicolon", ", delimiter=\";\"")]
+    let is_it = |delimiter: u8| {
+        let n = delimiters(header, delimiter);
+        n > 0 && second.map_or(is_header(header, delimiter), |line| delimiters(line, delimiter) == n)
+    };
+    let (_, what, way) = [(b',', "comma", "--from csv"), (b'\t', "tab", "--from tsv"), (b';', "semicolon", "--from csv --delimiter ';'")]
         .into_iter()
-        .find(|(delimiter, ..)| {
-            let n = delimiters(header, *delimiter);
-            n > 0 && second.map_or(is_header(header, *delimiter), |line| delimiters(line, *delimiter) == n)
-        })
-        .map(|(_, what, dialect)| (format!("{what}-separated values"), dialect))
-        .or_else(|| named.then(|| ("separated values by its name".to_owned(), "")))?;
-    Some(
-        Error::data(format!("this looks like CSV ({what}), which is not read"))
-            .help(format!(
-                "convert it to JSON lines: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin{dialect})]' < {}",
-                if suspect.name == STANDARD_INPUT { "FILE" } else { suspect.name }
-            ))
-            .help("its lines can be read with --from text"),
-    )
+        .find(|(delimiter, ..)| is_it(*delimiter))
+        .filter(|(delimiter, ..)| expected != Some(*delimiter) && expected.is_none_or(|expected| delimiters(header, expected) == 0))?;
+    let error = Error::data(format!("this looks like {what}-separated values"));
+    Some(error.help(format!("read them with {way}")).help("its lines can be read with --from text"))
 }
 
 /// Delimiters outside of quotes.
@@ -188,7 +198,7 @@ mod tests {
     use super::*;
 
     fn verdict(head: &[u8], extension: Option<&str>, from: Option<&str>) -> String {
-        match check(&Suspect { name: "x", head, is_whole: true, extension, from }) {
+        match check(&Suspect { name: "x", head, is_whole: true, extension, from, has_delimiter: false }) {
             Ok(()) => "good".to_owned(),
             Err(e) => e.message().to_owned(),
         }
@@ -205,12 +215,17 @@ mod tests {
             (b"<HTML>", None, Some("text"), "good"),
             (b"<?xml version='1.0'?>", None, None, "this is an XML document, not data"),
             (b"BZh91AY", None, None, "this is bzip2, which is not read"),
-            (b"id,name\n1,a\n", None, None, "this looks like CSV (comma-separated values), which is not read"),
-            (b"id,name\n1,a\n", Some("csv"), Some("jsonl"), "this looks like CSV (comma-separated values), which is not read"),
-            (b"\"id\";\"the; name\"\n1;a\n", None, None, "this looks like CSV (semicolon-separated values), which is not read"),
-            (b"id\tname\n1\ta\n", Some("tsv"), None, "this looks like CSV (tab-separated values), which is not read"),
-            (b"id,name\n", None, None, "this looks like CSV (comma-separated values), which is not read"),
-            (b"id\n1\n", Some("csv"), None, "this looks like CSV (separated values by its name), which is not read"),
+            (b"id,name\n1,a\n", None, None, "this looks like comma-separated values"),
+            (b"id,name\n1,a\n", Some("csv"), Some("jsonl"), "this looks like comma-separated values"),
+            (b"\"id\";\"the; name\"\n1;a\n", None, None, "this looks like semicolon-separated values"),
+            (b"id\tname\n1\ta\n", Some("tsv"), None, "good"),
+            (b"id\tname\n1\ta\n", Some("csv"), None, "this looks like tab-separated values"),
+            (b"id,name\n1,a\n", Some("csv"), None, "good"),
+            (b"id,name;x\n1,a;y\n", None, Some("csv"), "good"),
+            (b"id;name\n1;a\n", None, Some("csv"), "this looks like semicolon-separated values"),
+            (b"1,2 1:3\n1,2 1:3\n", Some("svm"), None, "good"),
+            (b"id,name\n", None, None, "this looks like comma-separated values"),
+            (b"id\n1\n", Some("csv"), None, "good"),
             (b"id,name\n1,a\n", Some("txt"), None, "good"),
             (b"id,name\n1,a\n", None, Some("text"), "good"),
             (b"Well, this is prose\nof two lines", None, None, "good"),

@@ -1,0 +1,132 @@
+//! What a field holds, by its text: the rules of JSON, without its quotes.
+
+use crate::formats::decimal::float;
+
+/// The kind of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Bool,
+    Integer,
+    Float,
+    Text,
+}
+
+/// The kinds in the order of the enumeration.
+pub const KINDS: [Kind; 4] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Text];
+
+impl Kind {
+    /// The kind of a text.
+    pub fn of(text: &[u8]) -> Kind {
+        match text.first() {
+            Some(b'0'..=b'9' | b'-') => match (whole(text), is_number(text)) {
+                (Some(_), _) => Kind::Integer,
+                (None, true) => Kind::Float,
+                _ => Kind::Text,
+            },
+            _ if boolean(text).is_some() => Kind::Bool,
+            Some(b'N' | b'I') if is_special(text) => Kind::Float,
+            _ => Kind::Text,
+        }
+    }
+
+    /// As messages call its values.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Bool => "booleans",
+            Kind::Integer | Kind::Float => "numbers",
+            Kind::Text => "strings",
+        }
+    }
+}
+
+/// `true`, `false`, also as Python writes them.
+pub fn boolean(text: &[u8]) -> Option<bool> {
+    match text {
+        b"true" | b"True" => Some(true),
+        b"false" | b"False" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_special(text: &[u8]) -> bool {
+    matches!(text, b"NaN" | b"Infinity" | b"-Infinity")
+}
+
+/// Whether a text is a number as JSON writes it.
+fn is_number(text: &[u8]) -> bool {
+    if is_special(text) {
+        return true;
+    }
+    let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest.first() == Some(&b'0')) {
+        return false;
+    }
+    let mut rest = &rest[whole..];
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    }
+    if let Some(exponent) = rest.strip_prefix(b"e").or_else(|| rest.strip_prefix(b"E")) {
+        let exponent = exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
+        return digits(exponent) > 0 && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}
+
+/// The integer that a text is: any of 64 bits, signed or unsigned.
+pub fn whole(text: &[u8]) -> Option<i128> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || digits.len() > 20 || (digits.len() > 1 && digits[0] == b'0') || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits.iter().fold(0i128, |value, digit| value * 10 + i128::from(digit - b'0'));
+    let value = if digits.len() < text.len() { -value } else { value };
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
+}
+
+/// The float that a text is.
+pub fn number(text: &[u8]) -> Option<f64> {
+    if !is_number(text) {
+        return None;
+    }
+    float(text, |_| false).map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_those_of_json() {
+        for (text, kind) in [
+            ("0", Kind::Integer),
+            ("-12", Kind::Integer),
+            ("18446744073709551615", Kind::Integer),
+            ("18446744073709551616", Kind::Float),
+            ("007", Kind::Text),
+            ("-0.5", Kind::Float),
+            ("1e3", Kind::Float),
+            ("1.", Kind::Text),
+            (".5", Kind::Text),
+            ("+1", Kind::Text),
+            ("1e", Kind::Text),
+            ("-", Kind::Text),
+            ("2024-01-02", Kind::Text),
+            ("NaN", Kind::Float),
+            ("-Infinity", Kind::Float),
+            ("nan", Kind::Text),
+            ("true", Kind::Bool),
+            ("False", Kind::Bool),
+            ("TRUE", Kind::Text),
+            (" 1", Kind::Text),
+            ("", Kind::Text),
+        ] {
+            assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
+        }
+    }
+}

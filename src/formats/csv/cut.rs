@@ -1,0 +1,224 @@
+//! Records and their fields, in order. Quotes are resolved here, as only they tell where a record ends.
+
+use super::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::formats::format::Request;
+use crate::io::Input;
+use csv_core::ReadRecordResult;
+use std::io::Read;
+use std::sync::Arc;
+
+/// Bytes that are read at once, and of fields in a block.
+const READ_NBYTES: usize = 256 << 10;
+const BLOCK_NBYTES: usize = 1 << 20;
+/// A header has no more columns.
+const MAX_COLUMNS: usize = 100_000;
+
+/// Some records.
+#[derive(Debug, Default)]
+pub struct Block {
+    pub input: Arc<str>,
+    /// All fields, one after the other.
+    pub bytes: Vec<u8>,
+    /// Where each field ends.
+    pub ends: Vec<usize>,
+    /// Of each record: where its fields end among `ends`, and its line.
+    pub records: Vec<(usize, u64)>,
+    /// Number of the first record, from 1.
+    pub first_record: u64,
+}
+
+impl Block {
+    /// The number of fields of a record, and the first of them.
+    pub fn fields(&self, record: usize) -> (usize, usize) {
+        let first = record.checked_sub(1).map_or(0, |before| self.records[before].0);
+        (first, self.records[record].0 - first)
+    }
+
+    /// A field by its number in the block.
+    #[inline(always)]
+    pub fn cell(&self, number: usize) -> &[u8] {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.bytes[start..self.ends[number]]
+    }
+}
+
+/// An iterator over the blocks of an input.
+pub struct Cutter {
+    stream: Box<dyn Read + Send>,
+    input: Arc<str>,
+    core: csv_core::Reader,
+    names: Arc<Vec<String>>,
+    buffer: Vec<u8>,
+    at: usize,
+    is_over: bool,
+    line: u64,
+    next_record: u64,
+    wanted: u64,
+    chunk_rows: usize,
+    max_record_bytes: usize,
+}
+
+impl Cutter {
+    /// # Errors
+    /// The input cannot be opened; the header names a column twice, or is not text.
+    pub fn open(input: &Input, dialect: &Dialect, request: &Request) -> Result<Cutter> {
+        let mut cutter = Cutter {
+            stream: input.open()?,
+            input: input.name().clone(),
+            core: csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).build(),
+            names: Arc::default(),
+            buffer: Vec::new(),
+            at: 0,
+            is_over: false,
+            line: 1,
+            next_record: 1,
+            wanted: request.records.unwrap_or(u64::MAX),
+            chunk_rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
+            max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX),
+        };
+        let names = match &dialect.columns {
+            Some(names) => names.clone(),
+            None => cutter.header()?,
+        };
+        cutter.check(&names).map_err(|e| e.in_input(input.name().clone()))?;
+        cutter.names = Arc::new(names);
+        Ok(cutter)
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &Arc<Vec<String>> {
+        &self.names
+    }
+
+    fn header(&mut self) -> Result<Vec<String>> {
+        let mut block = Block::default();
+        if !self.record(&mut block)? {
+            return Ok(Vec::new());
+        }
+        let name = |number: usize| {
+            let name = std::str::from_utf8(block.cell(number));
+            name.map(str::to_owned).map_err(|_| Error::data("the header is not valid UTF-8").in_input(self.input.clone()))
+        };
+        (0..block.ends.len()).map(name).collect()
+    }
+
+    fn check(&self, names: &[String]) -> Result<()> {
+        let given = "name the columns with --columns; then the first line is a record: leave it out with skip 1";
+        if names.len() > MAX_COLUMNS {
+            return Err(Error::data(format!("{} columns, more than {MAX_COLUMNS}", names.len())));
+        }
+        let mut seen = std::collections::HashSet::new();
+        match names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
+            Some(name) if name.is_empty() => Err(Error::data("a column has no name").help(given)),
+            Some(name) => Err(Error::data(format!("two columns are called {}", crate::path::quoted(name))).help(given)),
+            None => Ok(()),
+        }
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        self.buffer.resize(READ_NBYTES, 0);
+        self.at = 0;
+        let nbytes = loop {
+            match self.stream.read(&mut self.buffer) {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                result => break result.map_err(|e| Error::io(&self.input, "reading", &e))?,
+            }
+        };
+        self.buffer.truncate(nbytes);
+        self.is_over = nbytes == 0;
+        Ok(())
+    }
+
+    fn located(&self, message: String, line: u64) -> Error {
+        Error::data(message).in_input(self.input.clone()).locate(|at| {
+            at.records = Some((self.next_record, self.next_record));
+            at.line = Some(line);
+        })
+    }
+
+    /// Appends the next record, if there is one.
+    fn record(&mut self, block: &mut Block) -> Result<bool> {
+        // Blank lines are not records.
+        loop {
+            let rest = &self.buffer[self.at..];
+            match rest.iter().position(|b| !matches!(b, b'\r' | b'\n')) {
+                Some(blank) => {
+                    self.line += memchr::memchr_iter(b'\n', &rest[..blank]).count() as u64;
+                    self.at += blank;
+                    break;
+                }
+                None => {
+                    self.line += memchr::memchr_iter(b'\n', rest).count() as u64;
+                    self.fill()?;
+                    if self.is_over {
+                        break;
+                    }
+                }
+            }
+        }
+        let (start, line) = (block.bytes.len(), self.line);
+        let (mut nbytes, mut nquotes) = (start, 0);
+        let mut nfields = block.ends.len();
+        let first = nfields;
+        loop {
+            if block.bytes.len() - nbytes < 1024 {
+                block.bytes.resize((block.bytes.len() * 2).max(nbytes + (64 << 10)), 0);
+            }
+            if block.ends.len() == nfields {
+                block.ends.resize((nfields * 2).max(nfields + 64), 0);
+            }
+            let rest = &self.buffer[self.at..];
+            let (result, read, written, ended) = self.core.read_record(rest, &mut block.bytes[nbytes..], &mut block.ends[nfields..]);
+            for byte in memchr::memchr2_iter(b'\n', b'"', &rest[..read]) {
+                if rest[byte] == b'\n' { self.line += 1 } else { nquotes += 1 }
+            }
+            self.at += read;
+            (nbytes, nfields) = (nbytes + written, nfields + ended);
+            if nbytes - start > self.max_record_bytes {
+                let message = format!("a record of more than {} bytes: a quoted field is not closed?", self.max_record_bytes);
+                return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
+            }
+            match result {
+                ReadRecordResult::InputEmpty => self.fill()?,
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
+                ReadRecordResult::Record if self.is_over && nquotes % 2 == 1 => {
+                    return Err(self.located("the file ends inside a quoted field".to_owned(), line));
+                }
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => {
+                    block.bytes.truncate(start);
+                    block.ends.truncate(first);
+                    return Ok(false);
+                }
+            }
+        }
+        block.bytes.truncate(nbytes);
+        block.ends.truncate(nfields);
+        block.ends[first..].iter_mut().for_each(|end| *end += start);
+        block.records.push((nfields, line));
+        Ok(true)
+    }
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Block>;
+
+    fn next(&mut self) -> Option<Result<Block>> {
+        let mut block = Block { input: self.input.clone(), first_record: self.next_record, ..Block::default() };
+        while self.wanted > 0 && block.records.len() < self.chunk_rows && block.bytes.len() < BLOCK_NBYTES {
+            match self.record(&mut block) {
+                Ok(true) => {
+                    self.next_record += 1;
+                    self.wanted -= 1;
+                }
+                Ok(false) => break,
+                Err(error) => {
+                    self.wanted = 0;
+                    return Some(Err(error));
+                }
+            }
+        }
+        (!block.records.is_empty()).then_some(Ok(block))
+    }
+}

@@ -1,0 +1,395 @@
+//! A block of records into columns.
+
+use super::cell::{boolean, number, whole};
+use super::cut::Block;
+use super::dialect::Dialect;
+use crate::chunk::{Decoded, Fault, Origin, Rows};
+use crate::error::{Error, Kind, Result};
+use crate::formats::columnar::adapt::Columns;
+use crate::formats::decimal::integer;
+use crate::formats::format::Request;
+use crate::path::quoted;
+use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
+use crate::tensor::{RowPartition, Sparse, Tensor};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array};
+use arrow_buffer::NullBuffer;
+use std::sync::Arc;
+
+const SKIP: &str = "leave such records out with --on-error skip";
+
+/// How records become columns of a schema.
+pub struct Decoder {
+    dialect: Arc<Dialect>,
+    columns: Columns,
+    /// What each column that is read is made of.
+    read: Vec<ColumnReader>,
+    nfields: usize,
+    skips: bool,
+    nulls: bool,
+}
+
+struct ColumnReader {
+    /// The number of the column in the file.
+    number: usize,
+    path: String,
+    ty: Type,
+    may_be_null: bool,
+    is_declared: bool,
+}
+
+/// What is wrong with a field of a record.
+struct CellError {
+    row: usize,
+    column: usize,
+    message: String,
+}
+
+impl Decoder {
+    /// # Errors
+    /// `--schema` asks for types that fields do not hold.
+    pub fn try_new(names: &[String], schema: &Schema, dialect: &Arc<Dialect>, request: &Request) -> Result<Decoder> {
+        let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
+        let natural = names.iter().map(|name| match schema.fields.iter().find(|field| source(field) == *name) {
+            Some(field) => natural(field, dialect).map(|ty| Field::new(name.clone(), ty)),
+            None => Ok(Field::new(name.clone(), Type::tensor(DType::Null, Vec::new()).with_optional(true))),
+        });
+        let natural = natural.collect::<Result<Vec<_>>>()?;
+        let columns = Columns::plan(&natural, schema, &request.wanted)?;
+        let read = columns.roots().iter().filter_map(|root| {
+            let field = schema.fields.iter().find(|field| source(field) == natural[*root].name)?;
+            Some(ColumnReader {
+                number: *root,
+                path: quoted(&field.name),
+                ty: natural[*root].ty.clone(),
+                may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
+                is_declared: request.declared.index_of(&field.name).is_some(),
+            })
+        });
+        Ok(Decoder {
+            read: read.collect(),
+            columns,
+            dialect: dialect.clone(),
+            nfields: names.len(),
+            skips: request.options.on_error.skips(),
+            nulls: request.nulls(),
+        })
+    }
+
+    /// # Errors
+    /// A field does not hold what was inferred.
+    pub fn decode(&self, block: &Block) -> Result<Decoded> {
+        let mut faults = Vec::new();
+        let mut rows: Vec<usize> = (0..block.records.len()).collect();
+        rows.retain(|row| {
+            let nfields = block.fields(*row).1;
+            if nfields != self.nfields {
+                let message = format!("{nfields} field{}, where the columns are {}", if nfields == 1 { "" } else { "s" }, self.nfields);
+                faults.push((*row, self.fault(block, *row, None, message, false)));
+            }
+            nfields == self.nfields
+        });
+        let mut errors: Vec<CellError> = Vec::new();
+        let mut tensors = self.tensors(block, &rows, &mut errors)?;
+        if !errors.is_empty() {
+            for error in &errors {
+                // Another type than text would hold it.
+                if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
+                    let fault = self.fault(block, error.row, Some(error.column), error.message.clone(), false);
+                    return Err(fault.error.with_kind(Kind::Widened));
+                }
+            }
+            let is_kept = |error: &CellError| self.nulls && self.read[error.column].may_be_null;
+            let lost: std::collections::HashSet<usize> = errors.iter().filter(|error| !is_kept(error)).map(|error| error.row).collect();
+            let mut named = std::collections::HashSet::new();
+            for error in &errors {
+                let kept = is_kept(error);
+                // A record that is left out is named once.
+                if kept != lost.contains(&error.row) && (kept || named.insert(error.row)) {
+                    faults.push((error.row, self.fault(block, error.row, Some(error.column), error.message.clone(), kept)));
+                }
+            }
+            if !lost.is_empty() {
+                rows.retain(|row| !lost.contains(row));
+                tensors = self.tensors(block, &rows, &mut Vec::new())?;
+            }
+        }
+        faults.sort_by_key(|(row, _)| *row);
+        if !self.skips
+            && let Some((bad, _)) = faults.first()
+        {
+            // The records before it go on.
+            let bad = *bad;
+            let before = rows.partition_point(|row| *row < bad);
+            rows.truncate(before);
+            tensors = tensors.into_iter().map(|tensor| tensor.slice(0, before)).collect();
+            faults.truncate(1);
+        }
+        let nrows = rows.len();
+        let listed = rows.len() < block.records.len();
+        let record = |row: &usize| block.first_record + *row as u64;
+        let rows = if listed { Rows::Listed(rows.iter().map(record).collect()) } else { Rows::From(block.first_record) };
+        let origin = Origin { input: Some(block.input.clone()), rows };
+        let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::internal("a column is missing"));
+        let chunk = self.columns.chunk(nrows, origin, read)?;
+        Ok(Decoded { chunk, faults: faults.into_iter().map(|(_, fault)| fault).collect(), nbytes: block.bytes.len() as u64 })
+    }
+
+    fn fault(&self, block: &Block, row: usize, column: Option<usize>, message: String, kept: bool) -> Fault {
+        let record = block.first_record + row as u64;
+        let error = Error::data(message).in_input(block.input.clone()).locate(|at| {
+            at.records = Some((record, record));
+            at.line = Some(block.records[row].1);
+        });
+        let error = match column {
+            Some(column) => error.in_field(&self.read[column].path),
+            None => error,
+        };
+        let error = if self.skips { error } else { error.help(SKIP) };
+        let (first, nfields) = block.fields(row);
+        let raw: Vec<&[u8]> = (first..first + nfields).map(|number| block.cell(number)).collect();
+        let raw = raw.join(&self.dialect.delimiter);
+        Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
+    }
+
+    /// The columns of these records; a field that is wrong is null, or empty, and noted.
+    fn tensors(&self, block: &Block, rows: &[usize], errors: &mut Vec<CellError>) -> Result<Vec<Tensor>> {
+        let read = |(column, reader): (usize, &ColumnReader)| {
+            let cells: Vec<(usize, &[u8])> = rows.iter().map(|row| (*row, block.cell(block.fields(*row).0 + reader.number))).collect();
+            reader.tensor(&cells, &self.dialect, &mut |row, message| errors.push(CellError { row, column, message }))
+        };
+        self.read.iter().enumerate().map(read).collect()
+    }
+}
+
+/// The type that a column is read as, before it becomes that of the schema.
+fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
+    let ty = &field.ty;
+    let refused = |what: &str| Error::usage(format!("a field of CSV does not hold {what}")).in_field(quoted(&field.name));
+    let dtype = match ty.dtype() {
+        None => return Err(refused("a structure").help("read its text as string, or write --to jsonl what has structures")),
+        Some(dtype) => match dtype {
+            DType::UInt64 => DType::UInt64,
+            dtype if dtype.is_integer() => DType::Int64,
+            dtype if dtype.is_float() => DType::Float64,
+            DType::Null | DType::Bool | DType::String | DType::Bytes => dtype.clone(),
+            other => return Err(refused(&other.to_string()).help("read its text as string")),
+        },
+    };
+    if ty.rank() > 1 {
+        return Err(refused(&format!("{ty}")).help("a field holds one value, or one list; write --to jsonl what is nested"));
+    }
+    if ty.rank() == 1 && dialect.separator.is_none() {
+        return Err(refused("a list without a character between its items").help("give it: --list-separator '|'"));
+    }
+    if ty.is_sparse() {
+        if !matches!(dtype, DType::Float64 | DType::Int64 | DType::UInt64) {
+            return Err(refused(&format!("{ty}")).help("sparse fields are of numbers: items are id:weight"));
+        }
+        return Ok(Type { element: Element::Sparse(dtype), dims: ty.dims.clone(), optional: true, with_nulls: false });
+    }
+    let dims = if ty.dims.is_empty() { Vec::new() } else { vec![Dim::UNIFORM] };
+    let with_nulls = ty.with_nulls && !dims.is_empty();
+    Ok(Type { element: Element::Value(dtype), dims, optional: true, with_nulls })
+}
+
+/// Values under construction.
+enum Values {
+    Nulls(usize),
+    Bools(Vec<bool>),
+    Integers(Vec<i64>),
+    Unsigned(Vec<u64>),
+    Floats(Vec<f64>),
+    Texts(Vec<u8>, Vec<i64>, bool),
+}
+
+impl Values {
+    fn new(dtype: &DType) -> Values {
+        match dtype {
+            DType::Bool => Values::Bools(Vec::new()),
+            DType::Int64 => Values::Integers(Vec::new()),
+            DType::UInt64 => Values::Unsigned(Vec::new()),
+            DType::Float64 => Values::Floats(Vec::new()),
+            DType::String => Values::Texts(Vec::new(), vec![0], true),
+            DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
+            _ => Values::Nulls(0),
+        }
+    }
+
+    /// Appends a value, or says what was expected and appends nothing.
+    fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
+        match self {
+            Values::Nulls(_) => return Err("null"),
+            Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
+            Values::Integers(values) => values.push(whole(text).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
+            Values::Unsigned(values) => values.push(whole(text).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
+            Values::Floats(values) => values.push(number(text).ok_or("a number")?),
+            Values::Texts(bytes, ends, is_text) => {
+                if *is_text && simdutf8::basic::from_utf8(text).is_err() {
+                    return Err("text in UTF-8 (bytes reads any)");
+                }
+                bytes.extend_from_slice(text);
+                ends.push(bytes.len() as i64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what is under a null.
+    fn push_nothing(&mut self) {
+        match self {
+            Values::Nulls(count) => *count += 1,
+            Values::Bools(values) => values.push(false),
+            Values::Integers(values) => values.push(0),
+            Values::Unsigned(values) => values.push(0),
+            Values::Floats(values) => values.push(0.0),
+            Values::Texts(bytes, ends, _) => ends.push(bytes.len() as i64),
+        }
+    }
+
+    fn finish(self, validity: Option<NullBuffer>) -> Result<ArrayRef> {
+        let failed = |e: arrow_schema::ArrowError| Error::internal(e.to_string());
+        Ok(match self {
+            Values::Nulls(count) => Arc::new(arrow_array::NullArray::new(count)),
+            Values::Bools(values) => Arc::new(BooleanArray::new(values.into(), validity)),
+            Values::Integers(values) => Arc::new(Int64Array::new(values.into(), validity)),
+            Values::Unsigned(values) => Arc::new(UInt64Array::new(values.into(), validity)),
+            Values::Floats(values) => Arc::new(Float64Array::new(values.into(), validity)),
+            Values::Texts(bytes, ends, is_text) => {
+                let (ends, bytes) = (arrow_buffer::OffsetBuffer::new(ends.into()), arrow_buffer::Buffer::from_vec(bytes));
+                match is_text {
+                    true => Arc::new(LargeStringArray::try_new(ends, bytes, validity).map_err(failed)?) as ArrayRef,
+                    false => Arc::new(LargeBinaryArray::try_new(ends, bytes, validity).map_err(failed)?),
+                }
+            }
+        })
+    }
+}
+
+type Note<'a> = &'a mut dyn FnMut(usize, String);
+
+fn expected(what: &str, text: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(text).chars().take(60).collect();
+    if text.is_empty() { format!("expected {what}, found an empty field") } else { format!("expected {what}, found \"{text}\"") }
+}
+
+fn validity(valid: Vec<bool>) -> Option<NullBuffer> {
+    valid.contains(&false).then(|| NullBuffer::from(valid))
+}
+
+impl ColumnReader {
+    fn tensor(&self, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+        match (&self.ty.element, self.ty.dims.is_empty()) {
+            (Element::Sparse(dtype), _) => self.sparse(dtype, cells, dialect, note),
+            (Element::Value(dtype), true) => self.scalars(dtype, cells, dialect, note),
+            (Element::Value(dtype), false) => self.lists(dtype, cells, dialect, note),
+            _ => Err(Error::internal("a column of structures")),
+        }
+    }
+
+    /// Notes a null that the type does not have.
+    fn note_null(&self, row: usize, cell: &[u8], note: Note) {
+        if !self.may_be_null {
+            let what = if cell.is_empty() {
+                "an empty field is null, but the type is not optional".to_owned()
+            } else {
+                format!("\"{}\" is null, but the type is not optional", String::from_utf8_lossy(cell))
+            };
+            note(row, what);
+        }
+    }
+
+    fn scalars(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+        let (mut values, mut valid) = (Values::new(dtype), Vec::with_capacity(cells.len()));
+        for (row, cell) in cells {
+            let is_null = dialect.is_null(cell);
+            if is_null {
+                self.note_null(*row, cell, note);
+            } else if let Err(what) = values.push(cell) {
+                note(*row, expected(what, cell));
+            } else {
+                valid.push(true);
+                continue;
+            }
+            values.push_nothing();
+            valid.push(false);
+        }
+        Ok(Tensor::Leaf(values.finish(validity(valid))?))
+    }
+
+    fn lists(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+        let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype), Vec::new(), Vec::new(), Vec::new());
+        for (row, cell) in cells {
+            let before = valid_items.len();
+            let is_null = !cell.is_empty() && dialect.is_null(cell);
+            if is_null {
+                self.note_null(*row, cell, note);
+            } else {
+                for item in dialect.items(cell) {
+                    let is_item = !dialect.is_null(item);
+                    let pushed = if is_item { values.push(item).is_ok() } else { false };
+                    if is_item && !pushed {
+                        note(*row, expected(wanted(dtype), item));
+                    } else if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
+                        note(*row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
+                    }
+                    if !pushed {
+                        values.push_nothing();
+                    }
+                    valid_items.push(pushed);
+                }
+            }
+            valid.push(!is_null);
+            lengths.push((valid_items.len() - before) as i64);
+        }
+        let items = Tensor::Leaf(values.finish(validity(valid_items))?);
+        Tensor::list(RowPartition::from_row_lengths(lengths)?, items, validity(valid))
+    }
+
+    fn sparse(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+        let size = match self.ty.dims.first().map(|dim| dim.size) {
+            Some(Size::Known(n)) => i64::try_from(n).ok(),
+            _ => None,
+        };
+        let (mut values, mut indices, mut valid, mut lengths, mut shapes) =
+            (Values::new(dtype), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (row, cell) in cells {
+            let before = indices.len();
+            let is_null = !cell.is_empty() && dialect.is_null(cell);
+            if is_null {
+                self.note_null(*row, cell, note);
+            }
+            let mut longest = 0;
+            for item in dialect.items(cell).filter(|_| !is_null) {
+                let pair = integer(item).filter(|(index, length)| *index >= 0 && item.get(*length) == Some(&b':'));
+                match pair {
+                    Some((index, _)) if size.is_some_and(|size| index >= size) => {
+                        note(*row, format!("the id {index} is outside the size {}", size.unwrap_or(0)));
+                    }
+                    Some((i64::MAX, _)) | None => note(*row, expected("id:weight", item)),
+                    Some((index, length)) => match values.push(&item[length + 1..]) {
+                        Ok(()) => {
+                            indices.push(index);
+                            longest = longest.max(index + 1);
+                        }
+                        Err(what) => note(*row, expected(&format!("id:weight with {what}"), item)),
+                    },
+                }
+            }
+            valid.push(!is_null);
+            lengths.push((indices.len() - before) as i64);
+            shapes.push(size.unwrap_or(longest));
+        }
+        let entries = RowPartition::from_row_lengths(lengths)?;
+        Ok(Tensor::Sparse(Sparse::try_new(1, entries, indices.into(), values.finish(None)?, shapes.into(), validity(valid))?))
+    }
+}
+
+fn wanted(dtype: &DType) -> &'static str {
+    match dtype {
+        DType::Bool => "true or false",
+        DType::Int64 => "an integer",
+        DType::UInt64 => "an integer of 0 or more",
+        DType::Float64 => "a number",
+        _ => "text",
+    }
+}

@@ -1,0 +1,51 @@
+//! How fields are written down.
+
+use crate::error::{Error, Result};
+use crate::options::CsvOptions;
+
+/// How fields are written down.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    /// Between the fields.
+    pub delimiter: u8,
+    /// Between the items of a list.
+    pub separator: Option<u8>,
+    /// The words that are null; the first is written.
+    pub nulls: Vec<String>,
+    /// The names of the columns, if the first line does not give them.
+    pub columns: Option<Vec<String>>,
+}
+
+impl Dialect {
+    pub fn of(options: &CsvOptions, delimiter: u8) -> Dialect {
+        Dialect {
+            delimiter: options.delimiter.unwrap_or(delimiter),
+            separator: options.list_separator,
+            nulls: options.nulls.clone().unwrap_or_else(|| vec![String::new()]),
+            columns: options.columns.clone(),
+        }
+    }
+
+    /// # Errors
+    /// Two characters are the same.
+    pub fn checked(self) -> Result<Dialect> {
+        if self.separator == Some(self.delimiter) {
+            return Err(Error::usage("--list-separator is the character between the fields"));
+        }
+        Ok(self)
+    }
+
+    /// Whether a field is null.
+    #[inline]
+    pub fn is_null(&self, cell: &[u8]) -> bool {
+        self.nulls.iter().any(|word| word.as_bytes() == cell)
+    }
+
+    /// The items of a field.
+    pub fn items<'a>(&self, cell: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let separator = self.separator;
+        // An empty list has no items.
+        let cell = (!cell.is_empty()).then_some(cell);
+        cell.into_iter().flat_map(move |cell| cell.split(move |b| Some(*b) == separator))
+    }
+}

@@ -1,0 +1,111 @@
+//! CSV and TSV: a line for each record, a column for each field. Source: RFC 4180; quoting is that of the crate `csv-core`.
+//!
+//! Types are inferred as of JSON: a column holds booleans, integers, floats or strings, and one that holds several is
+//! refused. `007` is a string: numbers are written as in JSON. With `--list-separator` a column in which it occurs holds
+//! lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`. The first line names the columns, or `--columns`.
+//!
+//! `dialect` is how fields are written down, `cut` finds records and fields, `cell` is what a field holds, `observe` and
+//! `decode` look at columns, `write` is the way back.
+
+mod cell;
+mod cut;
+mod decode;
+mod dialect;
+mod observe;
+mod write;
+
+use self::cut::{Block, Cutter};
+use self::decode::Decoder;
+use self::dialect::Dialect;
+use crate::chunk::Decoded;
+use crate::error::Result;
+use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+use crate::io::Input;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// `csv` and `tsv`.
+pub enum Csv {
+    Comma,
+    Tab,
+}
+
+impl Csv {
+    fn dialect(&self, options: &Options) -> Dialect {
+        Dialect::of(&options.csv, if matches!(self, Csv::Tab) { b'\t' } else { b',' })
+    }
+}
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        match self {
+            Csv::Comma => "csv",
+            Csv::Tab => "tsv",
+        }
+    }
+
+    fn summary(&self) -> &'static str {
+        match self {
+            Csv::Comma => "comma-separated values: scalars, and lists with --list-separator",
+            Csv::Tab => "tab-separated values, as csv",
+        }
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        match self {
+            Csv::Comma => &["csv"],
+            Csv::Tab => &["tsv", "tab"],
+        }
+    }
+
+    fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(
+            self.dialect(options).checked().map(|dialect| -> Box<dyn Reader> { Box::new(CsvReader { input, dialect: Arc::new(dialect) }) }),
+        )
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(self.dialect(options).checked().and_then(|dialect| write::writer(schema, dialect, self.name())))
+    }
+
+    fn is_text(&self) -> bool {
+        true
+    }
+}
+
+struct CsvReader {
+    input: Arc<Input>,
+    dialect: Arc<Dialect>,
+}
+
+impl Reader for CsvReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let cutter = Cutter::open(&self.input, &self.dialect, request)?;
+        let (names, dialect) = (cutter.names().clone(), self.dialect.clone());
+        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
+        let blocks = cutter.take_while(move |block| {
+            let more = nbytes < limit;
+            nbytes += block.as_ref().map_or(0, |block| block.bytes.len() as u64);
+            more
+        });
+        let request = Arc::new(request.clone());
+        // A file without records still has columns.
+        let first = std::iter::once(Ok(Block::default()));
+        Ok(Inference::Scan(Box::new(first.chain(blocks).map(move |block| {
+            let (block, names, dialect, request) = (block?, names.clone(), dialect.clone(), request.clone());
+            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, &names, &dialect, &request)?)));
+            Ok(task)
+        }))))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let cutter = Cutter::open(&self.input, &self.dialect, request)?;
+        let decoder = Arc::new(Decoder::try_new(cutter.names(), schema, &self.dialect, request)?);
+        Ok(Box::new(cutter.map(move |block| {
+            let (block, decoder) = (block?, decoder.clone());
+            let task: Task<Decoded> = Box::new(move || decoder.decode(&block));
+            Ok(task)
+        })))
+    }
+}

@@ -1,0 +1,216 @@
+//! What is seen of columns, and the types that hold it.
+
+use super::cell::{KINDS, Kind, whole};
+use super::cut::Block;
+use super::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::formats::format::{Observed, Request};
+use crate::path::quoted;
+use crate::schema::{DType, Dim, Element, Field, Schema, Type};
+use std::any::Any;
+use std::sync::Arc;
+
+/// The largest integers that a float64 holds with all below.
+const EXACT: i128 = 1 << 53;
+/// Errors of so many columns are listed.
+const LISTED: usize = 10;
+
+/// What has been seen of all columns.
+pub struct Seen {
+    columns: Vec<ColumnSeen>,
+    /// The inputs they are of, each once.
+    inputs: Vec<Arc<str>>,
+}
+
+struct ColumnSeen {
+    name: String,
+    /// The lines in which each kind was first seen.
+    lines: [Option<u64>; KINDS.len()],
+    smallest: i128,
+    largest: i128,
+    /// The line of a number that no 64 bits hold.
+    beyond: Option<u64>,
+    /// The line of an empty field: an empty list, null or text, by what else the column holds.
+    empty: Option<u64>,
+    is_empty_null: bool,
+    has_nulls: bool,
+    has_null_items: bool,
+    is_list: bool,
+}
+
+impl ColumnSeen {
+    fn new(name: &str) -> ColumnSeen {
+        ColumnSeen {
+            name: name.to_owned(),
+            lines: [None; KINDS.len()],
+            smallest: i128::MAX,
+            largest: i128::MIN,
+            beyond: None,
+            empty: None,
+            is_empty_null: true,
+            has_nulls: false,
+            has_null_items: false,
+            is_list: false,
+        }
+    }
+
+    fn see(&mut self, text: &[u8], line: u64) {
+        let kind = Kind::of(text);
+        let first = &mut self.lines[kind as usize];
+        *first = Some(first.map_or(line, |before| before.min(line)));
+        match kind {
+            Kind::Integer => {
+                if let Some(value) = whole(text) {
+                    self.smallest = self.smallest.min(value);
+                    self.largest = self.largest.max(value);
+                }
+            }
+            Kind::Float if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+                self.beyond = Some(self.beyond.map_or(line, |before| before.min(line)));
+            }
+            _ => {}
+        }
+    }
+
+    fn merge(&mut self, other: &ColumnSeen) {
+        let earlier = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        for (own, theirs) in self.lines.iter_mut().zip(other.lines) {
+            *own = earlier(*own, theirs);
+        }
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+        self.beyond = earlier(self.beyond, other.beyond);
+        self.empty = earlier(self.empty, other.empty);
+        self.is_empty_null &= other.is_empty_null;
+        self.has_nulls |= other.has_nulls;
+        self.has_null_items |= other.has_null_items;
+        self.is_list |= other.is_list;
+    }
+
+    fn line(&self, kind: Kind) -> Option<u64> {
+        let empty = self.empty.filter(|_| kind == Kind::Text && !self.is_list && !self.is_empty_null);
+        self.lines[kind as usize].into_iter().chain(empty).min()
+    }
+
+    /// The type that holds all that was seen, or what clashes.
+    fn ty(&self) -> Result<Type, String> {
+        let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.line(*kind).is_some()).collect();
+        let at = |kind: Kind| self.line(kind).unwrap_or(0);
+        let dtype = match kinds.as_slice() {
+            [] => DType::Null,
+            [Kind::Bool] => DType::Bool,
+            [Kind::Text] => DType::String,
+            [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
+            [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
+            [Kind::Integer] => return Err(format!("holds integers that no 64 bits hold together (line {})", at(Kind::Integer))),
+            [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
+                Some(line) => return Err(format!("holds integers that no 64 bits hold (line {line})")),
+                None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
+                    return Err(format!(
+                        "holds fractions or non-finite numbers (line {}) and integers beyond 2^53 that a float64 would change (line {})",
+                        at(Kind::Float),
+                        at(Kind::Integer)
+                    ));
+                }
+                None => DType::Float64,
+            },
+            _ => {
+                let mut parts: Vec<(u64, &str)> = Vec::new();
+                for kind in kinds {
+                    match parts.iter_mut().find(|(_, name)| *name == kind.plural()) {
+                        Some((line, _)) => *line = (*line).min(at(kind)),
+                        None => parts.push((at(kind), kind.plural())),
+                    }
+                }
+                let parts: Vec<String> = parts.iter().map(|(line, name)| format!("{name} (line {line})")).collect();
+                return Err(format!("holds {}", parts.join(" and ")));
+            }
+        };
+        let dims = if self.is_list { vec![Dim::UNIFORM] } else { Vec::new() };
+        Ok(Type {
+            element: Element::Value(dtype),
+            dims,
+            optional: self.has_nulls || (self.empty.is_some() && self.is_empty_null && !self.is_list),
+            with_nulls: self.is_list && self.has_null_items,
+        })
+    }
+}
+
+/// Looks at the records of a block. Columns whose type is declared, or that are not wanted, are passed over.
+///
+/// # Errors
+/// A record has another number of fields, and bad records are not skipped.
+pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
+    let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name)).collect();
+    let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref().unwrap_or(&f.name) == name);
+    let looked_at: Vec<bool> = names.iter().map(|name| !is_declared(name) && request.wanted.includes(name)).collect();
+    for record in 0..block.records.len() {
+        let ((first, nfields), line) = (block.fields(record), block.records[record].1);
+        if nfields != columns.len() {
+            continue;
+        }
+        for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
+            let cell = block.cell(first + number);
+            if cell.is_empty() {
+                column.empty = Some(column.empty.map_or(line, |before| before.min(line)));
+                column.is_empty_null &= dialect.is_null(cell);
+            } else if dialect.is_null(cell) {
+                column.has_nulls = true;
+            } else if dialect.separator.is_some_and(|separator| memchr::memchr(separator, cell).is_some()) {
+                column.is_list = true;
+                for item in dialect.items(cell) {
+                    if dialect.is_null(item) { column.has_null_items = true } else { column.see(item, line) }
+                }
+            } else {
+                column.see(cell, line);
+            }
+        }
+    }
+    let inputs = if block.records.is_empty() { Vec::new() } else { vec![block.input.clone()] };
+    Ok(Seen { columns, inputs })
+}
+
+impl Observed for Seen {
+    fn merge(&mut self, other: Box<dyn Observed>) {
+        let Ok(other) = other.into_any().downcast::<Seen>() else { return };
+        for theirs in other.columns {
+            match self.columns.iter_mut().find(|own| own.name == theirs.name) {
+                Some(own) => own.merge(&theirs),
+                None => self.columns.push(theirs),
+            }
+        }
+        for input in other.inputs {
+            if !self.inputs.contains(&input) {
+                self.inputs.push(input);
+            }
+        }
+    }
+
+    fn schema(&self, request: &Request) -> Result<Schema> {
+        let is_source = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref() == Some(name));
+        let (mut fields, mut clashes) = (Vec::new(), Vec::new());
+        for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
+            match column.ty() {
+                Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
+                Err(clash) => clashes.push((quoted(&column.name), clash, column.is_list)),
+            }
+        }
+        let Some(((name, clash, _), others)) = clashes.split_first() else { return Ok(Schema::new(fields)) };
+        let mut error = Error::data(clash.clone()).in_field(name);
+        if let [input] = self.inputs.as_slice() {
+            error = error.in_input(input.clone());
+        }
+        for (name, clash, _) in others.iter().take(LISTED) {
+            error = error.help(format!("{name}: {clash}"));
+        }
+        let said: Vec<String> =
+            clashes.iter().take(LISTED).map(|(name, _, is_list)| format!("{name}: string{}", if *is_list { "[?]" } else { "" })).collect();
+        Err(error
+            .help(format!("a column has one type in all records; read its text with --schema '{}'", said.join("; ")))
+            .help("words that mean null are given with --nulls: --nulls 'NA,n/a,'"))
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,290 @@
+//! Columns as records. What would read back as something else is refused.
+
+use super::dialect::Dialect;
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::format::{Encode, Encoded, Writer};
+use crate::path::quoted;
+use crate::schema::{DType, Field, Schema};
+use crate::tensor::Tensor;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use std::io::Write;
+use std::sync::Arc;
+
+struct RecordEncoder {
+    schema: Arc<Schema>,
+    dialect: Dialect,
+}
+
+struct RecordWriter {
+    encoder: Arc<RecordEncoder>,
+    out: Box<dyn Write + Send>,
+}
+
+/// # Errors
+/// A field is neither a value nor a list of values.
+pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Box<dyn Writer>> {
+    for field in &schema.fields {
+        check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
+    }
+    if schema.fields.is_empty() {
+        return Err(Error::usage(format!("{format} needs a column, but the records have no fields")));
+    }
+    if dialect.columns.is_some() {
+        return Err(Error::usage("--columns names the columns of an input; what is written has a header")
+            .help("rename the fields, or cut the header off: tatter ... | tail -n +2"));
+    }
+    Ok(Box::new(RecordWriter { encoder: Arc::new(RecordEncoder { schema: schema.clone(), dialect }), out: Box::new(std::io::sink()) }))
+}
+
+fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
+    let ty = &field.ty;
+    let name = quoted(&field.name);
+    let refused = |what: &str| Error::usage(format!("{format} holds no {what}, but this is {ty}"));
+    let Some(dtype) = ty.dtype() else {
+        return Err(refused("structures").help("take fields out of it: promote, or write --to jsonl"));
+    };
+    if ty.rank() > 1 {
+        return Err(refused("lists of lists").help(format!("merge its axes: merge-dims {name} 0 {}, or write --to jsonl", ty.rank() - 1)));
+    }
+    if matches!(dtype, DType::Arrow(_)) {
+        return Err(refused("values of other types than numbers and text").help(format!("make text of it: cast {name}=string")));
+    }
+    if ty.rank() == 1 && dialect.separator.is_none() {
+        return Err(refused("lists unless a character separates their items").help("join them: --list-separator '|'"));
+    }
+    Ok(())
+}
+
+/// How the value of a row is written.
+type Put<'a> = Box<dyn Fn(usize, &mut Vec<u8>) -> Result<()> + 'a>;
+
+fn texts(array: &ArrayRef) -> Result<Put<'_>> {
+    macro_rules! numbers {
+        ($t:ty) => {{
+            let values = array.as_primitive::<$t>().values();
+            Box::new(move |at, out| {
+                out.extend_from_slice(itoa::Buffer::new().format(values[at]).as_bytes());
+                Ok(())
+            })
+        }};
+    }
+    macro_rules! floats {
+        ($t:ty, $wide:expr) => {{
+            let values = array.as_primitive::<$t>().values();
+            Box::new(move |at, out| {
+                let value = $wide(values[at]);
+                let text: &[u8] = if value.is_finite() {
+                    out.extend_from_slice(zmij::Buffer::new().format(value).as_bytes());
+                    b""
+                } else if value.is_nan() {
+                    b"NaN"
+                } else if value > 0.0 {
+                    b"Infinity"
+                } else {
+                    b"-Infinity"
+                };
+                out.extend_from_slice(text);
+                Ok(())
+            })
+        }};
+    }
+    Ok(match array.data_type() {
+        DataType::Null => Box::new(|_, _| Ok(())),
+        DataType::Boolean => {
+            let values = array.as_boolean();
+            Box::new(|at, out| {
+                out.extend_from_slice(if values.value(at) { b"true" } else { b"false" });
+                Ok(())
+            })
+        }
+        DataType::Int8 => numbers!(Int8Type),
+        DataType::Int16 => numbers!(Int16Type),
+        DataType::Int32 => numbers!(Int32Type),
+        DataType::Int64 => numbers!(Int64Type),
+        DataType::UInt8 => numbers!(UInt8Type),
+        DataType::UInt16 => numbers!(UInt16Type),
+        DataType::UInt32 => numbers!(UInt32Type),
+        DataType::UInt64 => numbers!(UInt64Type),
+        DataType::Float16 => floats!(Float16Type, |v: half::f16| v.to_f32()),
+        DataType::Float32 => floats!(Float32Type, |v: f32| v),
+        DataType::Float64 => floats!(Float64Type, |v: f64| v),
+        DataType::LargeUtf8 => {
+            let values = array.as_string::<i64>();
+            Box::new(|at, out| {
+                out.extend_from_slice(values.value(at).as_bytes());
+                Ok(())
+            })
+        }
+        DataType::LargeBinary => {
+            let values = array.as_binary::<i64>();
+            Box::new(|at, out| match std::str::from_utf8(values.value(at)) {
+                Ok(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    Ok(())
+                }
+                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("write --to jsonl, or leave the field out with drop")),
+            })
+        }
+        other => return Err(Error::internal(format!("{other} is not a value"))),
+    })
+}
+
+impl RecordEncoder {
+    /// How the field of each row is written, before it is quoted.
+    fn column<'a>(&'a self, tensor: &'a Tensor) -> Result<Put<'a>> {
+        let dialect = &self.dialect;
+        let null = dialect.nulls.first().map_or("", String::as_str);
+        let validity = tensor.validity();
+        let is_null = move |row: usize| validity.as_ref().is_some_and(|v| v.is_null(row));
+        let separator = dialect.separator.unwrap_or(b'|');
+        let null_list = move |out: &mut Vec<u8>| {
+            if null.is_empty() {
+                return Err(Error::data("a null list would read back as an empty one").help("give a word for null: --nulls NA"));
+            }
+            out.extend_from_slice(null.as_bytes());
+            Ok(())
+        };
+        Ok(match tensor {
+            Tensor::Leaf(array) => {
+                let (put, is_null_type) = (texts(array)?, array.data_type() == &DataType::Null);
+                Box::new(move |row, out| {
+                    if is_null_type || is_null(row) {
+                        out.extend_from_slice(null.as_bytes());
+                        return Ok(());
+                    }
+                    let start = out.len();
+                    put(row, out)?;
+                    self.check_word(&out[start..])
+                })
+            }
+            Tensor::List(list) => {
+                let items = list.values().as_leaf()?;
+                let (put, nulls) = (texts(items)?, list.values().validity());
+                Box::new(move |row, out| {
+                    if is_null(row) {
+                        return null_list(out);
+                    }
+                    let start = out.len();
+                    let own = list.partition().range(row);
+                    for (number, at) in own.clone().enumerate() {
+                        if number > 0 {
+                            out.push(separator);
+                        }
+                        let item = out.len();
+                        if items.data_type() == &DataType::Null || nulls.as_ref().is_some_and(|v| v.is_null(at)) {
+                            out.extend_from_slice(null.as_bytes());
+                            continue;
+                        }
+                        put(at, out)?;
+                        self.check_word(&out[item..])?;
+                        if memchr::memchr(separator, &out[item..]).is_some() {
+                            return Err(Error::data("an item holds the character that separates items")
+                                .help("choose another: --list-separator ';'"));
+                        }
+                    }
+                    if own.len() == 1 && (out.len() == start || dialect.is_null(&out[start..])) {
+                        return Err(Error::data("a list of one item that is empty or null would read back as an empty list or null")
+                            .help("write --to jsonl"));
+                    }
+                    Ok(())
+                })
+            }
+            Tensor::Sparse(sparse) => {
+                let put = texts(sparse.values())?;
+                Box::new(move |row, out| {
+                    if is_null(row) {
+                        return null_list(out);
+                    }
+                    for (number, entry) in sparse.entries().range(row).enumerate() {
+                        if number > 0 {
+                            out.push(separator);
+                        }
+                        out.extend_from_slice(itoa::Buffer::new().format(sparse.indices()[entry]).as_bytes());
+                        out.push(b':');
+                        put(entry, out)?;
+                    }
+                    Ok(())
+                })
+            }
+            Tensor::Struct(_) => return Err(Error::internal("a column of structures")),
+        })
+    }
+
+    /// Text that means null is not written as text.
+    fn check_word(&self, text: &[u8]) -> Result<()> {
+        if !self.dialect.is_null(text) {
+            return Ok(());
+        }
+        let word = String::from_utf8_lossy(text);
+        Err(Error::data(format!("the text \"{word}\" would read back as null")).help("give another word for null: --nulls NULL"))
+    }
+
+    /// Appends a field in quotes where it needs them.
+    fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
+        let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.dialect.delimiter;
+        // A record of one empty field would be a blank line.
+        if !cell.iter().any(is_special) && !(is_alone && cell.is_empty()) {
+            out.extend_from_slice(cell);
+            return;
+        }
+        out.push(b'"');
+        for part in cell.split_inclusive(|b| *b == b'"') {
+            out.extend_from_slice(part);
+            if part.ends_with(b"\"") {
+                out.push(b'"');
+            }
+        }
+        out.push(b'"');
+    }
+}
+
+impl Encode for RecordEncoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let columns = chunk.columns.iter().map(|column| self.column(column)).collect::<Result<Vec<_>>>()?;
+        let (mut out, mut cell) = (Vec::with_capacity(chunk.nbytes()), Vec::new());
+        for row in 0..chunk.nrows {
+            for (number, put) in columns.iter().enumerate() {
+                if number > 0 {
+                    out.push(self.dialect.delimiter);
+                }
+                cell.clear();
+                put(row, &mut cell).map_err(|e| e.at_row(row).in_field(quoted(&self.schema.fields[number].name)))?;
+                self.quote(&cell, columns.len() == 1, &mut out);
+            }
+            out.push(b'\n');
+        }
+        Ok(Box::new(out))
+    }
+}
+
+impl Writer for RecordWriter {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.out = out;
+        let mut header = Vec::new();
+        for (number, field) in self.encoder.schema.fields.iter().enumerate() {
+            if number > 0 {
+                header.push(self.encoder.dialect.delimiter);
+            }
+            self.encoder.quote(field.name.as_bytes(), true, &mut header);
+        }
+        header.push(b'\n');
+        self.out.write_all(&header).map_err(|e| Error::io("the output", "writing", &e))
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
+        self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.out.flush().map_err(|e| Error::io("the output", "writing", &e))
+    }
+}
