@@ -1,8 +1,7 @@
 //! Dictionaries and run ends: types that store values which repeat once. In memory every row has its value; where a
 //! field is written in such a type again, its values are encoded here.
 
-use super::export::leaf;
-use super::import::leaf_type;
+use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, UInt64Array, make_array};
@@ -85,6 +84,15 @@ pub fn unordered(field: &Field) -> Field {
         other => other.clone(),
     };
     field.clone().with_data_type(ty).with_dict_is_ordered(false)
+}
+
+/// Single values of `ty`, encoded or not.
+///
+/// # Errors
+/// As [`encode`]; more bytes than 32-bit offsets reach.
+pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    let is_encoded = matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
+    if is_encoded && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
 }
 
 /// Values as an array of a dictionary or of run ends of such values.

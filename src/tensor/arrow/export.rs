@@ -1,14 +1,15 @@
 //! Tensors to Arrow arrays of the type that [`super::to_arrow_field`] gives.
 
-use super::encoded;
+use super::encoded::leaf;
 use super::extension::TensorType;
 use super::field::{Reading, Role, reading};
+use super::leaf::too_many;
 use crate::error::{Error, Result};
 use crate::tensor::{List, RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, LargeListViewArray, ListArray, ListViewArray, MapArray,
-    OffsetSizeTrait, StructArray, UInt64Array,
+    ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeListArray, LargeListViewArray, ListArray, ListViewArray, MapArray,
+    OffsetSizeTrait, StructArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
@@ -111,35 +112,6 @@ fn narrow(splits: &[i64]) -> Result<ScalarBuffer<i32>> {
         Some(last) if i32::try_from(*last).is_err() => Err(too_many(*last as u64)),
         _ => Ok(splits.iter().map(|s| *s as i32).collect()),
     }
-}
-
-fn too_many(n: u64) -> Error {
-    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings hold at most {}", i32::MAX))
-        .help("write smaller groups with --row-group-rows, or smaller records")
-}
-
-/// Single values of `ty`: memory has 64-bit offsets, `ty` may have 32-bit ones.
-pub(super) fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
-    if array.data_type() == ty {
-        return Ok(array.clone());
-    }
-    if matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..)) {
-        return encoded::encode(array, ty);
-    }
-    let end = match array.data_type() {
-        DataType::LargeUtf8 => array.as_string::<i64>().value_offsets().last().copied(),
-        DataType::LargeBinary => array.as_binary::<i64>().value_offsets().last().copied(),
-        other => return Err(Error::internal(format!("values of {other} for {ty}"))),
-    };
-    // Rows cut from the end of very long memory: offsets have to start at 0 again.
-    let compact = match end {
-        Some(end) if i32::try_from(end).is_err() => {
-            let all = UInt64Array::from_iter_values(0..array.len() as u64);
-            arrow_select::take::take(array, &all, None).map_err(unexpected)?
-        }
-        _ => array.clone(),
-    };
-    arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::shared::leaf_nbytes(array) as u64))
 }
 
 fn sparse_array(sparse: &Sparse, field: &Field) -> Result<ArrayRef> {

@@ -6,6 +6,7 @@
 
 use super::extension::{self, TensorType};
 use super::field::{Reading, Role, reading};
+use super::leaf::leaf_type;
 use crate::error::{Error, Result};
 use crate::schema::Dim;
 use crate::schema::Size;
@@ -219,17 +220,6 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     validity(&array, field, mask)?;
     let values = array.to_data().into_builder().nulls(None).build().map_err(unexpected)?;
     Ok(Tensor::Leaf(make_array(values)))
-}
-
-/// The type that single values have in memory.
-pub(super) fn leaf_type(ty: &DataType) -> DataType {
-    match ty {
-        DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
-        DataType::Binary | DataType::BinaryView => DataType::LargeBinary,
-        DataType::Dictionary(_, values) => leaf_type(values),
-        DataType::RunEndEncoded(_, values) => leaf_type(values.data_type()),
-        other => other.clone(),
-    }
 }
 
 /// A dictionary of long strings may stand for any number of bytes.

@@ -15,7 +15,7 @@
 //!
 //! - [`field`]: Arrow fields to types; [`written`]: types to Arrow fields;
 //! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
-//! - [`encoded`]: values to dictionaries and run ends;
+//! - [`leaf`]: single values, and [`encoded`]: as dictionaries and run ends;
 //! - [`stored`]: fields that are written as the file they come from stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
 
@@ -24,6 +24,7 @@ pub mod export;
 pub mod extension;
 pub mod field;
 pub mod import;
+pub mod leaf;
 pub mod note;
 pub mod stored;
 pub mod written;

@@ -1,0 +1,47 @@
+//! Single values without an encoding: the type that they have in memory, and the offsets of strings and bytes.
+
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_schema::DataType;
+
+/// The type that single values have in memory.
+pub fn leaf_type(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
+        DataType::Binary | DataType::BinaryView => DataType::LargeBinary,
+        DataType::Dictionary(_, values) => leaf_type(values),
+        DataType::RunEndEncoded(_, values) => leaf_type(values.data_type()),
+        other => other.clone(),
+    }
+}
+
+/// Values of `ty`: memory has 64-bit offsets, `ty` may have 32-bit ones.
+///
+/// # Errors
+/// More bytes than 32-bit offsets reach; other types (a bug).
+pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == ty {
+        return Ok(array.clone());
+    }
+    let end = match array.data_type() {
+        DataType::LargeUtf8 => array.as_string::<i64>().value_offsets().last().copied(),
+        DataType::LargeBinary => array.as_binary::<i64>().value_offsets().last().copied(),
+        other => return Err(Error::internal(format!("values of {other} for {ty}"))),
+    };
+    // Rows cut from the end of very long memory: offsets have to start at 0 again.
+    let compact = match end {
+        Some(end) if i32::try_from(end).is_err() => {
+            let all = UInt64Array::from_iter_values(0..array.len() as u64);
+            arrow_select::take::take(array, &all, None).map_err(|e| Error::data(e.to_string()))?
+        }
+        _ => array.clone(),
+    };
+    arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::shared::leaf_nbytes(array) as u64))
+}
+
+/// More than 32-bit offsets reach.
+pub fn too_many(n: u64) -> Error {
+    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings hold at most {}", i32::MAX))
+        .help("write smaller groups with --row-group-rows, or smaller records")
+}
