@@ -108,6 +108,18 @@ fn types(schema: &Schema) -> Vec<(String, String)> {
 }
 
 #[test]
+fn payloads_that_are_not_examples_are_errors_where_none_is() {
+    for payload in [&b"\xff\xff\xff"[..], b"{\"a\":1}", b"plain text", b"\x0a\x02\x12\x00"] {
+        let error = read(&frame(payload)).err().unwrap_or_else(|| panic!("{payload:?} is read"));
+        assert_eq!(error.location().records, Some((1, 1)), "{error}");
+        let schema = read_as(&frame(payload), "", Options { on_error: OnError::Skip, ..options() }).unwrap();
+        assert_eq!((schema.schema.fields.len(), schema.faults.len()), (0, 1));
+    }
+    // No features at all: an Example, too.
+    assert_eq!(read(&frame(b"")).unwrap().schema.fields.len(), 0);
+}
+
+#[test]
 fn types_are_inferred_over_all_records() {
     let bytes = framed(&[
         Example::of([("id", int64_list([1])), ("s", bytes_list(&[b"a"])), ("b", bytes_list(&[b"a"]))]),

@@ -128,7 +128,8 @@ impl Decoder {
                 bad.push(BadRecord { row, error: self.wrong_payload(block, row) });
                 continue;
             }
-            if self.mapping.fields.is_empty() {
+            // Where all fields are wanted and none is known, no record could be read for inference.
+            if self.mapping.fields.is_empty() && self.wanted != Wanted::All {
                 rows.push(row);
                 continue;
             }
@@ -292,7 +293,7 @@ impl<'a> Names<'a> {
                 let what = format!("the feature `{name}` is in no earlier record").into();
                 return Err(DecodeError { at, what, widens: true });
             }
-            Err(_) if decoder.wanted == Wanted::All => return wire::fail(at, "the name of a feature is not UTF-8"),
+            Err(_) if decoder.wanted == Wanted::All => return wire::fail(at, "the name of a feature is not valid UTF-8"),
             _ => {}
         }
         if self.names.len() >= NAMES + decoder.mapping.features.len() {

@@ -208,7 +208,11 @@ impl Observed for Observation {
                 Ok(name) => seen.push((name, feature)),
                 Err(_) if request.wanted == crate::demand::Wanted::All => {
                     let shown = String::from_utf8_lossy(key);
-                    return Err(at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}"))));
+                    let mut error = at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}")));
+                    if let Some(seen) = feature.kinds.iter().flatten().min() {
+                        error = error.in_input(seen.input.clone());
+                    }
+                    return Err(error.help("a feature that is not used is not checked: name the others with `select`"));
                 }
                 Err(_) => {}
             }

@@ -60,6 +60,10 @@ fn fields(a: &Field, b: &Field, path: &str) -> Option<Found> {
         let nulls = |f: &Field| if f.is_nullable() { "nullable" } else { "not null" }.to_owned();
         return Some(Found { what: format!("nullability: {path}"), said: [nulls(a), nulls(b)] });
     }
+    if a.dict_is_ordered() != b.dict_is_ordered() {
+        let order = |f: &Field| if f.dict_is_ordered() == Some(true) { "ordered" } else { "not ordered" }.to_owned();
+        return Some(Found { what: format!("order of the dictionary: {path}"), said: [order(a), order(b)] });
+    }
     metadata(a.metadata(), b.metadata(), format!("metadata: {path}")).or_else(|| inner.iter().find_map(|(f, g, path)| fields(f, g, path)))
 }
 
