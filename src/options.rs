@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::notice::{Notices, Tally};
 use crate::path::glob_matches;
-use crate::schema::Type;
+use crate::schema::{Schema, Type};
 use crate::screen;
 use crate::tensor::Tensor;
 use crate::tensor::arrow::extension::TensorTypes;
@@ -115,6 +115,8 @@ pub struct Options {
     pub remarks: Notices,
     /// The arrays of `--with`, once they are read: each with all its axes in one row.
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
+    /// The tables that verbs look records up in, by file and fields.
+    pub tables: Arc<BTreeMap<(OsString, Vec<String>), Table>>,
     /// Hints on the types that inference found, shown only by `schema`.
     pub hints: Notices,
     /// Name of the inputs' format, if all have the same; known once they are open.
@@ -173,6 +175,7 @@ impl Default for Options {
             remarks: Notices::default(),
             repeated: Tally::default(),
             arrays: Arc::default(),
+            tables: Arc::default(),
             hints: Notices::default(),
             source: None,
         }
@@ -198,6 +201,17 @@ pub struct CsvOptions {
     pub nulls: Option<Vec<String>>,
     /// The names of the columns, where the first line is a record.
     pub columns: Option<Vec<String>>,
+}
+
+/// A file that was read whole.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The fields that were asked for.
+    pub schema: Schema,
+    /// Number of records.
+    pub nrows: usize,
+    /// One column for each field.
+    pub columns: Vec<Tensor>,
 }
 
 /// What to do with bad records.

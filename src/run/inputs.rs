@@ -195,8 +195,8 @@ impl Inputs {
     }
 
     /// The records of all inputs, one block at a time, on this thread.
-    pub fn into_decoded(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
-        let request = self.request(Demand::everything(), None);
+    pub fn into_decoded(self, schema: Arc<Schema>, demand: Demand) -> impl Iterator<Item = Result<Decoded>> {
+        let request = self.request(demand, None);
         self.opened.into_iter().flat_map(move |mut opened| -> Box<dyn Iterator<Item = Result<Decoded>>> {
             match opened.reader.read(&schema, &request) {
                 Ok(tasks) => Box::new(tasks.map(|task| task.and_then(|task| task()))),

@@ -30,6 +30,7 @@ pub mod setup;
 pub mod sink;
 pub mod stages;
 pub mod start;
+pub mod tables;
 pub mod targets;
 pub mod times;
 pub mod work;

@@ -75,7 +75,7 @@ fn first_records(inputs: Inputs, schema: Arc<Schema>, options: &Options, most: u
     let mut writer = new_writer(jsonl, &schema, options, Distribution::Single)?;
     writer.begin(Box::new(file.try_clone().map_err(failed)?))?;
     let mut left = most;
-    for decoded in inputs.into_decoded(schema) {
+    for decoded in inputs.into_decoded(schema, Demand::everything()) {
         let decoded = decoded?;
         if let (0, Some(fault)) = (decoded.chunk.nrows, decoded.faults.first()) {
             return Err(fault.error.clone());

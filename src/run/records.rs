@@ -41,6 +41,6 @@ impl Records {
 
     /// The records under that schema, one block at a time.
     pub fn read(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
-        self.inputs.into_decoded(schema)
+        self.inputs.into_decoded(schema, Demand::everything())
     }
 }

@@ -11,6 +11,7 @@ use super::inputs::Inputs;
 use super::manifest::Manifest;
 use super::progress::Progress;
 use super::setup::setup;
+use super::tables::with_tables;
 use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Result};
@@ -53,7 +54,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
-    let options = setup(options)?;
+    let options = with_tables(&verbs, setup(options)?)?;
     let last = verbs.last().map(AsRef::as_ref);
     let mut ended = Ended::new(Manifest::plan(&options)?);
     let Some(directory) = &options.output_dir else {

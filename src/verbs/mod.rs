@@ -25,6 +25,7 @@ mod from_sparse;
 mod head;
 mod implode;
 mod interleave;
+mod lookup;
 mod map;
 mod merge_dims;
 mod mix;
@@ -95,6 +96,7 @@ pub static VERBS: &[Entry] = &[
     entry::<fill_null::FillNull>(Group::Fields),
     entry::<map::Map>(Group::Fields),
     entry::<enumerate::Enumerate>(Group::Fields),
+    entry::<lookup::Lookup>(Group::Fields),
     entry::<cumsum::Cumsum>(Group::Fields),
     entry::<batch::Batch>(Group::Batches),
     entry::<window::Window>(Group::Batches),

@@ -102,7 +102,7 @@ impl Fold for Seen {
             }
             return Ok(Flow::More);
         }
-        let rows = self.table.unknown(&keys);
+        let rows: Vec<usize> = self.table.find(&keys).iter().enumerate().filter(|(_, key)| key.is_none()).map(|(row, _)| row).collect();
         if rows.is_empty() {
             return Ok(Flow::More);
         }

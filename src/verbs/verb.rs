@@ -80,6 +80,12 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Ok(None)
     }
 
+    /// The files that are read whole before the run, and the fields needed of each; [`Verb::bind`] finds them in
+    /// [`Options::tables`].
+    fn tables(&self) -> Vec<(OsString, Vec<String>)> {
+        Vec::new()
+    }
+
     /// The outputs that it divides the records among, where it does; such a verb ends a chain.
     ///
     /// # Errors
@@ -333,6 +339,10 @@ pub trait Parsed: Send + Sync {
         let _ = (files, options);
         Ok(None)
     }
+    /// See [`Verb::tables`].
+    fn tables(&self) -> Vec<(OsString, Vec<String>)> {
+        Vec::new()
+    }
     /// See [`Verb::parts`].
     ///
     /// # Errors
@@ -367,6 +377,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         self.0.combine(files, options)
+    }
+    fn tables(&self) -> Vec<(OsString, Vec<String>)> {
+        self.0.tables()
     }
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         self.0.parts()

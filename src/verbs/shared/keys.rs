@@ -133,17 +133,17 @@ impl KeyTable {
         Ok(found)
     }
 
-    /// The rows whose key is not in the table, which does not change. Expected O(values).
-    pub fn unknown(&self, keys: &Chunk) -> Vec<usize> {
+    /// The number of each row's key, where it is in the table, which does not change. Expected O(values).
+    pub fn find(&self, keys: &Chunk) -> Vec<Option<u32>> {
         let hashes = row_hashes(&keys.columns, keys.nrows);
-        let is_known = |row: &usize| {
+        let find = |row: usize| {
             let earlier = |key: &u32| Some(self.before[*key as usize]).filter(|b| b != key);
-            std::iter::successors(self.last.get(&hashes[*row]).copied(), earlier).any(|key| {
-                let (part, place) = self.at[key as usize];
-                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, *row))
+            std::iter::successors(self.last.get(&hashes[row]).copied(), earlier).find(|key| {
+                let (part, place) = self.at[*key as usize];
+                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, row))
             })
         };
-        (0..keys.nrows).filter(|row| !is_known(row)).collect()
+        (0..keys.nrows).map(find).collect()
     }
 
     /// Bytes that it takes, about.

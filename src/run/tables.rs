@@ -1,0 +1,71 @@
+//! The tables that verbs look records up in: read whole before the run, into memory.
+
+use super::inference::infer;
+use super::inputs::Inputs;
+use crate::chunk::Chunk;
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Result};
+use crate::options::{OnError, Options, Table};
+use crate::path::FieldPath;
+use crate::printable::shell_word;
+use crate::tensor::Tensor;
+use crate::verbs::Parsed;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// The options with the tables that the verbs ask for.
+///
+/// # Errors
+/// A table cannot be read, has not the fields, or takes more than `--max-memory`.
+pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<Arc<Options>> {
+    let wanted: Vec<_> = verbs.iter().flat_map(|verb| verb.tables()).collect();
+    if wanted.is_empty() {
+        return Ok(options);
+    }
+    let own = Options { from: None, schema: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
+    let own = Arc::new(own);
+    let mut tables = Vec::new();
+    for (file, fields) in wanted {
+        tables.push(((file.clone(), fields.clone()), read(&file, &fields, &own)?));
+    }
+    Ok(Arc::new(Options { tables: Arc::new(tables.into_iter().collect()), ..options.as_ref().clone() }))
+}
+
+fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Table> {
+    let mut inputs = Inputs::open(std::slice::from_ref(file), options.clone())?;
+    let name = file.display().to_string();
+    if !inputs.are_regular() {
+        let error = Error::usage("a table is read from files, not from a pipe").in_input(name);
+        return Err(error.help("write it to a file first"));
+    }
+    let demand = Demand { fields: Wanted::Matching(fields.to_vec()), records: None };
+    let schema = infer(&mut inputs, &demand, None, options.threads)?.schema.plain();
+    if let Some(missing) = fields.iter().find(|field| schema.index_of(field).is_none()) {
+        let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
+        return Err(match all.find(&FieldPath::name(missing)) {
+            Err(error) => error.in_input(name),
+            Ok(_) => Error::internal("a field of a table was not read"),
+        });
+    }
+    inputs.reopen()?;
+    let (mut chunks, mut nbytes) = (Vec::new(), 0);
+    for decoded in inputs.into_decoded(Arc::new(schema.clone()), demand) {
+        let decoded = decoded?;
+        if let Some(fault) = decoded.faults.into_iter().next() {
+            return Err(fault.error);
+        }
+        nbytes += decoded.chunk.nbytes() as u64;
+        if nbytes > options.max_memory {
+            let error = Error::data("this table takes more than --max-memory").in_input(name.clone());
+            let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", shell_word(&name));
+            return Err(error.help("take fewer fields, or raise the limit").help(format!("to join two large files: {both}")));
+        }
+        chunks.push(decoded.chunk);
+    }
+    if chunks.is_empty() {
+        let columns = schema.fields.iter().map(|field| Tensor::empty(&field.ty)).collect::<Result<_>>()?;
+        return Ok(Table { schema, nrows: 0, columns });
+    }
+    let rows = Chunk::concat(&chunks)?;
+    Ok(Table { schema, nrows: rows.nrows, columns: rows.columns })
+}

@@ -1,0 +1,224 @@
+//! `lookup FIELD in FILE`: fields of another file, by key.
+
+use super::shared::keys::KeyTable;
+use super::verb::{Bound, Example, Map, Operator, Verb};
+use crate::chunk::{Chunk, Origin};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::{Options, Table};
+use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
+use crate::schema::unify::unify_dtypes;
+use crate::schema::{Field, Schema, Type};
+use crate::tensor::Tensor;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Adds fields of another file, by key.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Lookup {
+    /// The field whose value is looked up
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    /// The word `in`
+    #[arg(value_name = "in", value_parser = ["in"])]
+    word: String,
+    /// The table: a file with a record for each key
+    #[arg(value_name = "TABLE", value_hint = clap::ValueHint::FilePath)]
+    table: OsString,
+    /// The key in the table [default: the name of FIELD]
+    #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
+    key: Option<FieldPath>,
+    /// The fields of the table to add; name=other adds `name` as `other`
+    #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
+    take: Vec<String>,
+    /// What to do with a record whose value is not in the table
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Missing::Error)]
+    missing: Missing,
+}
+
+/// What to do with a record whose value is not in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Missing {
+    /// fail
+    Error,
+    /// its new fields are null
+    Null,
+}
+
+impl Verb for Lookup {
+    const NAME: &'static str = "lookup";
+    const SUMMARY: &'static str = "Add fields of a small file by key";
+    const ABOUT: &'static str = "\
+Adds the fields NAMES of the record of TABLE whose KEY equals FIELD, in the order of NAMES, at the end. Keys are scalars, and each is in \
+TABLE once; null equals no key. TABLE is a file of any format, held in memory: its key and the fields taken have to fit \
+--max-memory. The records stream. To join two large files use DuckDB: `tatter join` prints the command.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "the name of each user",
+            args: "lookup user in users.jsonl --key id --take name events.jsonl",
+            input: "==> events.jsonl <==\n{\"user\": 2, \"t\": 5}\n{\"user\": 1, \"t\": 7}\n==> users.jsonl <==\n{\"id\": 1, \"name\": \"Ada\"}\n{\"id\": 2, \"name\": \"Bob\"}\n",
+            output: "{\"user\":2,\"t\":5,\"name\":\"Bob\"}\n{\"user\":1,\"t\":7,\"name\":\"Ada\"}\n",
+        },
+        Example {
+            about: "null for what is not in the table; a new name",
+            args: "lookup w in ids.jsonl --take id=token --missing null words.jsonl",
+            input: "==> words.jsonl <==\n{\"w\": \"a\"}\n{\"w\": \"z\"}\n==> ids.jsonl <==\n{\"w\": \"a\", \"id\": 7}\n",
+            output: "{\"w\":\"a\",\"token\":7}\n{\"w\":\"z\",\"token\":null}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let (positions, field) = schema.find(&self.field)?;
+        let [position] = positions.as_slice() else {
+            let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
+            return Err(error.help(format!("copy it first: map '{0} = {1}' then lookup {0}", quoted(self.field.last()), self.field)));
+        };
+        let request = (self.table.clone(), self.wanted());
+        let table = options.tables.get(&request).ok_or_else(|| Error::usage("the table was not read").in_input(self.shown()))?;
+        let key = table.schema.index_of(&self.key_name()).ok_or_else(|| Error::internal("a table without its key"))?;
+        let key_type = self.key_type(&field.ty, &table.schema.fields[key])?;
+        let mut fields = schema.fields.clone();
+        let mut taken = Vec::new();
+        for (name, new) in self.taken() {
+            let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
+            if fields.iter().any(|field| field.name == new) {
+                let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
+                return Err(error.help(format!("name the new one: --take {0}={0}2", quoted(&name))));
+            }
+            let mut ty = table.schema.fields[at].ty.clone();
+            ty.optional |= self.missing == Missing::Null;
+            fields.push(Field::new(new, ty.clone()));
+            taken.push((at, ty));
+        }
+        let empty = Rows {
+            field: *position,
+            path: self.field.clone(),
+            from: field.ty.clone(),
+            table: self.shown(),
+            may_miss: self.missing == Missing::Null,
+            keys: KeyTable::new(Self::NAME, "take the key from a smaller table", options),
+            key_type,
+            columns: Vec::new(),
+            nrows: 0,
+        };
+        let rows = empty.filled(table, key, &table.schema.fields[key], &taken)?;
+        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Map(Arc::new(rows)) })
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        let own = self.field.names().first().cloned();
+        // Fields of the new names must be found, so that they are refused.
+        after.and_fields(own.into_iter().chain(self.taken().map(|(_, new)| new)))
+    }
+
+    fn tables(&self) -> Vec<(OsString, Vec<String>)> {
+        vec![(self.table.clone(), self.wanted())]
+    }
+}
+
+impl Lookup {
+    fn shown(&self) -> String {
+        self.table.display().to_string()
+    }
+
+    fn key_name(&self) -> String {
+        self.key.as_ref().unwrap_or(&self.field).last().to_owned()
+    }
+
+    /// The fields of the table that are added, and their new names.
+    fn taken(&self) -> impl Iterator<Item = (String, String)> {
+        self.take.iter().map(|text| match text.split_once('=') {
+            Some((name, new)) => (name.trim().to_owned(), new.trim().to_owned()),
+            None => (text.trim().to_owned(), text.trim().to_owned()),
+        })
+    }
+
+    /// The fields of the table that are read.
+    fn wanted(&self) -> Vec<String> {
+        std::iter::once(self.key_name()).chain(self.taken().map(|(name, _)| name)).collect()
+    }
+
+    /// The type that holds the values of both.
+    fn key_type(&self, ours: &Type, theirs: &Field) -> Result<Type> {
+        let scalar = |ty: &Type| ty.dtype().filter(|d| ty.dims.is_empty() && d.is_tensor()).cloned();
+        let (Some(a), Some(b)) = (scalar(ours), scalar(&theirs.ty)) else {
+            let text = format!("{} is {ours}, {} in {} is {}; expected scalars", self.field, quoted(&theirs.name), self.shown(), theirs.ty);
+            return Err(Error::usage(text).help("explode a list first, or take a value of it with map"));
+        };
+        let both = unify_dtypes(&a, &b).ok_or_else(|| {
+            let text = format!("{} is {a}, but {} in {} is {b}", self.field, quoted(&theirs.name), self.shown());
+            let table = shell_word(&self.shown());
+            Error::usage(text).help(format!("cast one of them first: cast {}={b} then lookup {} in {table}", self.field, self.field))
+        })?;
+        Ok(Type { optional: true, ..Type::tensor(both, Vec::new()) })
+    }
+}
+
+/// The rows of a table by key.
+struct Rows {
+    field: usize,
+    path: FieldPath,
+    /// The type of the field.
+    from: Type,
+    /// The name of the table.
+    table: String,
+    may_miss: bool,
+    keys: KeyTable,
+    key_type: Type,
+    /// The fields taken, in the order of the keys; a null row follows where keys may be missing.
+    columns: Vec<Tensor>,
+    nrows: usize,
+}
+
+impl Rows {
+    /// With the rows of the table; those without a key are left out.
+    fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<Rows> {
+        let column = &table.columns[key];
+        let rows: Vec<usize> = (0..table.nrows).filter(|row| !is_null(column, *row)).collect();
+        let keys = column.gather(&rows)?.widen(&field.ty, &self.key_type)?;
+        let found = self.keys.insert(&Chunk::try_new(rows.len(), vec![keys], Origin::default())?)?;
+        // Keys are numbered in the order of their first rows.
+        if let Some((at, first)) = found.numbers.iter().enumerate().find(|(at, number)| **number as usize != *at) {
+            let (first, second) = (rows[*first as usize] + 1, rows[at] + 1);
+            let error = Error::data(format!("records {first} and {second} have the same key")).in_field(quoted(&field.name));
+            let help = format!("keep the first of each: tatter unique --by {} {}", quoted(&field.name), shell_word(&self.table));
+            return Err(error.in_input(self.table).help(help));
+        }
+        self.nrows = rows.len();
+        self.columns = taken.iter().map(|(at, _)| table.columns[*at].gather(&rows)).collect::<Result<_>>()?;
+        if self.may_miss {
+            let with_null = |(column, (_, ty)): (&Tensor, &(usize, Type))| Tensor::concat(&[column, &Tensor::nulls(ty, 1)?]);
+            self.columns = self.columns.iter().zip(taken).map(with_null).collect::<Result<_>>()?;
+        }
+        Ok(self)
+    }
+}
+
+fn is_null(column: &Tensor, row: usize) -> bool {
+    matches!(column, Tensor::Leaf(array) if array.is_null(row))
+}
+
+impl Map for Rows {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let column = &chunk.columns[self.field];
+        let keys = Chunk::try_new(chunk.nrows, vec![column.widen(&self.from, &self.key_type)?], Origin::default())?;
+        let found = self.keys.find(&keys);
+        let mut rows = Vec::with_capacity(chunk.nrows);
+        for (row, number) in found.into_iter().enumerate() {
+            rows.push(match number.filter(|_| !is_null(column, row)) {
+                Some(number) => number as usize,
+                None if self.may_miss => self.nrows,
+                None => {
+                    let error = Error::data(format!("this value is not in {}", self.table)).in_field(&self.path).at_row(row);
+                    return Err(error.help("to get null instead: --missing null"));
+                }
+            });
+        }
+        let mut columns = chunk.columns.clone();
+        for taken in &self.columns {
+            columns.push(taken.gather(&rows)?);
+        }
+        chunk.with_columns(columns)
+    }
+}
