@@ -10,6 +10,7 @@ mod coverage;
 mod examples;
 mod expressions;
 mod facts;
+mod formats;
 mod inputs;
 mod laws;
 mod layers;

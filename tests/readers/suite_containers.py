@@ -1,10 +1,13 @@
-"""libsvm, Matrix Market and SciPy's npz, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
-import json
+"""libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
+import csv
+import random
 
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from harness import difference
 
 SEEDS = range(6)
 
@@ -14,6 +17,8 @@ def run(harness):
         libsvm(harness, seed)
         npz(harness, seed)
         matrix_market(harness, seed)
+        tables(harness, seed)
+        damaged(harness, seed)
     fields_and_symmetries(harness)
     several_labels(harness)
 
@@ -178,3 +183,84 @@ def fields_and_symmetries(harness):
                         assert np.array_equal(again, expected)
 
                 harness.check(f"Matrix Market {form} {field} {symmetry}", read)
+
+
+def tables(harness, seed):
+    """CSV and TSV of Python's csv module: text with quotes, separators and ends of lines, numbers, lists."""
+    rng = random.Random(seed)
+    words = ["", "a", "b c", 'say "x"', "two\nlines", "a,b", "tab\there", "café", "007", "it's", "\r\n", ";"]
+    rows = [
+        {
+            "id": i,
+            "x": rng.choice([None, 0.1, -2.5e300, 1e-7, 3.0, float(rng.random())]),
+            "text": "t" + rng.choice(words),
+            "tags": [rng.choice(["p", "q r", '"', "z,z"]) for _ in range(rng.randrange(4))],
+            "ok": rng.random() < 0.5,
+        }
+        for i in range(rng.randrange(1, 40))
+    ]
+    rows[0]["tags"] = ["p", "q"]
+    rows[0]["x"] = 0.5
+    cells = [[str(r["id"]), "" if r["x"] is None else repr(r["x"]), r["text"], "|".join(r["tags"]), str(r["ok"])] for r in rows]
+    for name, delimiter in [("csv", ","), ("tsv", "\t")]:
+        path, out = harness.path(f"t{seed}.{name}"), harness.path(f"t{seed}-out.{name}")
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter, lineterminator=rng.choice(["\n", "\r\n"]))
+            writer.writerows([["id", "x", "text", "tags", "ok"]] + cells)
+
+        def both():
+            def same_records(records):
+                wrong = difference(records, rows)
+                assert not wrong, wrong
+
+            same_records(harness.records("convert", path, "--list-separator", "|"))
+            harness.run("convert", path, "-o", out, "--list-separator", "|")
+            same_records(harness.records("convert", out, "--list-separator", "|"))
+            with open(out, newline="") as file:
+                again = list(csv.DictReader(file, delimiter=delimiter))
+            assert [r["text"] for r in again] == [r["text"] for r in rows]
+            assert [r["tags"] for r in again] == ["|".join(r["tags"]) for r in rows]
+            assert [float(r["x"]) if r["x"] else None for r in again] == [r["x"] for r in rows]
+
+        harness.check(f"{name} of Python, seed {seed}", both)
+
+
+def damaged(harness, seed):
+    """Cut off, and with bytes changed: records or a message, never a crash."""
+    rng = random.Random(seed)
+    made = matrix(3)
+    sources = {}
+    for form in ["csr", "csc", "coo"]:
+        for compressed in [False, True]:
+            path = harness.path(f"whole-{form}{compressed}.npz")
+            sp.save_npz(path, made.asformat(form), compressed=compressed)
+            sources[f"{form}{compressed}.npz"] = ("scipy", path)
+    path = harness.path("whole.mtx")
+    scipy.io.mmwrite(path, made, symmetry="general")
+    sources["mtx"] = ("matrix-market", path)
+    path = harness.path("whole.svm")
+    dump_svmlight_file(made.tocsr(), np.arange(made.shape[0]), path)
+    sources["svm"] = ("libsvm", path)
+    path = harness.path("whole.csv")
+    with open(path, "w") as file:
+        file.write('id,text,x\n1,"a ""b""\nc",0.5\n2,,\n3,d,1e5\n')
+    sources["csv"] = ("csv", path)
+    for name, (form, path) in sources.items():
+        whole = open(path, "rb").read()
+        for _ in range(12):
+            bytes_ = bytearray(whole)
+            if rng.random() < 0.3:
+                del bytes_[rng.randrange(len(bytes_)) :]
+            else:
+                for _ in range(rng.choice([1, 1, 2, 8])):
+                    bytes_[rng.randrange(len(bytes_))] = rng.choice([0, 255, 0x7F, 0x30, 0x39, 0x22, 0x0A, rng.randrange(256)])
+            bad = harness.path(f"bad-{name}")
+            with open(bad, "wb") as file:
+                file.write(bytes_)
+
+            def survives():
+                for extra in [[], ["--sum-duplicates"], ["--on-error", "skip"]]:
+                    done = harness.run("convert", bad, "--from", form, "--max-memory", "256MiB", *extra, ok=False)
+                    assert done.returncode in (0, 1, 2), (done.returncode, bytes(bytes_)[:200], done.stderr[-400:])
+
+            harness.check(f"damaged {name}, seed {seed}", survives)

@@ -227,7 +227,8 @@ impl RecordEncoder {
     fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
         let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.dialect.delimiter;
         // A record of one empty field would be a blank line.
-        if !cell.iter().any(is_special) && !(is_alone && cell.is_empty()) {
+        let needs_quotes = cell.iter().any(is_special) || (is_alone && cell.is_empty());
+        if !needs_quotes {
             out.extend_from_slice(cell);
             return;
         }

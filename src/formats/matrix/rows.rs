@@ -110,8 +110,9 @@ pub fn summed(splits: &[i64], indices: &[i64], values: &ArrayRef, n: i64) -> Res
         fn visit<V: Value>(self, values: Vec<V>) -> Result<Tensor> {
             let mut rows = SparseRows::<V>::new(true);
             for (row, ends) in self.0.windows(2).enumerate() {
-                for entry in ends[0] as usize..ends[1] as usize {
-                    rows.push(self.1[entry], values[entry]);
+                let own = ends[0] as usize..ends[1] as usize;
+                for (index, value) in self.1[own.clone()].iter().zip(&values[own]) {
+                    rows.push(*index, *value);
                 }
                 rows.end_row().map_err(|e| e.at_row(row))?;
             }
