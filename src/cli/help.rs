@@ -28,6 +28,8 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   tags:   string[?] with nulls        null somewhere inside
   age:    int64 = -1                  a missing value reads as -1
   raw:    json                        any JSON value, kept as its text
+  when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed
+                                      as arrow<timestamp[us, UTC]>
 Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from the last. Inside \
 structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
 dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are not identifiers are written in \

@@ -5,6 +5,7 @@ mod advice;
 mod arrays;
 mod cases;
 mod columnar;
+mod compatibility;
 mod completions;
 mod coverage;
 mod examples;

@@ -63,6 +63,10 @@ const COMPOUND: [&str; 21] = [
     "dense_union",
 ];
 
+/// Types of single values that are read without `arrow<...>` too.
+pub const ARROW_VALUES: [&str; 11] =
+    ["timestamp", "date32", "date64", "time32", "time64", "duration", "interval", "decimal32", "decimal64", "decimal128", "decimal256"];
+
 const UNITS: [(&str, TimeUnit); 4] =
     [("s", TimeUnit::Second), ("ms", TimeUnit::Millisecond), ("us", TimeUnit::Microsecond), ("ns", TimeUnit::Nanosecond)];
 

@@ -1,7 +1,7 @@
 //! From text to schema.
 
 use super::MAX_FIELDS;
-use super::arrow::arrow_type;
+use super::arrow::{ARROW_VALUES, arrow_type};
 use super::name::name;
 use crate::error::{Result, nearest};
 use crate::path::FieldPath;
@@ -314,6 +314,10 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
         let foreign = arrow_type(cursor)?;
         cursor.expect_close('>', "`>`")?;
         return Ok(DType::Arrow(Box::new(foreign)));
+    }
+    // No other dtype has the name of one of these: the brackets around it may be left out.
+    if ARROW_VALUES.contains(&word) {
+        return Ok(DType::Arrow(Box::new(arrow_type(cursor)?)));
     }
     let error = cursor.fail(start, start + word.len(), format!("there is no dtype `{word}`"));
     let names = DType::NAMED.map(|(name, _)| name);

@@ -16,6 +16,8 @@ const PAGE: &[(&str, Option<&str>)] = &[
     ("docs: {title: string, tokens: string[?]}[?]", None),
     ("feats: sparse<float32>[?, 1000]", None),
     ("when: arrow<timestamp[us]>", None),
+    ("at: timestamp[ms, UTC][?]; on: optional date32", Some("at: arrow<timestamp[ms, UTC]>[?]; on: optional arrow<date32>")),
+    ("price: decimal128(9, 2); took: sparse<duration[s]>[?]", Some("price: arrow<decimal128(9, 2)>; took: sparse<arrow<duration[s]>>[?]")),
     ("note: optional string", None),
     ("tags: string[?] with nulls", None),
     ("age: int64 = -1", None),
