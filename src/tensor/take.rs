@@ -21,10 +21,8 @@ pub trait Native {
 /// or some are null. Dispatched by width, not by type: int64, float64 and timestamps take the same loop.
 pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
     fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
-        let values = arrays.iter().map(|array| fixed_width::<N>(array)).collect::<Option<Vec<_>>>()?;
-        let out = job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>());
-        let data = ArrayData::builder(arrays[0].data_type().clone()).len(out.len()).add_buffer(Buffer::from_vec(out));
-        data.build().ok().map(make_array)
+        let values = all_fixed_width::<N>(arrays)?;
+        array_of(job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>()), arrays[0].data_type())
     }
     let ty = arrays.first()?.data_type();
     if arrays.iter().any(|a| a.null_count() > 0 || a.data_type() != ty) {
@@ -40,6 +38,15 @@ pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
         16 => of::<i128>(arrays, job),
         _ => of::<i256>(arrays, job),
     }
+}
+
+fn all_fixed_width<N: ArrowNativeType>(arrays: &[&ArrayRef]) -> Option<Vec<ScalarBuffer<N>>> {
+    arrays.iter().map(|array| fixed_width::<N>(array)).collect()
+}
+
+fn array_of<N: ArrowNativeType>(values: Vec<N>, ty: &DataType) -> Option<ArrayRef> {
+    let data = ArrayData::builder(ty.clone()).len(values.len()).add_buffer(Buffer::from_vec(values));
+    data.build().ok().map(make_array)
 }
 
 /// The values of an array of that width; `None` if it has another layout.

@@ -5,6 +5,7 @@
 //! (narrower dtypes keep its lowest bits), whatever its position: TensorFlow's vectorised loops differ
 //! from its scalar ones there.
 
+use super::datum::map;
 use super::number::{Number, floats, numbers};
 use crate::error::{Error, Result};
 use crate::schema::DType;
@@ -64,7 +65,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
 }
 
 fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result<ArrayRef> {
-    let out: Vec<T::Native> = native::<F>(array)?.iter().map(|v| T::of::<F>(*v)).collect();
+    let out = map(native::<F>(array)?, T::of::<F>);
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
@@ -73,64 +74,68 @@ fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result
 /// # Errors
 /// Other dtypes than numbers: a bug in tatter.
 pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
-    fn of<F: Number + Convert, T: Number + Convert>(array: &ArrayRef, floats: (bool, bool)) -> Result<ArrayRef> {
-        let exact = |bits: i64, unsigned: bool| if unsigned { i128::from(bits as u64) } else { i128::from(bits) };
-        let ends = (exact(T::bits64(T::LOWEST), T::LOWEST == T::ZERO), exact(T::bits64(T::HIGHEST), T::LOWEST == T::ZERO));
-        let (low, high) = match floats {
-            (false, _) => (<T as Convert>::wide(T::LOWEST), <T as Convert>::wide(T::HIGHEST)),
-            (true, to) => float_ends::<F, T>((!to).then_some(ends.1)),
-        };
-        let one = |v: F::Native| {
-            if let (false, false) = floats {
-                let value = exact(F::bits64(v), F::LOWEST == F::ZERO);
-                return if value < ends.0 {
-                    T::LOWEST
-                } else if value > ends.1 {
-                    T::HIGHEST
-                } else {
-                    T::of::<F>(v)
-                };
-            }
-            let wide = F::wide(v);
-            if wide < low {
-                if floats.0 { T::of::<F>(F::of_f64(low)) } else { T::LOWEST }
-            } else if wide > high {
-                if floats.0 { T::of::<F>(F::of_f64(high)) } else { T::HIGHEST }
-            } else {
-                T::of::<F>(v)
-            }
-        };
-        let out: Vec<T::Native> = native::<F>(array)?.iter().map(|v| one(*v)).collect();
-        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
-    }
     let from = dtype_of(array)?;
     // Every integer dtype but uint64 is within int64.
     if from.is_integer() && !matches!(from, DType::Int64 | DType::UInt64) {
         return saturated(&cast(array, &DType::Int64)?, to);
     }
-    let floats = (from.is_float(), to.is_float());
-    let unknown = || Error::internal(format!("a saturating cast of {from} to {to}"));
-    match from {
-        DType::Int64 => numbers!(to, T => of::<Int64Type, T>(array, floats), Err(unknown())),
-        DType::UInt64 => numbers!(to, T => of::<UInt64Type, T>(array, floats), Err(unknown())),
-        _ => floats!(&from, F => numbers!(to, T => of::<F, T>(array, floats), Err(unknown())), Err(unknown())),
-    }
+    let (low, high) = range_of(to)?;
+    let within: ArrayRef = match (&from, to) {
+        (DType::Int64 | DType::UInt64, DType::Float32 | DType::Float64) => array.clone(),
+        (DType::Int64, _) => {
+            let (low, high) = (low.max(i64::MIN.into()) as i64, high.min(i64::MAX.into()) as i64);
+            Arc::new(PrimitiveArray::<Int64Type>::new(map(native::<Int64Type>(array)?, |v| v.clamp(low, high)).into(), None))
+        }
+        (DType::UInt64, _) => {
+            let high = high.min(u64::MAX.into()) as u64;
+            Arc::new(PrimitiveArray::<UInt64Type>::new(map(native::<UInt64Type>(array)?, |v| v.min(high)).into(), None))
+        }
+        _ => floats!(&from, F => {
+            let (low, high) = float_range::<F>(to, low, high);
+            let clamped = |v| if v < low { low } else if v > high { high } else { v };
+            Arc::new(PrimitiveArray::<F>::new(map(native::<F>(array)?, clamped).into(), None))
+        }, return Err(Error::internal(format!("a saturating cast of {from} to {to}")))),
+    };
+    cast(&within, to)
 }
 
-/// The least and the greatest value of a float dtype that are within another dtype: `highest` is the end of an integer one.
-fn float_ends<F: Number + Convert, T: Number + Convert>(highest: Option<i128>) -> (f64, f64) {
-    let low = F::wide(F::LOWEST).max(<T as Convert>::wide(T::LOWEST));
-    let high = F::wide(F::of_f64(<T as Convert>::wide(T::HIGHEST).min(F::wide(F::HIGHEST))));
-    // The greatest integer is rounded up to a power of two, which is beyond it.
-    let digits = match size_of::<F::Native>() {
-        2 => 11,
-        4 => 24,
-        _ => 53,
+/// The least and the greatest finite value of a number dtype; those of float32 and float64 as the ends of i128.
+fn range_of(dtype: &DType) -> Result<(i128, i128)> {
+    let unsigned = |n: u64| (0, i128::from(n));
+    let signed = |n: i64| (-i128::from(n) - 1, i128::from(n));
+    Ok(match dtype {
+        DType::Int8 => signed(i8::MAX.into()),
+        DType::Int16 => signed(i16::MAX.into()),
+        DType::Int32 => signed(i32::MAX.into()),
+        DType::Int64 => signed(i64::MAX),
+        DType::UInt8 => unsigned(u8::MAX.into()),
+        DType::UInt16 => unsigned(u16::MAX.into()),
+        DType::UInt32 => unsigned(u32::MAX.into()),
+        DType::UInt64 => unsigned(u64::MAX),
+        DType::Float16 => (-65504, 65504),
+        DType::Float32 | DType::Float64 => (i128::MIN, i128::MAX),
+        other => return Err(Error::internal(format!("the range of {other}"))),
+    })
+}
+
+/// The least and the greatest value of a float dtype that are within another number dtype of this range.
+fn float_range<F: Number>(to: &DType, low: i128, high: i128) -> (F::Native, F::Native) {
+    let (low, high) = match to {
+        DType::Float32 => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        DType::Float64 => (f64::MIN, f64::MAX),
+        _ => {
+            let top = high as f64;
+            // The greatest integer is rounded up to a power of two, which is beyond it.
+            let digits = match size_of::<F::Native>() {
+                2 => 11,
+                4 => 24,
+                _ => 53,
+            };
+            let beyond = F::to_f64(F::of_f64(top)) as i128 > high;
+            (low as f64, if beyond { top.max(high as f64 + 1.0) * (1.0 - 0.5f64.powi(digits)) } else { top })
+        }
     };
-    match highest {
-        Some(highest) if high as i128 > highest => (low, high * (1.0 - 0.5f64.powi(digits))),
-        _ => (low, high),
-    }
+    (F::of_f64(low.max(F::to_f64(F::LOWEST))), F::of_f64(high.min(F::to_f64(F::HIGHEST))))
 }
 
 /// Conversions between number dtypes, as C++ compiled for x86-64 has them.

@@ -1,7 +1,7 @@
 //! Comparisons and tests of flat values, as bits.
 
 use super::cast::{bools, cast, dtype_of, native};
-use super::datum::{Datum, bits, pack, texts};
+use super::datum::{Datum, bits, bits_of_two, texts};
 use super::number::{Number, common, floats, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
@@ -61,11 +61,7 @@ fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Re
         match (x, y) {
             ([x], y) if a_scalar => bits(y, |y| f(*x, *y)),
             (x, [y]) if b_scalar => bits(x, |x| f(*x, *y)),
-            _ => {
-                let (x, y) = (&x[..len.min(x.len())], &y[..len.min(y.len())]);
-                let blocks = x.chunks(64).zip(y.chunks(64));
-                pack(len, blocks, |(x, y), out| out.iter_mut().zip(x.iter().zip(y)).for_each(|(bit, (x, y))| *bit = f(*x, *y).into()))
-            }
+            _ => bits_of_two(&x[..len.min(x.len())], &y[..len.min(y.len())], |x, y| f(*x, *y)),
         }
     }
     let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);

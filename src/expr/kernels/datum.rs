@@ -15,28 +15,56 @@ pub struct Datum<'a> {
 /// An error about one flat value.
 pub type RowError = (usize, Error);
 
-/// A value for each two values, of which one may stand everywhere.
+/// A value for each value.
+pub fn map<A: Copy, U>(values: &[A], f: impl Fn(A) -> U) -> Vec<U> {
+    values.iter().map(|v| f(*v)).collect()
+}
+
+/// As [`map`], of a function that costs more than a second pass over the values: a plain loop, which is compiled anew for
+/// each function, is a tenth of the code of an iterator's chain.
+pub fn map_slow<A: Copy>(values: &[A], f: impl Fn(A) -> A) -> Vec<A> {
+    let mut out = values.to_vec();
+    for v in &mut out {
+        *v = f(*v);
+    }
+    out
+}
+
+/// A value for each two values, of which one may be a scalar.
 pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
     // One loop for each operation: a scalar is a block of copies, which stays in the cache.
-    const BLOCK: usize = 512;
-    let len = match (a, b) {
-        (([_], true), (y, _)) => y.len(),
-        ((x, _), ([_], true)) => x.len(),
-        ((x, _), (y, _)) => x.len().min(y.len()),
-    };
-    let copies = |(values, scalar): (&[A], bool)| match values {
-        [one] if scalar => vec![*one; BLOCK.min(len)],
-        _ => Vec::new(),
-    };
-    let (xs, ys) = (copies(a), copies(b));
+    let len = common_len(a, b);
+    let (xs, ys) = (copies(a, len), copies(b, len));
     let mut out = Vec::with_capacity(len);
     for start in (0..len).step_by(BLOCK) {
-        let end = len.min(start + BLOCK);
-        let x = if xs.is_empty() { &a.0[start..end] } else { &xs[..end - start] };
-        let y = if ys.is_empty() { &b.0[start..end] } else { &ys[..end - start] };
+        let n = BLOCK.min(len - start);
+        let (x, y) = (block_of(a.0, &xs, start, n), block_of(b.0, &ys, start, n));
         out.extend(x.iter().zip(y).map(|(x, y)| f(*x, *y)));
     }
     out
+}
+
+/// Values that are computed at a time.
+const BLOCK: usize = 512;
+
+fn common_len<A>(a: (&[A], bool), b: (&[A], bool)) -> usize {
+    match (a, b) {
+        (([_], true), (y, _)) => y.len(),
+        ((x, _), ([_], true)) => x.len(),
+        ((x, _), (y, _)) => x.len().min(y.len()),
+    }
+}
+
+/// A scalar for each value of a block; nothing for other operands.
+fn copies<A: Copy>(operand: (&[A], bool), len: usize) -> Vec<A> {
+    match operand {
+        ([one], true) => vec![*one; BLOCK.min(len)],
+        _ => Vec::new(),
+    }
+}
+
+fn block_of<'a, A>(values: &'a [A], copies: &'a [A], start: usize, n: usize) -> &'a [A] {
+    if copies.is_empty() { &values[start..start + n] } else { &copies[..n] }
 }
 
 /// The strings of an operand.
@@ -47,21 +75,40 @@ pub fn texts<'a>(operand: Datum<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
 
 /// A bit for each value.
 pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
-    pack(values.len(), values.chunks(64), |block, out| out.iter_mut().zip(block).for_each(|(bit, v)| *bit = f(v).into()))
+    let mut words = Vec::with_capacity(values.len().div_ceil(64));
+    for block in values.chunks(64) {
+        let mut bytes = [0u8; 64];
+        for (bit, v) in bytes.iter_mut().zip(block) {
+            *bit = f(v).into();
+        }
+        words.push(packed(&bytes));
+    }
+    BooleanBuffer::new(Buffer::from_vec(words), 0, values.len())
 }
 
-/// Bits from blocks of 64: `fill` writes a 0 or 1 for each value of a block, which is a loop of its
-/// own that vectorises.
-pub fn pack<B>(len: usize, blocks: impl Iterator<Item = B>, fill: impl Fn(B, &mut [u8; 64])) -> BooleanBuffer {
-    let mut words: Vec<u64> = Vec::with_capacity(len.div_ceil(64));
-    for block in blocks {
+/// A bit for each two values.
+pub fn bits_of_two<N>(x: &[N], y: &[N], f: impl Fn(&N, &N) -> bool) -> BooleanBuffer {
+    let len = x.len().min(y.len());
+    let mut words = Vec::with_capacity(len.div_ceil(64));
+    for (x, y) in x[..len].chunks(64).zip(y[..len].chunks(64)) {
         let mut bytes = [0u8; 64];
-        fill(block, &mut bytes);
-        // The lowest bits of eight bytes are brought together in the highest byte.
-        let gathered = bytes.as_chunks::<8>().0.iter().map(|eight| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56);
-        words.push(gathered.enumerate().fold(0, |word, (i, byte)| word | byte << (8 * i)));
+        for ((bit, x), y) in bytes.iter_mut().zip(x).zip(y) {
+            *bit = f(x, y).into();
+        }
+        words.push(packed(&bytes));
     }
     BooleanBuffer::new(Buffer::from_vec(words), 0, len)
+}
+
+/// 64 bytes, each 0 or 1, as bits: written in a loop of their own, which vectorises.
+#[inline]
+fn packed(bytes: &[u8; 64]) -> u64 {
+    let mut word = 0;
+    for (i, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        // The lowest bits of eight bytes are brought together in the highest byte.
+        word |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    word
 }
 
 #[cfg(test)]

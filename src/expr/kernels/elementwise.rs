@@ -4,15 +4,14 @@
 //! NaN propagates through minimum and maximum.
 
 use super::cast::{bools, cast, dtype_of, native};
-use super::datum::{Datum, RowError, texts, zip};
+use super::datum::{Datum, RowError, map, map_slow, texts, zip};
 use super::number::{Number, common, numbers, wider};
 use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
-use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
-use half::f16;
 use std::sync::Arc;
 
 /// Operations on two operands of one dtype that keep it.
@@ -233,7 +232,7 @@ pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
     }
     if op == Unary::Invert {
         fn inverted<T: ArrowPrimitiveType<Native: std::ops::Not<Output = T::Native>>>(array: &ArrayRef) -> Result<ArrayRef> {
-            let out: Vec<_> = native::<T>(array)?.iter().map(|v| !*v).collect();
+            let out = map(native::<T>(array)?, |v| !v);
             Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
         }
         return match dtype {
@@ -250,25 +249,22 @@ pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
 fn unary_number<T: Number>(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
     let values = native::<T>(array)?;
     let out: Vec<T::Native> = match op {
-        Unary::Negative => values.iter().map(|v| T::negative(*v)).collect(),
-        Unary::Absolute => values.iter().map(|v| T::absolute(*v)).collect(),
-        Unary::Sign => values.iter().map(|v| T::sign(*v)).collect(),
-        Unary::Square => values.iter().map(|v| T::multiply(*v, *v)).collect(),
-        Unary::Relu => values.iter().map(|v| if *v < T::ZERO { T::ZERO } else { *v }).collect(),
+        Unary::Negative => map(values, T::negative),
+        Unary::Absolute => map(values, T::absolute),
+        Unary::Sign => map(values, T::sign),
+        Unary::Square => map(values, |v| T::multiply(v, v)),
+        Unary::Relu => map(values, |v| if v < T::ZERO { T::ZERO } else { v }),
         Unary::Relu6 => {
             let six = T::of_f64(6.0);
-            values
-                .iter()
-                .map(|v| {
-                    if *v < T::ZERO {
-                        T::ZERO
-                    } else if *v > six {
-                        six
-                    } else {
-                        *v
-                    }
-                })
-                .collect()
+            map(values, |v| {
+                if v < T::ZERO {
+                    T::ZERO
+                } else if v > six {
+                    six
+                } else {
+                    v
+                }
+            })
         }
         Unary::Invert | Unary::Round => return Err(Error::internal("not here")),
     };
@@ -322,39 +318,39 @@ macro_rules! float_loop {
     ($op:expr, $values:expr, $t:ty, $erf:path, $erfc:path, $lgamma:expr) => {{
         let v = $values;
         match $op {
-            Float::Floor => v.map(<$t>::floor).collect::<Vec<$t>>(),
-            Float::Ceil => v.map(<$t>::ceil).collect(),
-            Float::Rint => v.map(<$t>::round_ties_even).collect(),
-            Float::Exp => v.map(|x| flushed!($t, x.exp())).collect(),
-            Float::Expm1 => v.map(<$t>::exp_m1).collect(),
-            Float::Log => v.map(<$t>::ln).collect(),
-            Float::Log1p => v.map(<$t>::ln_1p).collect(),
-            Float::Sin => v.map(<$t>::sin).collect(),
-            Float::Cos => v.map(<$t>::cos).collect(),
-            Float::Tan => v.map(<$t>::tan).collect(),
-            Float::Asin => v.map(<$t>::asin).collect(),
-            Float::Acos => v.map(<$t>::acos).collect(),
-            Float::Atan => v.map(<$t>::atan).collect(),
-            Float::Sinh => v.map(<$t>::sinh).collect(),
-            Float::Cosh => v.map(<$t>::cosh).collect(),
-            Float::Tanh => v.map(<$t>::tanh).collect(),
+            Float::Floor => map(v, <$t>::floor),
+            Float::Ceil => map(v, <$t>::ceil),
+            Float::Rint => map(v, <$t>::round_ties_even),
+            Float::Exp => map_slow(v, |x| flushed!($t, x.exp())),
+            Float::Expm1 => map_slow(v, <$t>::exp_m1),
+            Float::Log => map_slow(v, <$t>::ln),
+            Float::Log1p => map_slow(v, <$t>::ln_1p),
+            Float::Sin => map_slow(v, <$t>::sin),
+            Float::Cos => map_slow(v, <$t>::cos),
+            Float::Tan => map_slow(v, <$t>::tan),
+            Float::Asin => map_slow(v, <$t>::asin),
+            Float::Acos => map_slow(v, <$t>::acos),
+            Float::Atan => map_slow(v, <$t>::atan),
+            Float::Sinh => map_slow(v, <$t>::sinh),
+            Float::Cosh => map_slow(v, <$t>::cosh),
+            Float::Tanh => map_slow(v, <$t>::tanh),
             // Without an overflow of 2x.
             Float::Asinh => {
-                v.map(|x| if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2 as $t).copysign(x) } else { x.asinh() }).collect()
+                map_slow(v, |x| if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2 as $t).copysign(x) } else { x.asinh() })
             }
-            Float::Acosh => v.map(|x| if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { x.acosh() }).collect(),
-            Float::Atanh => v.map(<$t>::atanh).collect(),
-            Float::Sqrt => v.map(<$t>::sqrt).collect(),
-            Float::Rsqrt => v.map(|x| 1.0 / x.sqrt()).collect(),
-            Float::Reciprocal => v.map(<$t>::recip).collect(),
-            Float::Sigmoid => v.map(|x| flushed!($t, 1.0 / (1.0 + (-x).exp()))).collect(),
-            Float::LogSigmoid => v.map(|x| if x.is_nan() { x } else { -flushed!($t, (-x).max(0.0) + (-x.abs()).exp().ln_1p()) }).collect(),
-            Float::Softplus => v.map(|x| if x.is_nan() { x } else { flushed!($t, x.max(0.0) + (-x.abs()).exp().ln_1p()) }).collect(),
-            Float::Softsign => v.map(|x| x / (1.0 + x.abs())).collect(),
-            Float::Elu => v.map(|x| if x < 0.0 { x.exp_m1() } else { x }).collect(),
-            Float::Erf => v.map($erf).collect(),
-            Float::Erfc => v.map(|x| flushed!($t, $erfc(x))).collect(),
-            Float::Lgamma => v.map($lgamma).collect(),
+            Float::Acosh => map_slow(v, |x| if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { x.acosh() }),
+            Float::Atanh => map_slow(v, <$t>::atanh),
+            Float::Sqrt => map(v, <$t>::sqrt),
+            Float::Rsqrt => map(v, |x| 1.0 / x.sqrt()),
+            Float::Reciprocal => map(v, <$t>::recip),
+            Float::Sigmoid => map_slow(v, |x| flushed!($t, 1.0 / (1.0 + (-x).exp()))),
+            Float::LogSigmoid => map_slow(v, |x| if x.is_nan() { x } else { -flushed!($t, (-x).max(0.0) + (-x.abs()).exp().ln_1p()) }),
+            Float::Softplus => map_slow(v, |x| if x.is_nan() { x } else { flushed!($t, x.max(0.0) + (-x.abs()).exp().ln_1p()) }),
+            Float::Softsign => map(v, |x| x / (1.0 + x.abs())),
+            Float::Elu => map_slow(v, |x| if x < 0.0 { x.exp_m1() } else { x }),
+            Float::Erf => map_slow(v, $erf),
+            Float::Erfc => map_slow(v, |x| flushed!($t, $erfc(x))),
+            Float::Lgamma => map_slow(v, $lgamma),
         }
     }};
 }
@@ -366,18 +362,14 @@ macro_rules! float_loop {
 pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
     match dtype_of(array)? {
         DType::Float64 => {
-            let out = float_loop!(op, native::<Float64Type>(array)?.iter().copied(), f64, libm::erf, libm::erfc, libm::lgamma);
+            let out = float_loop!(op, native::<Float64Type>(array)?, f64, libm::erf, libm::erfc, libm::lgamma);
             Ok(Arc::new(PrimitiveArray::<Float64Type>::new(out.into(), None)))
         }
         DType::Float32 => {
-            let out = float_loop!(op, native::<Float32Type>(array)?.iter().copied(), f32, libm::erff, libm::erfcf, libm::lgammaf);
+            let out = float_loop!(op, native::<Float32Type>(array)?, f32, libm::erff, libm::erfcf, libm::lgammaf);
             Ok(Arc::new(PrimitiveArray::<Float32Type>::new(out.into(), None)))
         }
-        DType::Float16 => {
-            let out =
-                float_loop!(op, native::<Float16Type>(array)?.iter().map(|v| v.to_f32()), f32, libm::erff, libm::erfcf, libm::lgammaf);
-            Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into_iter().map(f16::from_f32).collect::<Vec<_>>().into(), None)))
-        }
+        DType::Float16 => cast(&float(op, &cast(array, &DType::Float32)?)?, &DType::Float16),
         other => Err(Error::internal(format!("{op:?} of {other}"))),
     }
 }
@@ -410,7 +402,10 @@ pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
         }
         _ => numbers!(&dtype, T => {
             let (x, y) = (native::<T>(a.array)?, native::<T>(b.array)?);
-            let out: Vec<_> = (0..len).map(|k| if bits.value(k) { x[i(k)] } else { y[j(k)] }).collect();
+            let mut out = vec![<T as Number>::ZERO; len];
+            for (k, o) in out.iter_mut().enumerate() {
+                *o = if bits.value(k) { x[i(k)] } else { y[j(k)] };
+            }
             Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
         }, Err(Error::internal(format!("a choice of {dtype}")))),
     }

@@ -170,27 +170,32 @@ pub fn visit_places(
     weights: &dyn Fn(usize) -> Result<Vec<i64>>,
     mut visit: impl FnMut(usize, usize),
 ) -> Result<()> {
-    let n = s.ndims();
+    let mut places = Vec::new();
     for row in 0..s.nrows() {
-        let range = s.entries().range(row);
-        let (start, weights) = (starts(row), weights(row)?);
-        let own = &s.indices()[range.start * n..range.end * n];
-        of_rank!(n, N => {
-            let mut by = [0usize; N];
-            by.iter_mut().zip(&weights).for_each(|(b, w)| *b = *w as usize);
-            for (entry, index) in range.zip(own.as_chunks::<N>().0) {
-                let mut place = start;
-                for axis in 0..N {
-                    place += index[axis] as usize * by[axis];
-                }
-                visit(entry, place);
-            }
-        }, for entry in range {
-            let place: i64 = s.index_of(entry).iter().zip(&weights).map(|(i, w)| i * w).sum();
-            visit(entry, start + place as usize);
-        });
+        places.clear();
+        push_places(s, row, starts(row), &weights(row)?, &mut places);
+        for (entry, place) in s.entries().range(row).zip(&places) {
+            visit(entry, *place);
+        }
     }
     Ok(())
+}
+
+/// The places of the entries of a record.
+fn push_places(s: &Sparse, row: usize, start: usize, weights: &[i64], places: &mut Vec<usize>) {
+    let n = s.ndims();
+    let range = s.entries().range(row);
+    of_rank!(n, N => {
+        let mut by = [0usize; N];
+        by.iter_mut().zip(weights).for_each(|(b, w)| *b = *w as usize);
+        places.extend(s.indices()[range.start * n..range.end * n].as_chunks::<N>().0.iter().map(|index| {
+            let mut place = start;
+            for axis in 0..N {
+                place += index[axis] as usize * by[axis];
+            }
+            place
+        }));
+    }, places.extend(range.map(|entry| start + s.index_of(entry).iter().zip(weights).map(|(i, w)| i * w).sum::<i64>() as usize)));
 }
 
 /// These entries in this order, cut into records by `entries`; the shapes stay.

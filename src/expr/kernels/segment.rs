@@ -143,7 +143,11 @@ fn short_folds<N: Copy>(values: &[N], splits: &[i64], neutral: N, f: impl Fn(N, 
         let (start, end) = (w[0] as usize, w[1] as usize);
         let len = end - start;
         let Some(block) = values[start..].first_chunk::<SHORT>().filter(|_| len <= SHORT) else {
-            return values[start..end].iter().fold(neutral, |all, v| f(all, *v));
+            let mut all = neutral;
+            for v in &values[start..end] {
+                all = f(all, *v);
+            }
+            return all;
         };
         let mut lanes = [neutral; 4];
         for (i, v) in block.iter().enumerate() {
@@ -151,7 +155,11 @@ fn short_folds<N: Copy>(values: &[N], splits: &[i64], neutral: N, f: impl Fn(N, 
         }
         f(f(lanes[0], lanes[1]), f(lanes[2], lanes[3]))
     };
-    splits.windows(2).map(row).collect()
+    let mut out = vec![neutral; splits.len().saturating_sub(1)];
+    for (all, w) in out.iter_mut().zip(splits.windows(2)) {
+        *all = row(w);
+    }
+    out
 }
 
 /// Sums of rows of integers, which wrap: the difference of running sums at the ends of each row, so
@@ -245,15 +253,22 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         let values = native::<T>(array)?;
         let mut out = vec![first::<T>(op); nsegments];
         match op {
-            Reduce::Sum => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::add(out[*id], *v)),
-            Reduce::Product => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::multiply(out[*id], *v)),
-            Reduce::Minimum { nan_stays: true, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::minimum(out[*id], *v)),
-            Reduce::Minimum { nan_stays: false, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = lesser::<T>(out[*id], *v)),
-            Reduce::Maximum { nan_stays: false, .. } => values.iter().zip(ids).for_each(|(v, id)| out[*id] = greater::<T>(out[*id], *v)),
-            _ => values.iter().zip(ids).for_each(|(v, id)| out[*id] = T::maximum(out[*id], *v)),
+            Reduce::Sum => put(values, ids, &mut out, <T as Number>::add),
+            Reduce::Product => put(values, ids, &mut out, <T as Number>::multiply),
+            Reduce::Minimum { nan_stays: true, .. } => put(values, ids, &mut out, <T as Number>::minimum),
+            Reduce::Minimum { nan_stays: false, .. } => put(values, ids, &mut out, lesser::<T>),
+            Reduce::Maximum { nan_stays: false, .. } => put(values, ids, &mut out, greater::<T>),
+            _ => put(values, ids, &mut out, <T as Number>::maximum),
         }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
     }, Err(Error::internal(format!("{op:?} of {dtype}"))))
+}
+
+/// Puts each value onto that of its segment.
+fn put<N: Copy>(values: &[N], ids: &[usize], out: &mut [N], f: impl Fn(N, N) -> N) {
+    for (v, id) in values.iter().zip(ids) {
+        out[*id] = f(out[*id], *v);
+    }
 }
 
 /// The rows of `values` that belong to one segment put together, item by item: `[n, ...]` to `[nsegments, ...]`.
@@ -306,13 +321,12 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
 /// Rows of numbers put together value by value: row i goes onto row `ids[i]` of the result. `None`
 /// for operations that are none of two numbers.
 fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usize], out: &RowPartition) -> Result<Option<ArrayRef>> {
-    fn onto<T: Number>(
-        array: &ArrayRef,
+    fn onto<N: Copy>(
+        values: &[N],
         (partition, ids, out): (&RowPartition, &[usize], &RowPartition),
-        start: T::Native,
-        f: impl Fn(T::Native, T::Native) -> T::Native,
-    ) -> Result<ArrayRef> {
-        let values = native::<T>(array)?;
+        start: N,
+        f: impl Fn(N, N) -> N,
+    ) -> Vec<N> {
         let mut all = vec![start; out.nvals()];
         for (row, id) in ids.iter().enumerate() {
             let place = out.start(*id);
@@ -320,7 +334,7 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
                 *a = f(*a, *v);
             }
         }
-        Ok(Arc::new(PrimitiveArray::<T>::new(all.into(), None)))
+        all
     }
     let dtype = dtype_of(array)?;
     if let Some(wide) = wider_of(op, &dtype) {
@@ -329,16 +343,17 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
     }
     let rows = (partition, ids, out);
     reduced!(&dtype, T => {
-        let start = first::<T>(op);
-        Ok(Some(match op {
-            Reduce::Sum => onto::<T>(array, rows, start, <T as Number>::add)?,
-            Reduce::Product => onto::<T>(array, rows, start, <T as Number>::multiply)?,
-            Reduce::Minimum { nan_stays: true, .. } => onto::<T>(array, rows, start, <T as Number>::minimum)?,
-            Reduce::Minimum { nan_stays: false, .. } => onto::<T>(array, rows, start, lesser::<T>)?,
-            Reduce::Maximum { nan_stays: false, .. } => onto::<T>(array, rows, start, greater::<T>)?,
-            Reduce::Maximum { nan_stays: true, .. } => onto::<T>(array, rows, start, <T as Number>::maximum)?,
+        let (values, start) = (native::<T>(array)?, first::<T>(op));
+        let all = match op {
+            Reduce::Sum => onto(values, rows, start, <T as Number>::add),
+            Reduce::Product => onto(values, rows, start, <T as Number>::multiply),
+            Reduce::Minimum { nan_stays: true, .. } => onto(values, rows, start, <T as Number>::minimum),
+            Reduce::Minimum { nan_stays: false, .. } => onto(values, rows, start, lesser::<T>),
+            Reduce::Maximum { nan_stays: false, .. } => onto(values, rows, start, greater::<T>),
+            Reduce::Maximum { nan_stays: true, .. } => onto(values, rows, start, <T as Number>::maximum),
             Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => return Ok(None),
-        }))
+        };
+        Ok(Some(Arc::new(PrimitiveArray::<T>::new(all.into(), None)) as ArrayRef))
     }, Ok(None))
 }
 
@@ -350,11 +365,11 @@ pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(sums)?;
     let counts = native::<Float64Type>(counts)?;
     numbers!(&dtype, T => {
-        let out: Vec<_> = if dtype.is_integer() {
-            native::<T>(sums)?.iter().zip(counts).map(|(s, n)| if *n == 0.0 { <T as Number>::ZERO } else { <T as Number>::divide(*s, <T as Number>::of_f64(*n)) }).collect()
-        } else {
-            native::<T>(sums)?.iter().zip(counts).map(|(s, n)| <T as Number>::divide(*s, <T as Number>::of_f64(*n))).collect()
-        };
+        let mut out = native::<T>(sums)?.to_vec();
+        for (sum, n) in out.iter_mut().zip(counts) {
+            let none = *n == 0.0 && dtype.is_integer();
+            *sum = if none { <T as Number>::ZERO } else { <T as Number>::divide(*sum, <T as Number>::of_f64(*n)) };
+        }
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
     }, Err(Error::internal(format!("a mean of {dtype}"))))
 }

@@ -5,7 +5,7 @@
 //! <https://dlmf.nist.gov>. Poles and values outside of the domain are those of `tf.math` and `tf.math.special`.
 
 use super::cast::{dtype_of, native};
-use super::datum::{Datum, RowError, zip};
+use super::datum::{Datum, RowError, map, zip};
 use super::number::{Number, floats};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -32,10 +32,20 @@ const BERNOULLI: [f64; 10] = [
 /// # Errors
 /// Other dtypes: a bug in tatter.
 pub fn mapped(f: impl Fn(f64) -> f64, array: &ArrayRef) -> Result<ArrayRef> {
+    in_float64(array, &|values| {
+        for v in values {
+            *v = f(*v);
+        }
+    })
+}
+
+/// What a function makes of floats as float64: one loop for each function, one conversion for each dtype.
+fn in_float64(array: &ArrayRef, f: &dyn Fn(&mut [f64])) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     floats!(&dtype, T => {
-        let out: Vec<_> = native::<T>(array)?.iter().map(|v| narrowed::<T>(f(<T as Number>::to_f64(*v)))).collect();
-        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
+        let mut wide = map(native::<T>(array)?, <T as Number>::to_f64);
+        f(&mut wide);
+        Ok(Arc::new(PrimitiveArray::<T>::new(map(&wide, narrowed::<T>).into(), None)) as ArrayRef)
     }, Err(Error::internal(format!("a function of {dtype}"))))
 }
 
@@ -44,13 +54,19 @@ pub fn mapped(f: impl Fn(f64) -> f64, array: &ArrayRef) -> Result<ArrayRef> {
 /// # Errors
 /// Other dtypes: a bug in tatter.
 pub fn paired(f: impl Fn(f64, f64) -> f64, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
-    let whole = |e: Error| (0, e);
-    let dtype = dtype_of(a.array).map_err(whole)?;
+    in_float64_of_two(a, b, &|x, y| zip(x, y, &f)).map_err(|e| (0, e))
+}
+
+/// An operand's values, and whether it is a scalar.
+type Wide<'a> = (&'a [f64], bool);
+
+fn in_float64_of_two(a: Datum, b: Datum, f: &dyn Fn(Wide, Wide) -> Vec<f64>) -> Result<ArrayRef> {
+    let dtype = dtype_of(a.array)?;
     floats!(&dtype, T => {
-        let (x, y) = (native::<T>(a.array).map_err(whole)?, native::<T>(b.array).map_err(whole)?);
-        let out = zip((x, a.scalar), (y, b.scalar), |x, y| narrowed::<T>(f(<T as Number>::to_f64(x), <T as Number>::to_f64(y))));
-        Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
-    }, Err(whole(Error::internal(format!("a function of {dtype}")))))
+        let (x, y) = (map(native::<T>(a.array)?, <T as Number>::to_f64), map(native::<T>(b.array)?, <T as Number>::to_f64));
+        let out = f((&x, a.scalar), (&y, b.scalar));
+        Ok(Arc::new(PrimitiveArray::<T>::new(map(&out, narrowed::<T>).into(), None)) as ArrayRef)
+    }, Err(Error::internal(format!("a function of {dtype}"))))
 }
 
 fn narrowed<T: Number>(v: f64) -> T::Native {
