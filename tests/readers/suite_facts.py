@@ -17,14 +17,16 @@ SEEDS = range(int(os.environ.get("FACTS_FIRST", 0)), int(os.environ.get("FACTS_F
 ZONES = [None, "UTC", "Europe/Berlin", "+05:30"]
 WORDS = ["", "a", "naïve", "😀", "x" * 40, "\u0000"]
 UNITS = ["s", "ms", "us", "ns"]
+#: Columns and rows of a few tables, by the seed.
+SIZES = {0: (5, 0), 1: (0, 0), 2: (9, 1), 3: (5, 300)}
 
 
 class Facts:
     """`parquet`: only what Parquet holds and PyArrow reads back from its own files; `lines`: only what JSON lines tell apart (the JSON
     text null is a null there, and bool8 an integer)."""
 
-    def __init__(self, seed, parquet=False, lines=False):
-        self.random, self.parquet, self.lines = random.Random(seed), parquet, lines
+    def __init__(self, seed, parquet=False, lines=False, chunks=1):
+        self.random, self.parquet, self.lines, self.chunks = random.Random(seed), parquet, lines, chunks
 
     def metadata(self):
         pairs = {"comment": "ü", "unit": "m/s", "note": ""}
@@ -124,16 +126,23 @@ class Facts:
             field = self.field(f"f{number}", 3)
             values = [self.value(field) for _ in range(nrows)]
             try:
-                columns.append(build(field.type, values))
+                columns.append(self.column(field.type, values))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, TypeError, ValueError):
                 continue  # PyArrow makes no such array of Python values.
             fields.append(field)
-        if not self.parquet:
+        if not self.parquet and nrows > 4:
             for name, column in self.built(nrows):
                 columns.append(column)
                 fields.append(pa.field(name, column.type))
-        return pa.table(columns, schema=pa.schema(fields, metadata=self.metadata()))
+        table = pa.table(columns, schema=pa.schema(fields, metadata=self.metadata()))
+        return table.slice(self.random.randint(0, nrows // 2)) if self.random.random() < 0.3 else table
 
+    def column(self, ty, values):
+        """A column in one part, or in several, each with dictionaries of its own."""
+        if self.chunks < 2:
+            return build(ty, values)
+        cuts = sorted(self.random.choices(range(len(values) + 1), k=self.chunks - 1))
+        return pa.chunked_array([build(ty, values[a:b]) for a, b in zip([0, *cuts], [*cuts, len(values)])], ty)
 
     def array(self, nrows, depth=1):
         """An array of any type that PyArrow makes of Python values."""
@@ -264,18 +273,29 @@ def same(found, expected, types=True):
 def run(harness):
     for seed in SEEDS:
         harness.check(f"arrow to arrow, seed {seed}", lambda: arrow(harness, seed))
+        harness.check(f"arrow stream of several dictionaries, seed {seed}", lambda: stream(harness, seed))
         harness.check(f"parquet to parquet, seed {seed}", lambda: parquet(harness, seed))
         harness.check(f"arrow to JSON lines and back, seed {seed}", lambda: jsonl(harness, seed))
 
 
 def arrow(harness, seed):
-    table = Facts(seed).table(5, 30)
+    table = Facts(seed).table(*SIZES.get(seed % 25, (5, 30)))
     source, out = harness.path("facts.arrow"), harness.path("facts-out.arrows")
     with ipc.new_file(source, table.schema) as writer:
         writer.write_table(table, max_chunksize=11)
     harness.run("convert", source, "-o", out)
     with pa.memory_map(out) as file:
         same(ipc.open_stream(file).read_all().combine_chunks(), ipc.open_file(source).read_all().combine_chunks())
+
+
+def stream(harness, seed):
+    table = Facts(seed, chunks=3).table(5, 30)
+    source, out = harness.path("facts.arrows"), harness.path("facts-out.arrow")
+    with ipc.new_stream(source, table.schema) as writer:
+        writer.write_table(table)
+    harness.run("convert", source, "-o", out)
+    with pa.memory_map(out) as file:
+        same(ipc.open_file(file).read_all(), ipc.open_stream(source).read_all())
 
 
 def jsonl(harness, seed):
