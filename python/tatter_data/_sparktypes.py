@@ -10,7 +10,7 @@ uint8, uint16, uint32           smallint, int, bigint
 uint64                          decimal(20, 0)
 float16                         float
 decimal32, 64, 256              decimal of the same precision, up to 38
-dictionary                      its values
+dictionary, run-end encoded     its values
 string and binary views, large  string, binary
 fixed-size binary, uuid         binary
 date64                          date
@@ -66,6 +66,8 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
         return _cast(array.storage, to)
     if pa.types.is_dictionary(array.type):
         return _cast(array.dictionary_decode(), to)
+    if pa.types.is_run_end_encoded(array.type):
+        return _cast(pc.run_end_decode(array), to)
     mask = array.is_null() if array.null_count else None
     if pa.types.is_struct(to):
         parts = [_cast(array.field(i), to.field(i).type) for i in range(to.num_fields)]
@@ -105,7 +107,7 @@ def _type(kind: pa.DataType, path: str) -> pa.DataType:
         return _type(kind.storage_type, path)
     if kind in _NARROW:
         return _NARROW[kind]
-    if types.is_dictionary(kind):
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _type(kind.value_type, path)
     if types.is_struct(kind):
         return pa.struct([_plain(kind.field(i), f"{path}.{kind.field(i).name}") for i in range(kind.num_fields)])

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ._ragged import Ragged, Sparse
 
@@ -110,6 +111,10 @@ def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: 
     if pa.types.is_dictionary(kind):
         plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
         yield from _walk(path, plain, [chunk.dictionary_decode() for chunk in chunks], nrows, axes)
+        return
+    if pa.types.is_run_end_encoded(kind):
+        plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
+        yield from _walk(path, plain, [pc.run_end_decode(chunk) for chunk in chunks], nrows, axes)
         return
     _no_nulls(path, chunks)
     if pa.types.is_fixed_size_list(kind):

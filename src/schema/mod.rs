@@ -24,6 +24,7 @@ pub mod maps;
 pub mod notation;
 pub mod time;
 pub mod unify;
+pub mod uuid;
 
 pub use encoding::PartitionEncoding;
 

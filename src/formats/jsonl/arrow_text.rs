@@ -5,8 +5,7 @@ use super::times::{
     NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
 };
 use crate::error::{Error, Result};
-use crate::schema::{DType, Element, Field};
-use crate::tensor::arrow::extension;
+use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};
@@ -18,23 +17,6 @@ use std::sync::Arc;
 /// Whether values of the type have a text form.
 pub fn has_text(ty: &DataType) -> bool {
     is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(ty, &DataType::LargeUtf8)
-}
-
-/// Whether the values of a field, at its innermost axis, are of Arrow's extension type for UUIDs.
-pub fn is_uuid(field: &Field) -> bool {
-    let mut stored = match (&field.ty.element, field.storage.arrow()) {
-        (Element::Value(DType::Arrow(ty)), Some(stored)) if **ty == DataType::FixedSizeBinary(16) => stored,
-        _ => return false,
-    };
-    while let DataType::List(item)
-    | DataType::LargeList(item)
-    | DataType::ListView(item)
-    | DataType::LargeListView(item)
-    | DataType::FixedSizeList(item, _) = stored.data_type()
-    {
-        stored = item;
-    }
-    stored.metadata().get(extension::NAME).is_some_and(|name| name == "arrow.uuid")
 }
 
 /// The texts of UUIDs: `0f8fad5b-d9cb-469f-a165-70867728950e`.

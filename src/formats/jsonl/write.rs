@@ -1,6 +1,6 @@
 //! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
 
-use super::arrow_text::{has_text, is_uuid, to_text, uuids};
+use super::arrow_text::{has_text, to_text, uuids};
 use super::cursor::Cursor;
 use super::forms::{SPARSE_KEYS, quote_non_finite};
 use super::text::{float, float16, float32, integer, write_bytes, write_integers, write_string};
@@ -145,7 +145,7 @@ impl<'a> Encoder<'a> {
     fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         match field.map_fields() {
             Some((key, value)) if key.ty == Type::tensor(DType::String, Vec::new()) => Encoder::of_maps(tensor, value, path, omit_null),
-            _ if is_uuid(field) => Encoder::of_uuids(tensor, path),
+            _ if field.is_uuid() => Encoder::of_uuids(tensor, path),
             _ => Encoder::of(tensor, &field.ty, path, omit_null),
         }
     }

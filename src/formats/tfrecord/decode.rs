@@ -168,6 +168,8 @@ impl Decoder {
                 Err(error) => {
                     spans.iter_mut().for_each(|s| s.truncate(at));
                     lists.iter_mut().flatten().for_each(|s| s.truncate(at));
+                    // What is damaged says nothing of new features.
+                    let error = if error.widens { damage(block, payload, self.sequences).unwrap_or(error) } else { error };
                     bad.push(self.unusable(block, row, RowError { row, field: String::new(), error, null: false }));
                 }
             }
@@ -243,6 +245,15 @@ fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usi
         list.retain(|_| filter.next().copied().unwrap_or(false));
     }
     features.nrows = rows.len();
+}
+
+/// What is wrong with a record whatever its features are.
+fn damage(block: &Block, payload: &Span, sequences: bool) -> Option<DecodeError> {
+    let outcome = match sequences {
+        true => wire::sequence_features(&block.bytes, payload.clone(), &mut |_, _, _| Ok(())),
+        false => wire::features(&block.bytes, payload.clone(), &mut |_, _| Ok(())),
+    };
+    outcome.err()
 }
 
 /// The names of features met in a block. Those of one record mostly come in the order of the last,

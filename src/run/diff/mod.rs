@@ -5,6 +5,8 @@
 
 mod facts;
 
+use super::conclude::show_notices;
+use super::progress::Progress;
 use super::records::Records;
 use crate::chunk::{Chunk, Decoded};
 use crate::error::{Error, Kind, Result};
@@ -42,6 +44,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
         }
         Err(clash) => Some(format!("the types differ: {clash}\n")),
     };
+    show_notices(options, &Progress::start(None, options));
     let Some(text) = difference else { return Ok(Verdict::Good) };
     match out.write_all(text.as_bytes()) {
         Err(e) => Err(Error::io("output", "writing", &e)),

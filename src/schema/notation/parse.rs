@@ -9,7 +9,7 @@ use crate::schema::cursor::{Cursor, MAX_DEPTH};
 use crate::schema::facts::Storage;
 use crate::schema::literal::literal;
 use crate::schema::maps::{ENTRY, entries};
-use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type, uuid};
 use std::collections::HashSet;
 
 /// Names of dtypes in other systems.
@@ -179,6 +179,7 @@ fn typed(cursor: &mut Cursor, name: String, inside: bool) -> Result<Field> {
     if cursor.peek_word() == "map" {
         return map(cursor, name, optional, inside);
     }
+    let is_uuid = is_uuid(cursor.rest());
     let mut element = element(cursor)?;
     let end = cursor.end();
     let is_sparse = matches!(element, Element::Sparse(_));
@@ -198,7 +199,15 @@ fn typed(cursor: &mut Cursor, name: String, inside: bool) -> Result<Field> {
         _ => {}
     }
     let with_nulls = with_nulls(cursor)?;
-    Ok(Field { storage: Storage::Declared, ..Field::new(name, Type { element, dims, optional, with_nulls }) })
+    let ty = Type { element, dims, optional, with_nulls };
+    let storage = if is_uuid { uuid::storage(&ty) } else { Storage::Declared };
+    Ok(Field { storage, ..Field::new(name, ty) })
+}
+
+/// Whether `arrow<uuid>` follows.
+fn is_uuid(rest: &str) -> bool {
+    let inside = rest.strip_prefix("arrow").and_then(|rest| rest.trim_start().strip_prefix('<'));
+    inside.and_then(|rest| rest.trim_start().strip_prefix("uuid")).is_some_and(|rest| rest.trim_start().starts_with('>'))
 }
 
 fn with_nulls(cursor: &mut Cursor) -> Result<bool> {
@@ -311,7 +320,7 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     if word == "arrow" {
         cursor.advance(word.len());
         angle(cursor, word)?;
-        let foreign = arrow_type(cursor)?;
+        let foreign = if cursor.eat_word("uuid") { uuid::BYTES } else { arrow_type(cursor)? };
         cursor.expect_close('>', "`>`")?;
         return Ok(DType::Arrow(Box::new(foreign)));
     }

@@ -143,6 +143,7 @@ impl fmt::Display for Typed<'_> {
                 let maps = &field.ty.dims[..field.ty.dims.len() - 1];
                 around(f, &field.ty, maps, |f| write!(f, "map<{}, {}>", Typed(key), Typed(value)))?;
             }
+            None if field.is_uuid() => around(f, &field.ty, &field.ty.dims, |f| f.write_str("arrow<uuid>"))?,
             None => write!(f, "{}", field.ty)?,
         }
         if let Some(default) = &field.default {

@@ -3,14 +3,15 @@
 //! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata
 //! permutes its dimensions is read as the plain storage type.
 
+use crate::schema::uuid::EXTENSION;
 use crate::schema::{Dim, Element, Size, Type};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The metadata key of the name of an extension type.
-pub const NAME: &str = "ARROW:extension:name";
-const METADATA: &str = "ARROW:extension:metadata";
+pub const NAME: &str = EXTENSION[0];
+const METADATA: &str = EXTENSION[1];
 const FIXED: &str = "arrow.fixed_shape_tensor";
 const VARIABLE: &str = "arrow.variable_shape_tensor";
 
