@@ -308,7 +308,7 @@ struct Listed<'b, 'a> {
 }
 
 impl Sources for Listed<'_, '_> {
-    fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.reading.streams.len()
     }
 

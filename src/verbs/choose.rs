@@ -68,8 +68,8 @@ struct Choices {
 impl Chooser for Choices {
     fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
         while let Some(number) = sources.listed()? {
-            let source = usize::try_from(number).ok().filter(|source| *source < sources.len()).ok_or_else(|| {
-                let last = sources.len().saturating_sub(1);
+            let source = usize::try_from(number).ok().filter(|source| *source < sources.count()).ok_or_else(|| {
+                let last = sources.count().saturating_sub(1);
                 Error::data(format!("{number} is not the number of an input: expected 0 to {last}"))
             })?;
             if sources.has_more(source)? {

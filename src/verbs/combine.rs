@@ -47,7 +47,7 @@ pub trait Chooser: Send {
 /// The inputs, as a [`Chooser`] sees them.
 pub trait Sources {
     /// How many there are.
-    fn len(&self) -> usize;
+    fn count(&self) -> usize;
 
     /// Whether the input has another record; it is read as far as is needed to know.
     ///

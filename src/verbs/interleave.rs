@@ -84,7 +84,7 @@ impl Turns {
 
 impl Chooser for Turns {
     fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
-        let ninputs = sources.len();
+        let ninputs = sources.count();
         if self.slots.is_empty() {
             self.slots = vec![None; self.cycle.unwrap_or(ninputs).min(ninputs).max(1)];
         }

@@ -178,7 +178,7 @@ mod tests {
     }
 
     impl Sources for Counted {
-        fn len(&self) -> usize {
+        fn count(&self) -> usize {
             self.records.len()
         }
         fn has_more(&mut self, source: usize) -> Result<bool> {
