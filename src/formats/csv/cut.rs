@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Bytes that are read at once, and of fields in a block.
 const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
-/// A header has no more columns.
+/// A record has no more fields.
 const MAX_COLUMNS: usize = 100_000;
 
 /// Some records.
@@ -105,9 +105,6 @@ impl Cutter {
 
     fn check(&self, names: &[String]) -> Result<()> {
         let given = "name the columns with --columns; then the first line is a record: leave it out with skip 1";
-        if names.len() > MAX_COLUMNS {
-            return Err(Error::data(format!("{} columns, more than {MAX_COLUMNS}", names.len())));
-        }
         let mut seen = std::collections::HashSet::new();
         match names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
             Some(name) if name.is_empty() => Err(Error::data("a column has no name").help(given)),
@@ -178,6 +175,9 @@ impl Cutter {
             if nbytes - start > self.max_record_bytes {
                 let message = format!("a record of more than {} bytes: a quoted field is not closed?", self.max_record_bytes);
                 return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
+            }
+            if nfields - first > MAX_COLUMNS {
+                return Err(self.located(format!("a record of more than {MAX_COLUMNS} fields"), line));
             }
             match result {
                 ReadRecordResult::InputEmpty => self.fill()?,

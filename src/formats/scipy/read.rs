@@ -150,6 +150,7 @@ impl<'a> Archive<'a> {
             let data = self.vector("data")?;
             return Ok(Box::new(CsrRows {
                 left: self.nrows,
+                max_row_bytes: request.options.max_record_bytes,
                 at: None,
                 indptr,
                 indices: self.numbers("indices")?,
@@ -202,6 +203,8 @@ fn bad_indptr(start: i64, end: i64) -> Error {
 /// The rows of CSR, read from front to back.
 struct CsrRows {
     left: u64,
+    /// The most memory that a row may take: its entries may be compressed to nearly nothing.
+    max_row_bytes: u64,
     /// Where the last row ended; `None` before the first.
     at: Option<i64>,
     indptr: Numbers,
@@ -229,6 +232,11 @@ impl RowSource for CsrRows {
             }
             if splits.len() > 1 && next - start > CHUNK_ENTRIES as i64 {
                 break;
+            }
+            let nbytes = (next - end) as u64 * (8 + self.element.nbytes() as u64);
+            if nbytes > self.max_row_bytes {
+                return Err(Error::data(format!("a row of {nbytes} bytes, more than {}", self.max_row_bytes))
+                    .help("raise the limit with --max-record-bytes"));
             }
             if next - start > self.indices.left() as i64 {
                 return Err(Error::data(format!("the array indptr goes to {next}, beyond the last of the values")));
