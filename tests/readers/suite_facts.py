@@ -18,7 +18,7 @@ ZONES = [None, "UTC", "Europe/Berlin", "+05:30"]
 WORDS = ["", "a", "naïve", "😀", "x" * 40, "\u0000"]
 UNITS = ["s", "ms", "us", "ns"]
 #: Columns and rows of a few tables, by the seed.
-SIZES = {0: (5, 0), 1: (0, 0), 2: (9, 1), 3: (5, 300)}
+SIZES = {0: (5, 0), 1: (0, 0), 2: (9, 1), 3: (5, 100)}
 
 
 class Facts:
