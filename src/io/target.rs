@@ -266,8 +266,8 @@ mod tests {
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),
             ("link.x", None, Ok(("d/target.x", "d/target.x"))),
             ("d", None, Err("DIR/d: this is a directory: expected the name of a file to write")),
-            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p 'DIR/no' makes it")),
-            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p 'DIR/no' makes it")),
+            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p DIR/no makes it")),
+            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p DIR/no makes it")),
         ];
         for (name, shards, expected) in cases {
             let found = Target::parse(Some(dir.path().join(name).as_os_str()), *shards);
