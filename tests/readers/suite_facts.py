@@ -278,8 +278,19 @@ def run(harness):
         harness.check(f"arrow to JSON lines and back, seed {seed}", lambda: jsonl(harness, seed))
 
 
+def is_valid(table):
+    """PyArrow makes null structures whose dictionaries have keys without a value, which it calls invalid itself."""
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def arrow(harness, seed):
     table = Facts(seed).table(*SIZES.get(seed % 25, (5, 30)))
+    if not is_valid(table):
+        return
     source, out = harness.path("facts.arrow"), harness.path("facts-out.arrows")
     with ipc.new_file(source, table.schema) as writer:
         writer.write_table(table, max_chunksize=11)
@@ -290,6 +301,8 @@ def arrow(harness, seed):
 
 def stream(harness, seed):
     table = Facts(seed, chunks=3).table(5, 30)
+    if not is_valid(table):
+        return
     source, out = harness.path("facts.arrows"), harness.path("facts-out.arrow")
     with ipc.new_stream(source, table.schema) as writer:
         writer.write_table(table)

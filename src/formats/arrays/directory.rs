@@ -145,14 +145,17 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
     }
 
     let beyond = || damaged(&format!("has a member {name} at byte {offset}, where none is"));
-    let local = offset.checked_add(30).filter(|at| *at <= end.start).and_then(|_| source.bytes(offset, 30).ok()).ok_or_else(beyond)?;
+    offset.checked_add(30).filter(|at| *at <= end.start).ok_or_else(beyond)?;
+    let failed = |e: std::io::Error| Error::io("the archive", "reading", &e);
+    let local = source.bytes(offset, 30).map_err(failed)?;
     let mut local = Fields(&local);
     if local.u32() != Some(LOCAL) {
         return Err(beyond());
     }
     local.skip(22).ok_or_else(beyond)?;
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
-    if source.bytes(offset + 30, usize::from(name_length)).ok().as_deref() != Some(raw_name) {
+    let is_there = usize::from(name_length) == raw_name.len() && offset + 30 + u64::from(name_length) <= end.start;
+    if !is_there || source.bytes(offset + 30, usize::from(name_length)).map_err(failed)? != raw_name {
         return Err(damaged(&format!("calls a member {name} in its directory, but not at its place")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);

@@ -14,10 +14,10 @@ use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::{encoded, from_arrow_field};
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, new_empty_array};
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, SchemaRef};
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
@@ -78,12 +78,15 @@ impl Known {
     }
 }
 
-/// The fields whose dictionaries are known.
+/// The fields whose dictionaries are known. One that a file does not have, as it has no rows, has no values.
 fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
     if let Storage::Arrow(stored) = &mut field.storage {
-        #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
-        let found: Option<Vec<ArrayRef>> =
-            encoded::dictionaries(&stored.field).iter().map(|f| dictionaries.get(&f.dict_id()?).cloned()).collect();
+        let values = |f: &ArrowField| match f.data_type() {
+            #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
+            DataType::Dictionary(_, ty) => dictionaries.get(&f.dict_id()?).cloned().or_else(|| Some(new_empty_array(ty))),
+            _ => None,
+        };
+        let found: Option<Vec<ArrayRef>> = encoded::dictionaries(&stored.field).into_iter().map(values).collect();
         stored.dictionaries = found.unwrap_or_default().into();
     }
     if let Element::Struct(fields) = &mut field.ty.element {

@@ -81,6 +81,14 @@ impl Cutter {
             Some(names) => names.clone(),
             None => cutter.header()?,
         };
+        if dialect.columns.is_none() && !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+            let text = format!(
+                "{}: the first line is taken for the names of the columns: {}; if it is a record, name them with --columns a,b",
+                input.name(),
+                names.join(", ")
+            );
+            request.options.notices.add(text, request.options.strict)?;
+        }
         cutter.check(&names).map_err(|e| e.in_input(input.name().clone()))?;
         cutter.names = Arc::new(names);
         Ok(cutter)
