@@ -130,7 +130,10 @@ impl Execution<'_> {
             if format.needs_file() && output.is_stdout() {
                 let name = format.name();
                 return Err(Error::usage(format!("{name} cannot be written to standard output: its arrays are assembled at the end"))
-                    .help(format!("name a file: -o out.{name}")));
+                    .help(match format.extensions().first() {
+                        Some(extension) => format!("name a file: -o out.{extension}"),
+                        None => format!("name a file: --to {name} -o FILE"),
+                    }));
             }
             if !format.is_text() {
                 output.refuse_terminal(format.name())?;
