@@ -2,7 +2,7 @@
 
 use super::dataset::Found;
 use super::list::List;
-use super::missing::missing;
+use super::missing::{is_missing, missing};
 use super::names::is_standard_input;
 use super::sharded::Sharded;
 use super::{dataset, folder, recognise, wildcard};
@@ -85,7 +85,7 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
 
 fn exists(path: &Path) -> bool {
     // A file whose metadata cannot be read is opened later, which gives the system's message.
-    !matches!(std::fs::metadata(path), Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+    !matches!(std::fs::metadata(path), Err(e) if is_missing(&e))
 }
 
 fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {

@@ -1,7 +1,13 @@
 //! The error of a file that is not there.
 
 use crate::error::{Error, Kind, nearest};
+use std::io::ErrorKind;
 use std::path::Path;
+
+/// Whether there is no such file, and not another reason why it cannot be looked at.
+pub fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
 
 /// The error of a file that is not there: names the nearest that is, or the directory that is missing.
 pub fn missing(path: &Path) -> Error {

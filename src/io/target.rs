@@ -1,10 +1,10 @@
 //! What `-o` and `--shards` name: standard output, one file, shards, or a file for each record.
 
+use super::missing::is_missing;
 use super::sharded::Sharded;
 use crate::error::{Error, Kind, Result};
 use crate::printable::shell_word;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Where the output goes.
@@ -148,7 +148,7 @@ fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     match std::fs::metadata(directory) {
         Ok(found) if found.is_dir() => Ok(directory.to_owned()),
         Ok(_) => Err(missing()),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(missing()),
+        Err(e) if is_missing(&e) => Err(missing()),
         Err(e) => Err(Error::io(name, &format!("looking for the directory {}", directory.display()), &e)),
     }
 }

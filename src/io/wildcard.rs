@@ -1,10 +1,10 @@
 //! Globs in file names. Names that are not valid UTF-8 match `*` as any other.
 
+use super::missing::is_missing;
 use crate::error::{Error, Kind, Result};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsString;
 use std::fs::Metadata;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Hidden files match only a pattern that starts with a dot too.
@@ -91,7 +91,7 @@ impl Step<'_> {
 fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if is_missing(&e) => Ok(None),
         Err(e) => Err(Error::io(&path.display().to_string(), "looking for files", &e)),
     }
 }
@@ -102,7 +102,7 @@ fn names(directory: &Path) -> Result<Vec<OsString>> {
     let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);
     match std::fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| entry.map(|e| e.file_name()).map_err(|e| failed(&e))).collect(),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(e) if is_missing(&e) => Ok(Vec::new()),
         Err(e) => Err(failed(&e)),
     }
 }
