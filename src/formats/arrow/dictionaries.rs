@@ -197,6 +197,7 @@ fn most(ty: &DataType) -> u64 {
     }
 }
 
-fn unexpected(error: arrow_schema::ArrowError) -> Error {
+/// What Arrow finds wrong with batches or dictionaries.
+pub fn unexpected(error: arrow_schema::ArrowError) -> Error {
     Error::data(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! Record batches encoded on any thread, appended in order.
 
-use super::dictionaries::{Dictionaries, in_column};
+use super::dictionaries::{Dictionaries, in_column, unexpected};
 use super::message::MAGIC;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -293,8 +293,4 @@ impl Writer for ArrowWriter {
             None => Ok(()),
         }
     }
-}
-
-fn unexpected(error: ArrowError) -> Error {
-    Error::data(error.to_string())
 }

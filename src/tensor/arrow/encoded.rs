@@ -91,8 +91,7 @@ pub fn unordered(field: &Field) -> Field {
 /// # Errors
 /// As [`encode`]; more bytes than 32-bit offsets reach.
 pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
-    let is_encoded = matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
-    if is_encoded && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
+    if is_encoded(ty) && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
 }
 
 /// Values as an array of a dictionary or of run ends of such values.

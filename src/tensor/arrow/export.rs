@@ -3,7 +3,7 @@
 use super::encoded::leaf;
 use super::extension::TensorType;
 use super::field::{Reading, Role, reading};
-use super::leaf::too_many;
+use super::leaf::{too_many, unexpected};
 use crate::error::{Error, Result};
 use crate::tensor::{List, RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
@@ -182,8 +182,4 @@ fn variable_shape(tensor: &Tensor, rank: usize, field: &Field) -> Result<ArrayRe
         rows(&RowPartition::uniform(rank, nrows)?, Arc::new(Int32Array::from(sizes)), None, shape.data_type())?,
     ];
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, tensor.validity()).map_err(unexpected)?))
-}
-
-fn unexpected(error: arrow_schema::ArrowError) -> Error {
-    Error::data(error.to_string())
 }

@@ -6,7 +6,7 @@
 
 use super::extension::{self, TensorType};
 use super::field::{Reading, Role, reading};
-use super::leaf::leaf_type;
+use super::leaf::{leaf_type, unexpected};
 use crate::error::{Error, Result};
 use crate::schema::Dim;
 use crate::schema::Size;
@@ -334,8 +334,4 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
         return Err(Error::data(format!("a tensor of {} values by its shape, {found} by its data", counts[row])).at_row(row));
     }
     stack(levels, flat.values().clone(), validity)
-}
-
-fn unexpected(error: arrow_schema::ArrowError) -> Error {
-    Error::data(error.to_string())
 }

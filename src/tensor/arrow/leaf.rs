@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt64Array};
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 
 /// The type that single values have in memory.
 pub fn leaf_type(ty: &DataType) -> DataType {
@@ -33,7 +33,7 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     let compact = match end {
         Some(end) if i32::try_from(end).is_err() => {
             let all = UInt64Array::from_iter_values(0..array.len() as u64);
-            arrow_select::take::take(array, &all, None).map_err(|e| Error::data(e.to_string()))?
+            arrow_select::take::take(array, &all, None).map_err(unexpected)?
         }
         _ => array.clone(),
     };
@@ -44,4 +44,9 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
 pub fn too_many(n: u64) -> Error {
     Error::data(format!("{n} values in one group of rows; Arrow's lists and strings hold at most {}", i32::MAX))
         .help("write smaller groups with --row-group-rows, or smaller records")
+}
+
+/// What Arrow finds wrong with values or arrays.
+pub fn unexpected(error: ArrowError) -> Error {
+    Error::data(error.to_string())
 }
