@@ -2,7 +2,7 @@
 //!
 //! - [`mod@format`]: the contract; what a run knows of a format.
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
-//!   `matrix`: what the formats of sparse rows share; `decimal`: numbers in the text of lines.
+//!   `matrix`: what the formats of sparse rows share; `decimal`: numbers in the text of lines; `lines`: the writer of lines.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod arrays;
@@ -13,6 +13,7 @@ mod decimal;
 pub mod format;
 mod jsonl;
 mod libsvm;
+mod lines;
 mod matrix;
 mod matrix_market;
 mod none;

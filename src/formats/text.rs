@@ -6,6 +6,7 @@
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
+use crate::formats::lines::LineWriter;
 use crate::io::Input;
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
@@ -15,7 +16,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use std::io::Write;
 use std::sync::Arc;
 
 /// The name of the field, and of what `from` may name.
@@ -44,7 +44,10 @@ impl Format for Text {
     }
 
     fn writer(&self, schema: &Arc<Schema>, _: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(check_writable(schema).map(|field| -> Box<dyn Writer> { Box::new(LineWriter { field, out: Box::new(std::io::sink()) }) }))
+        Some(
+            check_writable(schema)
+                .map(|field| -> Box<dyn Writer> { Box::new(LineWriter::new(Arc::new(LineEncoder { field }), Vec::new())) }),
+        )
     }
 
     fn is_text(&self) -> bool {
@@ -222,33 +225,8 @@ fn check_writable(schema: &Schema) -> Result<String> {
     }
 }
 
-struct LineWriter {
-    field: String,
-    out: Box<dyn Write + Send>,
-}
-
 struct LineEncoder {
     field: String,
-}
-
-impl Writer for LineWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        Arc::new(LineEncoder { field: self.field.clone() })
-    }
-
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = out;
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
-        self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.out.flush().map_err(|e| Error::io("the output", "writing", &e))
-    }
 }
 
 impl Encode for LineEncoder {

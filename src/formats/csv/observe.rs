@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The largest integers that a float64 holds with all below.
 const EXACT: i128 = 1 << 53;
-/// Errors of so many columns are listed.
+/// An error lists at most this many columns.
 const LISTED: usize = 10;
 
 /// What has been seen of all columns.

@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::lines::LineWriter;
 use crate::path::quoted;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
@@ -11,17 +12,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use std::io::Write;
 use std::sync::Arc;
 
 struct RecordEncoder {
     schema: Arc<Schema>,
     dialect: Dialect,
-}
-
-struct RecordWriter {
-    encoder: Arc<RecordEncoder>,
-    out: Box<dyn Write + Send>,
 }
 
 /// # Errors
@@ -37,7 +32,9 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
         return Err(Error::usage("--columns names the columns of an input; what is written has a header")
             .help("rename the fields, or cut the header off: tatter ... | tail -n +2"));
     }
-    Ok(Box::new(RecordWriter { encoder: Arc::new(RecordEncoder { schema: schema.clone(), dialect }), out: Box::new(std::io::sink()) }))
+    let encoder = RecordEncoder { schema: schema.clone(), dialect };
+    let header = encoder.header();
+    Ok(Box::new(LineWriter::new(Arc::new(encoder), header)))
 }
 
 fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
@@ -134,6 +131,19 @@ fn texts(array: &ArrayRef) -> Result<Put<'_>> {
 }
 
 impl RecordEncoder {
+    /// The names of the columns.
+    fn header(&self) -> Vec<u8> {
+        let mut header = Vec::new();
+        for (number, field) in self.schema.fields.iter().enumerate() {
+            if number > 0 {
+                header.push(self.dialect.delimiter);
+            }
+            self.quote(field.name.as_bytes(), true, &mut header);
+        }
+        header.push(b'\n');
+        header
+    }
+
     /// How the field of each row is written, before it is quoted.
     fn column<'a>(&'a self, tensor: &'a Tensor) -> Result<Put<'a>> {
         let dialect = &self.dialect;
@@ -259,33 +269,5 @@ impl Encode for RecordEncoder {
             out.push(b'\n');
         }
         Ok(Box::new(out))
-    }
-}
-
-impl Writer for RecordWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
-
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = out;
-        let mut header = Vec::new();
-        for (number, field) in self.encoder.schema.fields.iter().enumerate() {
-            if number > 0 {
-                header.push(self.encoder.dialect.delimiter);
-            }
-            self.encoder.quote(field.name.as_bytes(), true, &mut header);
-        }
-        header.push(b'\n');
-        self.out.write_all(&header).map_err(|e| Error::io("the output", "writing", &e))
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
-        self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.out.flush().map_err(|e| Error::io("the output", "writing", &e))
     }
 }

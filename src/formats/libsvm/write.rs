@@ -4,12 +4,12 @@ use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::lines::LineWriter;
 use crate::formats::matrix::value::{Texts, is_writable, put_integer};
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
-use std::io::Write;
 use std::sync::Arc;
 
 /// What of a record a line holds: positions among the columns.
@@ -19,11 +19,6 @@ struct LineEncoder {
     features: usize,
     names: Vec<String>,
     base: i64,
-}
-
-struct LineWriter {
-    encoder: Arc<LineEncoder>,
-    out: Box<dyn Write + Send>,
 }
 
 /// # Errors
@@ -64,27 +59,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
     let names = schema.fields.iter().map(|f| f.name.clone()).collect();
     let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, names, base });
-    Ok(Box::new(LineWriter { encoder, out: Box::new(std::io::sink()) }))
-}
-
-impl Writer for LineWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
-
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = out;
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
-        self.out.write_all(&lines).map_err(|e| Error::io("the output", "writing", &e))
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.out.flush().map_err(|e| Error::io("the output", "writing", &e))
-    }
+    Ok(Box::new(LineWriter::new(encoder, Vec::new())))
 }
 
 impl LineEncoder {
