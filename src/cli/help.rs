@@ -5,7 +5,7 @@ use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::expr;
-use crate::formats::FORMATS;
+use crate::formats::{FORMATS, Format};
 use crate::screen;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
 use clap::{Args, Command};
@@ -97,10 +97,7 @@ Example: pad the tokens of every 32 records to a common length
 
 /// `--help`: everything.
 pub fn long(commands: &[Standalone]) -> String {
-    let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nOther commands:\n", verb_list());
-    for command in commands {
-        let _ = writeln!(text, "  {:<14}{}", command.name, command.summary);
-    }
+    let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nOther commands:\n{}", verb_list(), command_list(commands));
     let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
     text.push_str(&format_list());
     let _ = write!(text, "{SUFFIXES}\n{ARRAYS}\n{NOTATION}\n{EXIT_CODES}");
@@ -141,12 +138,13 @@ extension .gz or .zst compresses the output; compressed input is detected by its
 ";
 
 pub fn format_list() -> String {
-    let mut text = String::new();
-    for format in FORMATS {
+    let of = |format: &dyn Format| {
         let extensions: Vec<_> = format.extensions().iter().map(|e| format!(".{e}")).collect();
-        let _ = writeln!(text, "  {:<18}{}{}", format.name(), format.summary(), bracketed(&extensions.join(" ")));
-    }
-    text
+        format!("{}{}", format.summary(), bracketed(&extensions.join(" ")))
+    };
+    let rows: Vec<(&str, String)> = FORMATS.iter().map(|format| (format.name(), of(*format))).collect();
+    let width = longest(rows.iter().map(|row| row.0));
+    rows.iter().map(|(name, text)| list_row(2, width, name, text)).collect()
 }
 
 fn bracketed(text: &str) -> String {
@@ -154,14 +152,27 @@ fn bracketed(text: &str) -> String {
 }
 
 fn verb_list() -> String {
+    let width = longest(VERBS.iter().map(|verb| verb.name));
     let mut text = String::new();
     for group in Group::ALL {
         let _ = writeln!(text, "  {}:", group.title());
-        for verb in VERBS.iter().filter(|verb| verb.group == group) {
-            let _ = writeln!(text, "    {:<14}{}", verb.name, verb.summary);
-        }
+        text.extend(VERBS.iter().filter(|verb| verb.group == group).map(|verb| list_row(4, width, verb.name, verb.summary)));
     }
     text
+}
+
+fn command_list(commands: &[Standalone]) -> String {
+    let width = longest(commands.iter().map(|command| command.name));
+    commands.iter().map(|command| list_row(2, width, command.name, command.summary)).collect()
+}
+
+fn longest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(str::len).max().unwrap_or(0)
+}
+
+/// A name and its description, in two columns.
+fn list_row(indent: usize, width: usize, name: &str, text: &str) -> String {
+    format!("{:indent$}{name:<width$}  {text}\n", "")
 }
 
 /// The names of the verbs, a row for each group.

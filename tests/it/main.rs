@@ -4,6 +4,7 @@
 mod advice;
 mod arrays;
 mod cases;
+mod chains;
 mod columnar;
 mod compatibility;
 mod completions;
@@ -25,6 +26,7 @@ mod outputs;
 mod pages;
 mod random;
 mod records;
+mod reference;
 mod sequences;
 mod sessions;
 mod sparse;

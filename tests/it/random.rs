@@ -19,16 +19,17 @@ pub enum Size {
     Any,
 }
 
-/// What stands under a name.
+/// The type of a field.
 #[derive(Clone, Debug)]
 pub struct Field {
-    ty: Type,
-    optional: bool,
+    pub ty: Type,
+    pub optional: bool,
 }
 
 /// A dataset: `--schema` and JSON lines.
 #[derive(Clone, Debug)]
 pub struct Dataset {
+    pub fields: Vec<(String, Field)>,
     pub schema: String,
     pub records: Vec<Value>,
 }
@@ -44,6 +45,7 @@ pub fn dataset(nulls: bool) -> impl Strategy<Value = Dataset> {
     fields(nulls, ty(nulls), 1..4).prop_flat_map(|fields| {
         let record = Type::Struct(fields.clone());
         prop::collection::vec(value(&record), 0..9).prop_map(move |records| Dataset {
+            fields: fields.clone(),
             schema: fields.iter().map(|(name, field)| format!("{name}: {}", written(field))).collect::<Vec<_>>().join("; "),
             records,
         })
