@@ -12,7 +12,7 @@ use std::ffi::{OsStr, OsString};
 pub static COMMANDS: &[Standalone] = &[
     Standalone {
         name: "diff",
-        summary: "print the first difference of two datasets",
+        summary: "Print the first difference of two datasets",
         about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
                 values of the first difference. Exit code 1 if there is one. Both are read under one schema that fits the \
                 records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter. \
@@ -35,7 +35,7 @@ pub static COMMANDS: &[Standalone] = &[
     },
     Standalone {
         name: "completions",
-        summary: "print shell completions: bash, zsh, fish or powershell",
+        summary: "Print shell completions: bash, zsh, fish or powershell",
         about: "Prints a script that completes verbs, options, their values, files, and the fields of the file on the \
                 command line (in fish, which does not tell what follows the cursor, of a file before it).\n\
                 bash:\n    \
@@ -52,7 +52,7 @@ pub static COMMANDS: &[Standalone] = &[
     },
     Standalone {
         name: "man",
-        summary: "print a man page, or write all pages to a directory",
+        summary: "Print a man page, or write all pages to a directory",
         about: "Prints a page as roff: of a verb, `functions`, or without PAGE tatter(1).\n\
                 `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
@@ -72,7 +72,7 @@ pub static COMMANDS: &[Standalone] = &[
     },
     Standalone {
         name: "help",
-        summary: "explain a verb, a function of expressions, or everything",
+        summary: "Explain a verb, a function of expressions, or everything",
         about: "The same as `tatter VERB --help`, or without a verb `tatter --help`.\n\
                 `tatter help functions` lists the functions of expressions, `tatter help concat` explains one.",
         examples: &[],

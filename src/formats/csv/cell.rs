@@ -8,23 +8,28 @@ pub enum Kind {
     Bool,
     Integer,
     Float,
+    /// `NaN`, `Infinity` and `-Infinity`: floats, unless the column holds text.
+    Special,
+    /// The same in the spellings of C, Python, R and NumPy, as `nan` and `-inf`: floats in a column of numbers, else text.
+    Word,
     Text,
 }
 
 /// The kinds in the order of the enumeration.
-pub const KINDS: [Kind; 4] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Text];
+pub const KINDS: [Kind; 6] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Special, Kind::Word, Kind::Text];
 
 impl Kind {
     /// The kind of a text.
     pub fn of(text: &[u8]) -> Kind {
         match text.first() {
+            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_special(text) => Kind::Special,
+            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_word(text) => Kind::Word,
             Some(b'0'..=b'9' | b'-') => match (whole(text), is_number(text)) {
                 (Some(_), _) => Kind::Integer,
                 (None, true) => Kind::Float,
                 _ => Kind::Text,
             },
             _ if boolean(text).is_some() => Kind::Bool,
-            Some(b'N' | b'I') if is_special(text) => Kind::Float,
             _ => Kind::Text,
         }
     }
@@ -33,8 +38,8 @@ impl Kind {
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Bool => "booleans",
-            Kind::Integer | Kind::Float => "numbers",
-            Kind::Text => "strings",
+            Kind::Integer | Kind::Float | Kind::Special => "numbers",
+            Kind::Word | Kind::Text => "strings",
         }
     }
 }
@@ -52,11 +57,14 @@ fn is_special(text: &[u8]) -> bool {
     matches!(text, b"NaN" | b"Infinity" | b"-Infinity")
 }
 
-/// Whether a text is a number as JSON writes it.
+/// A number that is not finite, in any spelling.
+fn is_word(text: &[u8]) -> bool {
+    let word = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    ["nan", "inf", "infinity"].iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// Whether a text is a finite number as JSON writes it.
 fn is_number(text: &[u8]) -> bool {
-    if is_special(text) {
-        return true;
-    }
     let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = text.strip_prefix(b"-").unwrap_or(text);
     let whole = digits(rest);
@@ -91,7 +99,7 @@ pub fn whole(text: &[u8]) -> Option<i128> {
 
 /// The float that a text is.
 pub fn number(text: &[u8]) -> Option<f64> {
-    if !is_number(text) {
+    if !is_number(text) && !is_word(text) {
         return None;
     }
     float(text, |_| false).map(|(value, _)| value)
@@ -115,11 +123,14 @@ mod tests {
             (".5", Kind::Text),
             ("+1", Kind::Text),
             ("1e", Kind::Text),
-            ("-", Kind::Text),
             ("2024-01-02", Kind::Text),
-            ("NaN", Kind::Float),
-            ("-Infinity", Kind::Float),
-            ("nan", Kind::Text),
+            ("NaN", Kind::Special),
+            ("-Infinity", Kind::Special),
+            ("nan", Kind::Word),
+            ("-inf", Kind::Word),
+            ("+Inf", Kind::Word),
+            ("nano", Kind::Text),
+            ("-", Kind::Text),
             ("true", Kind::Bool),
             ("False", Kind::Bool),
             ("TRUE", Kind::Text),

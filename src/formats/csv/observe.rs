@@ -28,7 +28,7 @@ struct ColumnSeen {
     lines: [Option<u64>; KINDS.len()],
     smallest: i128,
     largest: i128,
-    /// The line of a number that no 64 bits hold.
+    /// The line of a number beyond 64 bits.
     beyond: Option<u64>,
     /// The line of an empty field: an empty list, null or text, by what else the column holds.
     empty: Option<u64>,
@@ -87,9 +87,23 @@ impl ColumnSeen {
         self.is_list |= other.is_list;
     }
 
+    /// The line in which values of a kind were first seen, with those that count as this kind here.
     fn line(&self, kind: Kind) -> Option<u64> {
         let empty = self.empty.filter(|_| kind == Kind::Text && !self.is_list && !self.is_empty_null);
-        self.lines[kind as usize].into_iter().chain(empty).min()
+        let lines = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.lines[seen as usize]);
+        lines.chain(empty).min()
+    }
+
+    /// What a kind is beside the others of the column.
+    fn resolved(&self, kind: Kind) -> Kind {
+        let has = |kind: Kind| self.lines[kind as usize].is_some();
+        let has_numbers = has(Kind::Integer) || has(Kind::Float);
+        match kind {
+            Kind::Special if !has_numbers && has(Kind::Text) => Kind::Text,
+            Kind::Word if !has_numbers && (has(Kind::Text) || !has(Kind::Special)) => Kind::Text,
+            Kind::Special | Kind::Word => Kind::Float,
+            _ => kind,
+        }
     }
 
     /// The type that holds all that was seen, or what clashes.
@@ -102,9 +116,9 @@ impl ColumnSeen {
             [Kind::Text] => DType::String,
             [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
             [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
-            [Kind::Integer] => return Err(format!("holds integers that no 64 bits hold together (line {})", at(Kind::Integer))),
+            [Kind::Integer] => return Err(format!("holds negative integers and integers above those of int64 (line {})", at(Kind::Integer))),
             [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
-                Some(line) => return Err(format!("holds integers that no 64 bits hold (line {line})")),
+                Some(line) => return Err(format!("holds integers beyond 64 bits (line {line})")),
                 None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
                     return Err(format!(
                         "holds fractions or non-finite numbers (line {}) and integers beyond 2^53 that a float64 would change (line {})",

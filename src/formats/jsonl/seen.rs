@@ -113,7 +113,7 @@ pub struct Node {
     pub beyond_float: FirstSeen,
     /// An integer above the largest int64.
     pub beyond_int64: FirstSeen,
-    /// An integer that no 64 bits hold.
+    /// An integer beyond 64 bits.
     pub beyond_64_bits: FirstSeen,
     /// A string other than "NaN", "Infinity" and "-Infinity".
     pub string: FirstSeen,

@@ -210,7 +210,7 @@ impl Settling<'_> {
             self.lost |= node.beyond_64_bits.is_set() || (node.beyond_int64.is_set() && node.negative.is_set());
             if node.beyond_int64 < node.negative { DType::UInt64 } else { DType::Int64 }
         } else if node.beyond_64_bits.is_set() {
-            return self.clash(&[("integers that no 64 bits hold", node.beyond_64_bits)]);
+            return self.clash(&[("integers beyond 64 bits", node.beyond_64_bits)]);
         } else if node.beyond_int64.is_set() {
             if node.negative.is_set() {
                 return self.clash(&[("negative integers", node.negative), ("integers above the largest int64", node.beyond_int64)]);
