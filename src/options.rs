@@ -107,6 +107,8 @@ pub struct Options {
     pub sum_duplicates: bool,
     /// How CSV and TSV are written down.
     pub csv: CsvOptions,
+    /// What of Megatron's datasets is read and written.
+    pub megatron: MegatronOptions,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
     /// Records that were read again and passed on once more.
@@ -171,6 +173,7 @@ impl Default for Options {
             index_base: None,
             sum_duplicates: false,
             csv: CsvOptions::default(),
+            megatron: MegatronOptions::default(),
             notices: Notices::default(),
             remarks: Notices::default(),
             repeated: Tally::default(),
@@ -201,6 +204,19 @@ pub struct CsvOptions {
     pub nulls: Option<Vec<String>>,
     /// The names of the columns, where the first line is a record.
     pub columns: Option<Vec<String>>,
+}
+
+/// What of Megatron's datasets is read and written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MegatronOptions {
+    /// A record is a document, not a sequence.
+    pub documents: bool,
+    /// Number of token ids, which decides on the dtype; `None`: that of the field.
+    pub vocab_size: Option<u64>,
+    /// Write the smallest integer dtype that holds all values.
+    pub smallest_dtype: bool,
+    /// The token that ends each document.
+    pub append_eod: Option<i64>,
 }
 
 /// A file that was read whole.

@@ -65,3 +65,27 @@ pub fn print(name: &str, bytes: &[u8]) {
         let _ = writer.encoder().encode(chunk);
     }
 }
+
+/// As [`print`], but of a file with others beside it: for formats that read several.
+pub fn print_file(name: &str, file: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
+    let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (other, bytes) in others {
+        std::fs::write(folder.join(other), bytes).expect("a file");
+    }
+    std::fs::write(folder.join(file), bytes).expect("a file");
+    let request = request(false, false);
+    let open = || {
+        let input = Arc::new(Input::regular(&folder.join(file)).expect("a file"));
+        format(name).reader(input, &request.options).expect("a reader").expect("a reader")
+    };
+    let Ok(Inference::Known(schema)) = open().infer(&request) else { return };
+    let schema = Arc::new(schema);
+    let Ok(tasks) = open().read(&schema, &request) else { return };
+    let Some(Ok(writer)) = format("jsonl").writer(&schema, &request.options) else { return };
+    for task in tasks {
+        let Ok(decoded) = task.and_then(|task| task()) else { return };
+        decoded.chunk.check(&schema.plain()).expect("a chunk of its schema");
+        let _ = writer.encoder().encode(decoded.chunk);
+    }
+}

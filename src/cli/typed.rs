@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
-use crate::options::{Compression, CsvOptions, OnError, Options, Scalars, When};
+use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Scalars, When};
 use crate::path::FieldPath;
 use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
@@ -155,6 +155,18 @@ pub struct Typed {
     /// CSV: names of the columns; there is no header
     #[arg(long, value_name = "NAMES", help_heading = "Formats")]
     columns: Option<String>,
+    /// Megatron: read a record for each document, with its sequences as rows [default: for each sequence]
+    #[arg(long, help_heading = "Formats")]
+    documents: bool,
+    /// Megatron: number of token ids; writes uint16 below 65500, else int32, and refuses larger ids [default: the dtype of the field]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Formats")]
+    vocab_size: Option<u64>,
+    /// Megatron: write the smallest integer dtype that holds all values; they are kept in temporary files first
+    #[arg(long, help_heading = "Formats")]
+    smallest_dtype: bool,
+    /// Megatron: append this token to each document
+    #[arg(long, value_name = "ID", allow_negative_numbers = true, help_heading = "Formats")]
+    append_eod: Option<i64>,
 }
 
 /// A character that separates fields.
@@ -232,6 +244,12 @@ impl Typed {
                 list_separator: self.list_separator,
                 nulls: self.nulls.map(|words| words.split(',').map(str::to_owned).collect()),
                 columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),
+            },
+            megatron: MegatronOptions {
+                documents: self.documents,
+                vocab_size: self.vocab_size,
+                smallest_dtype: self.smallest_dtype,
+                append_eod: self.append_eod,
             },
             ..Options::default()
         })

@@ -64,6 +64,10 @@ pub trait Format: Sync {
         let _ = input;
         None
     }
+    /// The extensions of the two files that an output consists of, where it is not one; the first is begun first.
+    fn pair(&self) -> Option<[&'static str; 2]> {
+        None
+    }
     /// Whether the output is text that a terminal can show.
     fn is_text(&self) -> bool {
         false
@@ -196,6 +200,14 @@ pub trait Writer: Send {
     /// # Errors
     /// Writing fails.
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()>;
+    /// Starts the second file of an output that is a pair.
+    ///
+    /// # Errors
+    /// Writing fails.
+    fn begin_second(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        let _ = out;
+        Err(Error::internal("a format of one file was given a second"))
+    }
     /// Appends what the encoder made, in order.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ mod libsvm;
 mod lines;
 mod matrix;
 mod matrix_market;
+mod megatron;
 mod none;
 mod npy;
 mod npz;
@@ -38,6 +39,7 @@ use arrays::format::Arrays;
 pub static FORMATS: &[&dyn Format] = &[
     &tfrecord::TfRecord,
     &tfrecord::SequenceExample,
+    &megatron::Megatron,
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,

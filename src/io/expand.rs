@@ -8,6 +8,7 @@ use super::sharded::Sharded;
 use super::{dataset, folder, recognise, wildcard};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,30 @@ pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
             add(path, true, &mut all, options)?;
         }
     }
+    drop_seconds(&mut all);
     dataset::check(&all, options)?;
     Ok(all)
+}
+
+/// The extensions of files that are read as one: the first is found beside the second.
+const PAIR: [&str; 2] = ["bin", "idx"];
+
+/// Of the two files of a dataset only one is an input, where a glob, a list or a directory named both.
+fn drop_seconds(all: &mut Vec<Found>) {
+    let indices: BTreeSet<PathBuf> =
+        all.iter().filter_map(|found| found.path.clone()).filter(|path| has_extension(path, PAIR[1])).collect();
+    let is_beside = |path: &PathBuf| has_extension(path, PAIR[0]) && indices.contains(&path.with_extension(PAIR[1]));
+    all.retain(|found| !found.is_searched || !found.path.as_ref().is_some_and(is_beside));
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|own| own == extension)
+}
+
+/// The index of the dataset of two files that `name` is the common beginning of.
+fn pair(name: &str) -> Option<PathBuf> {
+    let [values, index] = PAIR.map(|extension| PathBuf::from(format!("{name}.{extension}")));
+    (values.is_file() && index.is_file()).then_some(index)
 }
 
 /// Adds a file, or the files of a directory.
@@ -80,7 +103,10 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
     if wildcard::has_wildcard(name) {
         return Ok((wildcard::matches(name)?, true));
     }
-    Err(missing(Path::new(name)))
+    match pair(name) {
+        Some(index) => Ok((vec![index], false)),
+        None => Err(missing(Path::new(name))),
+    }
 }
 
 fn exists(path: &Path) -> bool {
@@ -113,11 +139,19 @@ mod tests {
             std::fs::write(at(name), "").unwrap();
         }
         std::fs::create_dir(at("d.x")).unwrap();
+        std::fs::create_dir(at("pairs")).unwrap();
+        for name in ["p.bin", "p.idx", "lone.bin", "pairs/a.bin", "pairs/a.idx"] {
+            std::fs::write(at(name), "").unwrap();
+        }
         let cases: &[(&str, Result<&[&str], &str>)] = &[
             ("a.x", Ok(&["a.x"])),
             ("[ab].x", Ok(&["a.x", "b.x"])),
             ("lit*.x", Ok(&["lit*.x"])),
             ("?.x", Ok(&["a.x", "b.x"])),
+            ("p", Ok(&["p.idx"])),
+            ("p.bin", Ok(&["p.bin"])),
+            ("[pl]*.[bi]*", Ok(&["lone.bin", "p.idx"])),
+            ("pairs", Ok(&["pairs/a.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
             ("t@2.x", Err("1 of 2 shards are missing, the first is DIR/t-00000-of-00002.x")),
             ("z*.x", Err("no file matches")),

@@ -10,7 +10,7 @@ use super::target::{Names, Target};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,8 @@ pub struct Outputs {
     /// As the user gave it.
     name: Arc<str>,
     target: Target,
+    /// The names of the second files, where an output is a pair of files.
+    seconds: Option<Names>,
     codec: Option<Codec>,
     extension: Option<String>,
     force: bool,
@@ -83,6 +85,7 @@ impl Outputs {
         let outputs = Outputs {
             name: name.into(),
             target,
+            seconds: None,
             codec,
             extension,
             force,
@@ -97,6 +100,30 @@ impl Outputs {
         Ok(outputs)
     }
 
+    /// Makes a pair of each file, with these extensions; the name may have either of them, or none.
+    ///
+    /// # Errors
+    /// They would be compressed, or not be regular files; as [`Outputs::plan`].
+    pub fn pair(&mut self, extensions: [&str; 2], options: &Options) -> Result<()> {
+        let Target::Files(_, names) = &mut self.target else {
+            let error = Error::usage("this is not a regular file, but the output is two files").in_input(self.name.clone());
+            return if self.is_stdout() { Ok(()) } else { Err(error.help("name a regular file")) };
+        };
+        if let Some(codec) = self.codec {
+            let error = Error::usage(format!("the output is two files, which are not compressed, but its name says {codec}"));
+            return Err(error.in_input(self.name.clone()));
+        }
+        let [first, second] = extensions.map(|extension| names.with_extension(&extensions, extension));
+        (*names, self.seconds) = (first, Some(second));
+        if options.no_clobber {
+            self.refuse_existing()?;
+        }
+        match &self.target {
+            Target::Files(directory, names @ Names::Shards(_)) => self.refuse_stale(directory, names, |_| true),
+            _ => Ok(()),
+        }
+    }
+
     /// As the user gave it; `standard output` for none.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -109,7 +136,18 @@ impl Outputs {
             Target::Files(directory, names @ Names::Shards(sharded)) => (directory, names, sharded.nshards as u64),
             _ => return Vec::new(),
         };
-        (0..n).filter_map(|index| Some(directory.join(names.name(index).ok()?))).collect()
+        let all = |index| [Some(names), self.seconds.as_ref()].into_iter().flatten().map(move |names| names.name(index));
+        (0..n).flat_map(all).filter_map(|name| Some(directory.join(name.ok()?))).collect()
+    }
+
+    /// How many files one file of the output is.
+    fn nparts(&self) -> u64 {
+        1 + u64::from(self.seconds.is_some())
+    }
+
+    /// Whether a file of that name would be written.
+    fn includes(&self, names: &Names, name: &OsStr) -> bool {
+        names.includes(name) || self.seconds.as_ref().is_some_and(|seconds| seconds.includes(name))
     }
 
     /// How records are spread.
@@ -189,18 +227,32 @@ impl Outputs {
             }
             Target::Files(directory, names) => (directory, names),
         };
-        let name = names.name(index)?;
+        self.create_named(directory, names.name(index)?, index, 0)
+    }
+
+    /// Starts the second file of that number, if there is one; see [`Outputs::create`].
+    ///
+    /// # Errors
+    /// As [`Outputs::create`].
+    pub fn create_second(&self, index: u64) -> Result<Option<Box<dyn Write + Send>>> {
+        match (&self.target, &self.seconds) {
+            (Target::Files(directory, _), Some(names)) => self.create_named(directory, names.name(index)?, index, 1).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn create_named(&self, directory: &Path, name: OsString, index: u64, part: u64) -> Result<Box<dyn Write + Send>> {
         let (path, ledger) = {
             let mut state = self.state();
             if state.staging.is_none() {
-                state.staging = Some(Staging::new(directory, &names.pattern())?);
+                state.staging = Some(Staging::new(directory, &self.pattern())?);
             }
             state.created.insert(index);
             let path = state.staging.as_ref().map(|staging| staging.path(&name));
             (path.unwrap_or_default(), state.ledger.clone())
         };
         let shown: Arc<str> = match self.distribution() {
-            Distribution::Single => self.name.clone(),
+            Distribution::Single if self.seconds.is_none() => self.name.clone(),
             _ => directory.join(&name).display().to_string().trim_start_matches("./").into(),
         };
         let file = Staging::create(&path).map_err(|e| match e.raw_os_error() {
@@ -209,7 +261,15 @@ impl Outputs {
             }
             _ => Error::io(&shown, "writing", &e),
         })?;
-        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, shown, index, ledger)?))
+        let number = index * self.nparts() + part;
+        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, shown, number, ledger)?))
+    }
+
+    fn pattern(&self) -> String {
+        match &self.target {
+            Target::Files(_, names) => names.pattern(),
+            _ => self.name.to_string(),
+        }
     }
 
     /// Puts all files under their names. To be called when all writers are dropped.
@@ -241,7 +301,9 @@ impl Outputs {
         let Some(staging) = state.staging.take() else {
             return Ok(());
         };
-        let files: Vec<OsString> = state.created.iter().map(|index| names.name(*index)).collect::<Result<_>>()?;
+        let parts = || [Some(names), self.seconds.as_ref()].into_iter().flatten();
+        let files = state.created.iter().flat_map(|index| parts().map(|names| names.name(*index)));
+        let files: Vec<OsString> = files.collect::<Result<_>>()?;
         staging.put(files.iter().map(OsString::as_os_str), directory, self.is_durable)
     }
 
@@ -250,15 +312,19 @@ impl Outputs {
     /// # Errors
     /// Those of `Names::name`: a bug.
     pub fn written(&self) -> Result<Vec<Written>> {
-        let path = |number| match &self.target {
-            Target::Files(directory, names) => Ok(directory.join(names.name(number)?)),
+        let nparts = self.nparts();
+        let path = |number: u64| match &self.target {
+            Target::Files(directory, names) => {
+                let names = self.seconds.as_ref().filter(|_| number % nparts == 1).unwrap_or(names);
+                Ok(directory.join(names.name(number / nparts)?))
+            }
             Target::Direct(path) => Ok(path.clone()),
             Target::StandardOutput => Ok(PathBuf::new()),
         };
         let complete = self.state().ledger.complete();
         complete
             .into_iter()
-            .map(|(number, facts)| Ok(Written { path: path(number)?, number, nbytes: facts.nbytes, sha256: facts.sha256 }))
+            .map(|(number, facts)| Ok(Written { path: path(number)?, number: number / nparts, nbytes: facts.nbytes, sha256: facts.sha256 }))
             .collect()
     }
 
@@ -292,7 +358,7 @@ impl Outputs {
     fn refuse_existing(&self) -> Result<()> {
         let Target::Files(directory, names) = &self.target else { return Ok(()) };
         let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        match entries.find(|name| names.includes(name)) {
+        match entries.find(|name| self.includes(names, name)) {
             Some(name) => {
                 let error =
                     Error::new(Kind::Io, "the file exists").in_input(directory.join(name).display().to_string().trim_start_matches("./"));
@@ -311,7 +377,7 @@ impl Outputs {
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
         for input in inputs {
             let Ok(path) = input.canonicalize() else { continue };
-            if path.parent() == Some(&directory) && path.file_name().is_some_and(|name| names.includes(name)) {
+            if path.parent() == Some(&directory) && path.file_name().is_some_and(|name| self.includes(names, name)) {
                 let error = Error::usage("the output would replace this input").in_input(input.display().to_string());
                 return Err(error.help("allow it with --in-place, or write to another file"));
             }

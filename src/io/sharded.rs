@@ -58,6 +58,16 @@ impl Sharded {
         &self.front
     }
 
+    /// What comes after the number.
+    pub fn back(&self) -> &str {
+        &self.back
+    }
+
+    /// The same shards with something else after the number.
+    pub fn with_back(&self, back: String) -> Sharded {
+        Sharded { front: self.front.clone(), back, nshards: self.nshards }
+    }
+
     /// The glob of all names, whatever their numbers: `front-*-of-00008back`.
     pub fn glob(&self) -> String {
         format!("{}-*-of-{:05}{}", self.front, self.nshards, self.back)

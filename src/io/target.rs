@@ -198,6 +198,22 @@ impl Names {
         }
     }
 
+    /// The names with an extension instead of one of `known`, or at the end.
+    pub fn with_extension(&self, known: &[&str], extension: &str) -> Names {
+        let of = |name: &str| {
+            let stem = known.iter().find_map(|known| name.strip_suffix(known)?.strip_suffix('.'));
+            format!("{}.{extension}", stem.unwrap_or(name))
+        };
+        match self {
+            Names::Single(name) => match name.to_str() {
+                Some(name) => Names::Single(of(name).into()),
+                None => Names::Single(Path::new(name).with_extension(extension).into()),
+            },
+            Names::Shards(sharded) => Names::Shards(sharded.with_back(of(sharded.back()))),
+            Names::Numbered { front, width, back } => Names::Numbered { front: front.clone(), width: *width, back: of(back) },
+        }
+    }
+
     /// Whether a file of that name would be written.
     pub fn includes(&self, name: &OsStr) -> bool {
         match self {

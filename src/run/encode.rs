@@ -86,6 +86,9 @@ impl Encoder {
         for row in 0..nrows {
             let mut writer = new_writer(whole.format, &whole.schema, &whole.options, Distribution::PerRecord)?;
             writer.begin(whole.outputs.create(target + row as u64)?)?;
+            if let Some(second) = whole.outputs.create_second(target + row as u64)? {
+                writer.begin_second(second)?;
+            }
             let encoded = writer.encoder().encode(chunk.slice(row, 1)).map_err(|e| origin.slice(row, 1).resolve(e, 1))?;
             writer.write(encoded)?;
             writer.finish()?;

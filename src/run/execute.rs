@@ -129,11 +129,14 @@ impl Execution<'_> {
         for output in self.outputs {
             if format.needs_file() && output.is_stdout() {
                 let name = format.name();
-                return Err(Error::usage(format!("{name} cannot be written to standard output: its arrays are assembled at the end"))
-                    .help(match format.extensions().first() {
-                        Some(extension) => format!("name a file: -o out.{extension}"),
-                        None => format!("name a file: --to {name} -o FILE"),
-                    }));
+                return Err(Error::usage(format!(
+                    "{name} cannot be written to standard output: {}",
+                    if format.pair().is_some() { "it is two files" } else { "its arrays are assembled at the end" }
+                ))
+                .help(match format.extensions().first() {
+                    Some(extension) => format!("name a file: -o out.{extension}"),
+                    None => format!("name a file: --to {name} -o FILE"),
+                }));
             }
             if !format.is_text() {
                 output.refuse_terminal(format.name())?;
@@ -166,6 +169,9 @@ impl Execution<'_> {
         }
         for (writer, (output, index)) in writers.iter_mut().zip(files) {
             writer.begin(self.progress.counted(output.create(index)?))?;
+            if let Some(second) = output.create_second(index)? {
+                writer.begin_second(self.progress.counted(second))?;
+            }
         }
         Ok(End::Writers(writers))
     }

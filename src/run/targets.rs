@@ -37,6 +37,9 @@ impl Targets {
                 }
                 format = Some(own);
                 output.compress(format::compression_of_output(own, &output, options)?);
+                if let Some(extensions) = own.pair() {
+                    output.pair(extensions, options)?;
+                }
             }
             if outputs.iter().any(|other: &Arc<Outputs>| other.overlaps(&output)) {
                 return Err(Error::usage("two outputs have the same name").in_input(output.name().clone()));

@@ -18,6 +18,10 @@ fi
 if ! cmp -s "$here/$requirements" "$venv/$requirements"; then
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/$requirements"
+    if [ "$requirements" = requirements-containers.txt ]; then
+        # Packages of which one module is used, without the frameworks that they ask for.
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$here/requirements-containers-bare.txt"
+    fi
     cp "$here/$requirements" "$venv/$requirements"
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 CUDA_VISIBLE_DEVICES=-1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1

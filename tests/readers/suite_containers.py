@@ -1,4 +1,4 @@
-"""libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
+"""Megatron, libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
 import csv
 import random
 
@@ -7,6 +7,7 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import containers_megatron
 from harness import difference
 
 SEEDS = range(6)
@@ -21,6 +22,7 @@ def run(harness):
         damaged(harness, seed)
     fields_and_symmetries(harness)
     several_labels(harness)
+    containers_megatron.run(harness)
 
 
 def matrix(seed, dtype=np.float32):

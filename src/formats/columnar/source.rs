@@ -33,12 +33,18 @@ impl Source {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{length} bytes at byte {start} of {}", self.nbytes)));
         }
         let mut bytes = vec![0; length];
-        read_exact_at(&self.file, &mut bytes, start)?;
+        self.read_exact(&mut bytes, start)?;
         Ok(bytes)
     }
-}
 
-impl Source {
+    /// Fills the buffer with the bytes at `start`.
+    ///
+    /// # Errors
+    /// They are not all there, or reading fails.
+    pub fn read_exact(&self, buffer: &mut [u8], start: u64) -> io::Result<()> {
+        read_exact_at(&self.file, buffer, start)
+    }
+
     /// Some bytes at `start`; 0 at the end.
     ///
     /// # Errors

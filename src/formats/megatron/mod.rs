@@ -1,0 +1,72 @@
+//! Indexed datasets of Megatron: token ids one after the other in `x.bin`, and in `x.idx` where each sequence starts.
+//! Source: `megatron/core/datasets/indexed_dataset.py`.
+//!
+//! ```text
+//! "MMIDIDX\0\0" | uint64 version 1 | uint8 code of the dtype | uint64 sequences | uint64 boundaries
+//! int32 length of each sequence | int64 its first byte in x.bin | int64 boundaries of documents, in sequences | int8 modes
+//! ```
+//!
+//! A record is a sequence, as an item of `IndexedDataset` is: `tokens`, the number of its `document`, and `mode` where the
+//! index has modes. With `--documents` it is a document: `tokens: T[?, (?)]`. Written: a record is a document, unless a
+//! field `document` says which records make one.
+//!
+//! `index` reads the index in ranges; `read` the values, in ranges too; `write` is the way back, and `values` the dtype that
+//! is written.
+
+mod dtype;
+mod index;
+mod names;
+mod read;
+mod values;
+mod write;
+
+use self::names::{INDEX, VALUES};
+use crate::error::Result;
+use crate::formats::format::{Format, Reader, Writer};
+use crate::io::Input;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// `megatron`.
+pub struct Megatron;
+
+impl Format for Megatron {
+    fn name(&self) -> &'static str {
+        "megatron"
+    }
+
+    fn summary(&self) -> &'static str {
+        "indexed dataset of Megatron: FILE.bin and FILE.idx, named by either"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &[INDEX, VALUES]
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        head.starts_with(index::MAGIC)
+    }
+
+    /// The values tell nothing; the index beside them does.
+    fn recognises(&self, input: &Input) -> bool {
+        let beside = || Input::regular(&input.path()?.with_extension(INDEX)).ok();
+        self.sniff(input.head()) || (input.extension() == Some(VALUES) && beside().is_some_and(|index| self.sniff(index.head())))
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(read::DatasetReader { input })))
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(write::writer(schema, options))
+    }
+
+    fn needs_file(&self) -> bool {
+        true
+    }
+
+    fn pair(&self) -> Option<[&'static str; 2]> {
+        Some([VALUES, INDEX])
+    }
+}

@@ -1,0 +1,299 @@
+//! Sequences, or documents, as records.
+
+use super::index::{DocumentEnds, Index};
+use super::names::{DOCUMENT, INDEX, MODE, TOKENS, VALUES};
+use crate::chunk::{Decoded, Origin};
+use crate::error::{Error, Kind, Result};
+use crate::formats::arrays::element::Element;
+use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::source::Source;
+use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
+use crate::io::Input;
+use crate::schema::{DType, Dim, Field, Schema, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{Int8Array, Int64Array};
+use arrow_buffer::MutableBuffer;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Records in a chunk, and about the most bytes of their values.
+const CHUNK_ROWS: u64 = 8 << 10;
+const CHUNK_NBYTES: u64 = 1 << 20;
+
+pub struct DatasetReader {
+    pub input: Arc<Input>,
+}
+
+impl DatasetReader {
+    fn index(&self) -> Result<Index> {
+        let opened = || {
+            if self.input.codec().is_some() {
+                return Err(Error::data("a compressed index cannot be read in ranges").help("decompress both files first"));
+            }
+            match self.input.path().filter(|_| self.input.extension() == Some(VALUES)) {
+                Some(path) => {
+                    let index = path.with_extension(INDEX);
+                    Index::open(Input::regular(&index).map_err(|e| missing(e, "index"))?.file()?)
+                        .map_err(|e| e.in_input(index.display().to_string()))
+                }
+                None => Index::open(self.input.file()?),
+            }
+        };
+        opened().map_err(|e| e.in_input(self.input.name().clone()))
+    }
+
+    fn values(&self) -> Result<Source> {
+        let Some(path) = self.input.path() else {
+            return Err(Error::data("the index comes from a pipe: it does not say where the values are")
+                .in_input(self.input.name().clone())
+                .help("name the file: x.idx, beside x.bin"));
+        };
+        let values = Input::regular(&path.with_extension(VALUES)).map_err(|e| missing(e, "values"))?;
+        Source::new(values.file()?).map_err(|e| Error::io(values.name(), "reading", &e))
+    }
+}
+
+/// The other file is missing.
+fn missing(error: Error, what: &str) -> Error {
+    match error.kind() {
+        Kind::Io => error.help(format!("a dataset of Megatron is two files: the {what} of this one is read from there")),
+        _ => error,
+    }
+}
+
+/// The fields of a record.
+fn fields(index: &Index, by_document: bool) -> Vec<Field> {
+    let vector = |dtype: DType| Type::tensor(dtype, if by_document { vec![Dim::UNIFORM] } else { Vec::new() });
+    let dims = if by_document { vec![Dim::UNIFORM, Dim::RAGGED] } else { vec![Dim::UNIFORM] };
+    let mut fields = vec![Field::new(TOKENS, Type::tensor(index.dtype.clone(), dims))];
+    if !by_document {
+        fields.push(Field::new(DOCUMENT, vector(DType::Int64)));
+    }
+    if index.has_modes {
+        fields.push(Field::new(MODE, vector(DType::Int8)));
+    }
+    fields
+}
+
+impl Reader for DatasetReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let fields = fields(&self.index()?, request.options.megatron.documents);
+        Ok(Inference::Known(declared_over(&request.declared, Schema::new(fields))))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let (index, name) = (self.index()?, self.input.name().clone());
+        let options = &request.options;
+        let by_document = options.megatron.documents;
+        let fields = fields(&index, by_document);
+        let columns = Columns::plan(&fields, schema, &request.wanted)?;
+        Ok(Box::new(Cutter {
+            name: name.clone(),
+            ends: index.document_ends(),
+            next: 0,
+            document: 0,
+            records: 0,
+            left: request.records.unwrap_or(u64::MAX),
+            chunk_rows: options.chunk_rows.map_or(CHUNK_ROWS, |n| (n as u64).clamp(1, CHUNK_ROWS)),
+            max_record_bytes: options.max_record_bytes,
+            decoder: Arc::new(Decoder { values: self.values()?, element: Element::number(index.dtype.clone()), fields, columns }),
+            by_document,
+            index,
+        }))
+    }
+}
+
+/// Cuts off the records, without their values.
+struct Cutter {
+    name: Arc<str>,
+    index: Index,
+    ends: DocumentEnds,
+    /// The sequence, document and record that come next.
+    next: u64,
+    document: u64,
+    records: u64,
+    left: u64,
+    chunk_rows: u64,
+    max_record_bytes: u64,
+    by_document: bool,
+    decoder: Arc<Decoder>,
+}
+
+/// Some records, without their values.
+#[derive(Default)]
+struct Piece {
+    /// Where their values are, in bytes.
+    extents: Vec<Range<u64>>,
+    nbytes: u64,
+    lengths: Vec<i64>,
+    /// The document of each sequence, or how many sequences each has.
+    documents: Vec<i64>,
+    modes: Vec<i8>,
+}
+
+impl Cutter {
+    fn cut(&mut self) -> Result<Option<Piece>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let first = self.next;
+        let mut piece = Piece::default();
+        let piece_rows = if self.by_document { self.cut_documents(&mut piece)? } else { self.cut_sequences(&mut piece)? };
+        if piece_rows == 0 {
+            return Ok(None);
+        }
+        if self.index.has_modes {
+            piece.modes = self.index.modes(first..self.next)?;
+        }
+        self.records += piece_rows;
+        self.left -= piece_rows;
+        Ok(Some(piece))
+    }
+
+    fn cut_sequences(&mut self, piece: &mut Piece) -> Result<u64> {
+        let most = self.chunk_rows.min(self.left).min(self.index.nsequences - self.next);
+        let range = self.next..self.next + most;
+        let (lengths, pointers) = (self.index.lengths(range.clone())?, self.index.pointers(range)?);
+        let mut nrows = 0;
+        for (length, pointer) in lengths.into_iter().zip(pointers) {
+            if nrows > 0 && piece.nbytes >= CHUNK_NBYTES {
+                break;
+            }
+            let nbytes = self.sequence(piece, length, pointer).map_err(|e| self.locate(e, nrows))?;
+            self.check_size(nbytes).map_err(|e| self.locate(e, nrows))?;
+            while self.ends.peek()?.is_some_and(|end| end <= self.next) {
+                self.ends.advance();
+                self.document += 1;
+            }
+            piece.documents.push(self.document as i64);
+            self.next += 1;
+            nrows += 1;
+        }
+        Ok(nrows)
+    }
+
+    fn cut_documents(&mut self, piece: &mut Piece) -> Result<u64> {
+        let mut nrows = 0;
+        while nrows < self.chunk_rows.min(self.left) && piece.nbytes + 12 * (piece.lengths.len() as u64) < CHUNK_NBYTES {
+            let end = match self.ends.peek()? {
+                Some(end) => end,
+                // Sequences after the last boundary are a document, too.
+                None if self.next < self.index.nsequences => self.index.nsequences,
+                None => break,
+            };
+            self.ends.advance();
+            let count = end - self.next;
+            self.check_size(count.saturating_mul(12)).map_err(|e| self.locate(e, nrows))?;
+            let mut nbytes = 0;
+            for (length, pointer) in self.index.lengths(self.next..end)?.into_iter().zip(self.index.pointers(self.next..end)?) {
+                nbytes += self.sequence(piece, length, pointer).map_err(|e| self.locate(e, nrows))?;
+                self.check_size(nbytes).map_err(|e| self.locate(e, nrows))?;
+            }
+            piece.documents.push(count as i64);
+            self.next = end;
+            nrows += 1;
+        }
+        Ok(nrows)
+    }
+
+    /// Adds a sequence; its bytes.
+    fn sequence(&self, piece: &mut Piece, length: i32, pointer: i64) -> Result<u64> {
+        let (Ok(count), Ok(start)) = (u64::try_from(length), u64::try_from(pointer)) else {
+            return Err(damaged(format!("a sequence of {length} values at byte {pointer}")));
+        };
+        let nbytes = count * self.decoder.element.nbytes() as u64;
+        let available = self.decoder.values.nbytes();
+        let end = start.checked_add(nbytes).filter(|end| *end <= available).ok_or_else(|| {
+            damaged(format!("a sequence of {length} values at byte {pointer}, but the .{VALUES} file has {available} bytes"))
+        })?;
+        match piece.extents.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ if nbytes == 0 => {}
+            _ => piece.extents.push(start..end),
+        }
+        piece.nbytes += nbytes;
+        piece.lengths.push(i64::from(length));
+        Ok(nbytes)
+    }
+
+    fn check_size(&self, nbytes: u64) -> Result<()> {
+        if nbytes <= self.max_record_bytes {
+            return Ok(());
+        }
+        Err(Error::data(format!("the record has at least {nbytes} bytes, more than {}", self.max_record_bytes))
+            .help("raise the limit with --max-record-bytes"))
+    }
+
+    /// `row`: that of the piece.
+    fn locate(&self, error: Error, row: u64) -> Error {
+        let record = self.records + row + 1;
+        error.locate(|at| at.records = Some((record, record)))
+    }
+}
+
+fn damaged(message: String) -> Error {
+    Error::data(message).help("one of the two files is cut off or damaged, or they do not belong together")
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Task<Decoded>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let origin = Origin::consecutive(self.name.clone(), self.records + 1);
+        match self.cut() {
+            Ok(piece) => {
+                let (piece, decoder, by_document) = (piece?, self.decoder.clone(), self.by_document);
+                Some(Ok(Box::new(move || decoder.decode(piece, by_document, origin))))
+            }
+            Err(error) => {
+                self.left = 0;
+                Some(Err(error.in_input(self.name.clone())))
+            }
+        }
+    }
+}
+
+struct Decoder {
+    values: Source,
+    element: Element,
+    fields: Vec<Field>,
+    columns: Columns,
+}
+
+impl Decoder {
+    fn decode(&self, piece: Piece, by_document: bool, origin: Origin) -> Result<Decoded> {
+        let nbytes = piece.nbytes;
+        let nrows = piece.documents.len();
+        let documents = by_document.then(|| RowPartition::from_row_lengths(piece.documents.iter().copied())).transpose()?;
+        let in_documents = |tensor: Tensor| match &documents {
+            Some(documents) => Tensor::list(documents.clone(), tensor, None),
+            None => Ok(tensor),
+        };
+        let read = |place: usize| {
+            let field = self.columns.roots().get(place).and_then(|root| self.fields.get(*root));
+            match field.map(|field| field.name.as_str()) {
+                Some(TOKENS) => {
+                    let sequences = RowPartition::from_row_lengths(piece.lengths.iter().copied())?;
+                    in_documents(Tensor::list(sequences, self.tokens(&piece)?, None)?)
+                }
+                Some(DOCUMENT) => Ok(Tensor::Leaf(Arc::new(Int64Array::from(piece.documents.clone())))),
+                Some(MODE) => in_documents(Tensor::Leaf(Arc::new(Int8Array::from(piece.modes.clone())))),
+                _ => Err(Error::internal("a field that the dataset does not have")),
+            }
+        };
+        let chunk = self.columns.chunk(nrows, origin, read)?;
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+    }
+
+    fn tokens(&self, piece: &Piece) -> Result<Tensor> {
+        let total = usize::try_from(piece.nbytes).map_err(|_| Error::data("more bytes than this machine addresses"))?;
+        let mut bytes = MutableBuffer::from_len_zeroed(total);
+        let mut rest = bytes.as_slice_mut();
+        for extent in &piece.extents {
+            let (own, after) = rest.split_at_mut((extent.end - extent.start) as usize);
+            self.values.read_exact(own, extent.start).map_err(|e| Error::io("the values", "reading", &e))?;
+            rest = after;
+        }
+        Ok(Tensor::Leaf(self.element.decode(bytes, total / self.element.nbytes())?))
+    }
+}

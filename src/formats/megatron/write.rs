@@ -1,0 +1,394 @@
+//! Records as sequences and documents: values as they come, the index at the end.
+
+use super::names::{DOCUMENT, MODE, TOKENS};
+use super::values::{Chunked, Values, cast, one, range};
+use super::{dtype, index};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::arrays::spool::Spool;
+use crate::formats::format::{Encode, Encoded, Writer};
+use crate::options::{MegatronOptions, Options};
+use crate::path::quoted;
+use crate::schema::{DType, Element, Field, Schema};
+use crate::tensor::{RowPartition, Tensor, row_of};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::Buffer;
+use std::io::Write;
+use std::sync::Arc;
+
+/// What grows in temporary files until the end.
+const LENGTHS: usize = 0;
+const BOUNDARIES: usize = 1;
+const MODES: usize = 2;
+/// Lengths that are held before they go there.
+const HELD: usize = 64 << 10;
+
+/// What of a record is written: positions among the columns.
+struct SequenceEncoder {
+    tokens: usize,
+    document: Option<usize>,
+    mode: Option<usize>,
+    names: Vec<String>,
+    by_document: bool,
+    /// What is written; `None`: the smallest that holds all values.
+    dtype: Option<DType>,
+    options: MegatronOptions,
+}
+
+/// Some sequences.
+struct Sequences {
+    values: ArrayRef,
+    range: (i64, i64),
+    /// Which values belong to which sequence.
+    partition: RowPartition,
+    documents: Documents,
+    modes: Option<Vec<i8>>,
+}
+
+enum Documents {
+    /// Each sequence is one.
+    Each,
+    /// The document of each sequence.
+    Numbered(Vec<i64>),
+    /// How many sequences each document has.
+    Counted(Vec<usize>),
+}
+
+struct DatasetWriter {
+    encoder: Arc<SequenceEncoder>,
+    spool: Spool,
+    values: Option<Values>,
+    index: Option<Box<dyn Write + Send>>,
+    options: Options,
+    /// The lengths of the last sequences: that of the very last may still grow.
+    lengths: Vec<i32>,
+    nsequences: u64,
+    nboundaries: u64,
+    /// The sequence that the document at hand starts with, and its number.
+    start: u64,
+    number: Option<i64>,
+}
+
+/// # Errors
+/// The records are not sequences of numbers that an index knows.
+pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    let (mut tokens, mut document, mut mode) = (None, None, None);
+    for (at, field) in schema.fields.iter().enumerate() {
+        match field.name.as_str() {
+            DOCUMENT => document = Some(at),
+            MODE => mode = Some(at),
+            _ if tokens.is_none() => tokens = Some(at),
+            other => {
+                let first = tokens.and_then(|at| schema.fields.get(at)).map_or("", |field| &field.name);
+                let error = format!(
+                    "megatron holds one list of tokens in each record, but there are the fields {} and {}",
+                    quoted(first),
+                    quoted(other)
+                );
+                return Err(Error::usage(error).help(format!("choose it: select {}", quoted(first))));
+            }
+        }
+    }
+    let Some(tokens) = tokens else {
+        return Err(Error::usage("megatron holds a list of tokens in each record, but there is no field for it")
+            .help(format!("rename it: rename x={TOKENS}")));
+    };
+    let field = &schema.fields[tokens];
+    let dtype = check_tokens(field, &options.megatron)?;
+    let by_document = field.ty.rank() == 2;
+    for at in document.into_iter().chain(mode) {
+        let field = &schema.fields[at];
+        let is_integer = field.ty.dtype().is_some_and(DType::is_integer) && !field.ty.is_sparse();
+        let rank = usize::from(by_document && field.name == MODE);
+        if !is_integer || field.ty.rank() != rank || (by_document && field.name == DOCUMENT) {
+            let error = match by_document && field.name == DOCUMENT {
+                true => format!(
+                    "each record is a document, as {} has two axes, but there is a field {DOCUMENT}, too",
+                    quoted(&schema.fields[tokens].name)
+                ),
+                false => format!("megatron keeps an integer for each sequence in {}, but it is {}", field.name, field.ty),
+            };
+            return Err(Error::usage(error).help(format!("leave it out: drop {}", field.name)));
+        }
+    }
+    let names = schema.fields.iter().map(|f| f.name.clone()).collect();
+    let encoder = SequenceEncoder { tokens, document, mode, names, by_document, dtype, options: options.megatron.clone() };
+    Ok(Box::new(DatasetWriter {
+        encoder: Arc::new(encoder),
+        spool: Spool::new(3, options),
+        values: None,
+        index: None,
+        options: options.clone(),
+        lengths: Vec::new(),
+        nsequences: 0,
+        nboundaries: 0,
+        start: 0,
+        number: None,
+    }))
+}
+
+/// The dtype that is written; `None`: the smallest that holds all values.
+fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType>> {
+    let (ty, name) = (&field.ty, quoted(&field.name));
+    let refused = |error: String, help: String| Err(Error::usage(error).help(help));
+    let says = |what: &str| format!("megatron holds {what}, but {name} is {ty}");
+    let dtype = match &ty.element {
+        Element::Value(dtype) if dtype.is_number() => dtype,
+        _ => return refused(says("lists of numbers"), "make token ids of it first, or write --to jsonl".to_owned()),
+    };
+    match ty.rank() {
+        0 => return refused(says("a list in each record"), format!("make a list of it: map '{name} = expand_dims({name}, 0)'")),
+        1 | 2 => {}
+        _ => return refused(says("sequences, or documents of sequences"), format!("merge its axes: merge-dims {name} 0 1")),
+    }
+    let written = match options.vocab_size {
+        _ if options.smallest_dtype => None,
+        Some(size) => Some(dtype::of_vocabulary(size)),
+        None => Some(dtype.clone()),
+    };
+    if (options.smallest_dtype || options.vocab_size.is_some() || options.append_eod.is_some()) && !dtype.is_integer() {
+        return refused(says("token ids under --vocab-size, --smallest-dtype and --append-eod"), format!("cast them: cast {name}=int32"));
+    }
+    if let Some(dtype) = written.as_ref().filter(|dtype| dtype::code(dtype).is_none()) {
+        let help = if dtype.is_integer() {
+            "cast it, or write the smallest dtype that holds all values: --smallest-dtype"
+        } else {
+            "cast it to float32"
+        };
+        return refused(says(&format!("only {}", dtype::names())), help.to_owned());
+    }
+    if let Some(eod) = options.append_eod {
+        let is_beyond = options.vocab_size.is_some_and(|size| u64::try_from(eod).map_or(true, |eod| eod >= size));
+        if let Some(size) = options.vocab_size.filter(|_| is_beyond) {
+            return refused(format!("--append-eod {eod} is not below --vocab-size {size}"), "count this token id, too".to_owned());
+        }
+        if written.as_ref().is_some_and(|dtype| cast(&one(eod), dtype).is_err()) {
+            let dtype = written.map_or_else(String::new, |dtype| dtype.to_string());
+            return refused(
+                format!("--append-eod {eod} does not fit {name}, which is {dtype}"),
+                format!("cast it first: cast {name}=int32"),
+            );
+        }
+    }
+    Ok(written)
+}
+
+impl SequenceEncoder {
+    fn column<'a>(&self, chunk: &'a Chunk, at: usize) -> Result<&'a Tensor> {
+        let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
+        match column.first_null_row() {
+            Some(row) => Err(Error::data("megatron cannot hold null").at_row(row).help("leave such records out with filter")),
+            None => Ok(column),
+        }
+    }
+
+    fn in_field(&self, at: usize) -> impl Fn(Error) -> Error + '_ {
+        move |error| error.in_field(quoted(self.names.get(at).map_or("", String::as_str)))
+    }
+
+    /// The tokens, with the error of a value at its row.
+    fn tokens(&self, chunk: &Chunk) -> Result<(ArrayRef, (i64, i64), RowPartition, Documents)> {
+        let (levels, below) = self.column(chunk, self.tokens)?.levels(1 + usize::from(self.by_document))?;
+        let (values, partition) = (below.as_leaf()?, levels.last().ok_or_else(|| Error::internal("a list without an axis"))?);
+        let row = |value: usize| {
+            let sequence = row_of(partition, value);
+            if self.by_document { row_of(levels[0], sequence) } else { sequence }
+        };
+        if let Some(long) = partition.row_lengths().position(|length| i32::try_from(length).is_err()) {
+            let long = if self.by_document { row_of(levels[0], long) } else { long };
+            return Err(Error::data("a sequence of more values than 31 bits count").at_row(long));
+        }
+        let range = if self.options.smallest_dtype || self.options.vocab_size.is_some() { range(values)? } else { (0, 0) };
+        if let Some(size) = self.options.vocab_size
+            && (range.0 < 0 || u64::try_from(range.1).is_ok_and(|max| max >= size))
+        {
+            let wide = cast(values, &DType::Int64)?;
+            let all = wide.as_primitive::<Int64Type>().values();
+            let at = all.iter().position(|id| u64::try_from(*id).map_or(true, |id| id >= size)).unwrap_or(0);
+            let error = Error::data(format!("the token id {} is not below --vocab-size {size}", all.get(at).copied().unwrap_or(0)));
+            return Err(error.at_row(row(at)));
+        }
+        // In the smallest dtype that holds those of this chunk: the writer widens it where others need more.
+        let to = self.dtype.clone().unwrap_or_else(|| dtype::smallest(range.0, range.1));
+        let values = cast(values, &to).map_err(|e| match e.location().row {
+            Some(at) => e.at_row(row(at)),
+            None => e,
+        })?;
+        let documents = if self.by_document { Documents::Counted(levels[0].row_lengths().collect()) } else { Documents::Each };
+        Ok((values, range, (*partition).clone(), documents))
+    }
+}
+
+impl Encode for SequenceEncoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let (values, range, partition, mut documents) = self.tokens(&chunk).map_err(self.in_field(self.tokens))?;
+        if let Some(at) = self.document {
+            let numbers = self.column(&chunk, at).and_then(|column| cast(column.as_leaf()?, &DType::Int64)).map_err(self.in_field(at))?;
+            documents = Documents::Numbered(numbers.as_primitive::<Int64Type>().values().to_vec());
+        }
+        let modes = self.mode.map(|at| self.modes(&chunk, at, &partition, &documents).map_err(self.in_field(at))).transpose()?;
+        Ok(Box::new(Sequences { values, range, partition, documents, modes }))
+    }
+}
+
+impl SequenceEncoder {
+    fn modes(&self, chunk: &Chunk, at: usize, sequences: &RowPartition, documents: &Documents) -> Result<Vec<i8>> {
+        let (levels, below) = self.column(chunk, at)?.levels(usize::from(self.by_document))?;
+        if let (Some(modes), Documents::Counted(counts)) = (levels.first(), documents)
+            && let Some(row) = modes.row_lengths().zip(counts).position(|(found, expected)| found != *expected)
+        {
+            return Err(Error::data(format!("{} modes for {} sequences", modes.row_length(row), counts[row])).at_row(row));
+        }
+        let modes = cast(below.as_leaf()?, &DType::Int8)?;
+        match modes.len() == sequences.nrows() {
+            true => Ok(modes.as_primitive::<Int8Type>().values().to_vec()),
+            false => Err(Error::internal("modes of other sequences")),
+        }
+    }
+}
+
+impl DatasetWriter {
+    /// Ends the document at hand; `eod` writes its last token.
+    fn end_document(&mut self, eod: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        if self.encoder.options.append_eod.is_some() && self.nsequences > self.start {
+            eod()?;
+            let last = self.lengths.last_mut().ok_or_else(|| Error::internal("a sequence without a length"))?;
+            *last = last.checked_add(1).ok_or_else(|| Error::data("a sequence of more values than 31 bits count"))?;
+        }
+        self.start = self.nsequences;
+        self.nboundaries += 1;
+        self.spool.push(BOUNDARIES, Buffer::from_vec(vec![self.nsequences as i64]))
+    }
+
+    fn add_length(&mut self, length: usize) -> Result<()> {
+        if self.lengths.len() >= HELD {
+            self.pass_lengths(1)?;
+        }
+        self.lengths.push(i32::try_from(length).map_err(|_| Error::internal("a length that was checked"))?);
+        self.nsequences += 1;
+        Ok(())
+    }
+
+    /// Passes the lengths on but for the last few.
+    fn pass_lengths(&mut self, kept: usize) -> Result<()> {
+        let rest = self.lengths.split_off(self.lengths.len().saturating_sub(kept));
+        let whole = std::mem::replace(&mut self.lengths, rest);
+        self.spool.push(LENGTHS, Buffer::from_vec(whole))
+    }
+
+    fn write_sequences(&mut self, sequences: &Sequences, values: &mut Values) -> Result<()> {
+        let Sequences { values: flat, range, partition, documents, modes } = sequences;
+        let eod = self.encoder.options.append_eod;
+        // Values that are not passed on yet, and the end of the last sequence.
+        let (mut from, mut end) = (0, 0);
+        let mut pass = |values: &mut Values, to: usize| {
+            let part = flat.slice(from, to - from);
+            from = to;
+            if part.is_empty() { Ok(()) } else { values.push(&part, *range) }
+        };
+        let mut finish = |writer: &mut DatasetWriter, end: usize| {
+            writer.end_document(&mut || {
+                pass(values, end)?;
+                eod.map_or(Ok(()), |eod| values.push(&one(eod), (eod, eod)))
+            })
+        };
+        match documents {
+            Documents::Each => {
+                for row in 0..partition.nrows() {
+                    self.add_length(partition.row_length(row))?;
+                    end = partition.range(row).end;
+                    finish(self, end)?;
+                }
+            }
+            Documents::Numbered(numbers) => {
+                for (row, number) in numbers.iter().enumerate() {
+                    if self.number.replace(*number).is_some_and(|last| last != *number) {
+                        finish(self, end)?;
+                    }
+                    self.add_length(partition.row_length(row))?;
+                    end = partition.range(row).end;
+                }
+            }
+            Documents::Counted(counts) => {
+                let mut row = 0;
+                for count in counts {
+                    for row in row..row + count {
+                        self.add_length(partition.row_length(row))?;
+                        end = partition.range(row).end;
+                    }
+                    row += count;
+                    finish(self, end)?;
+                }
+            }
+        }
+        pass(values, flat.len())?;
+        match modes {
+            Some(modes) => self.spool.push(MODES, Buffer::from_vec(modes.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn write_index(&mut self, dtype: &DType) -> Result<()> {
+        let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+        let mut out = self.index.take().ok_or_else(|| Error::internal("a dataset without an index"))?;
+        let code = dtype::code(dtype).ok_or_else(|| Error::internal("a dtype without a code"))?;
+        let counts = [self.nsequences.to_le_bytes(), (self.nboundaries + 1).to_le_bytes()].concat();
+        out.write_all(&[index::MAGIC, &1u64.to_le_bytes(), &[code], &counts].concat()).map_err(failed)?;
+        self.spool.copy(LENGTHS, &mut out)?;
+        let width = dtype.arrow().primitive_width().unwrap_or(1) as i64;
+        let mut pointer = 0i64;
+        let pointers = |block: &[u8]| {
+            let mut made = Vec::with_capacity(2 * block.len());
+            for length in block.chunks_exact(4) {
+                made.extend_from_slice(&pointer.to_le_bytes());
+                pointer += i64::from(i32::from_le_bytes([length[0], length[1], length[2], length[3]])) * width;
+            }
+            Ok(made)
+        };
+        self.spool.copy(LENGTHS, &mut Chunked { width: 4, rest: Vec::new(), each: pointers, out: &mut out })?;
+        out.write_all(&0i64.to_le_bytes()).map_err(failed)?;
+        self.spool.copy(BOUNDARIES, &mut out)?;
+        self.spool.copy(MODES, &mut out)?;
+        out.flush().map_err(failed)
+    }
+}
+
+impl Writer for DatasetWriter {
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.values = Some(match &self.encoder.dtype {
+            Some(dtype) => Values::Written { dtype: dtype.clone(), out },
+            None => Values::kept(out, &self.options),
+        });
+        Ok(())
+    }
+
+    fn begin_second(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.index = Some(out);
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let sequences = encoded.downcast::<Sequences>().map_err(|_| Error::internal("no sequences to write"))?;
+        let mut values = self.values.take().ok_or_else(|| Error::internal("a dataset that has not begun"))?;
+        let written = self.write_sequences(&sequences, &mut values);
+        self.values = Some(values);
+        written
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let mut values = self.values.take().ok_or_else(|| Error::internal("a dataset that has not begun"))?;
+        if self.number.is_some() {
+            let eod = self.encoder.options.append_eod;
+            self.end_document(&mut || eod.map_or(Ok(()), |eod| values.push(&one(eod), (eod, eod))))?;
+        }
+        let dtype = values.finish()?;
+        self.pass_lengths(0)?;
+        self.write_index(&dtype)
+    }
+}
