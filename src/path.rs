@@ -58,6 +58,11 @@ impl FieldPath {
         (self.0.len() > 1).then(|| FieldPath(self.0[..self.0.len() - 1].to_vec()))
     }
 
+    /// The path as expressions have it: `docs.tokens`, ``docs.`a-b` ``.
+    pub fn in_expression(&self) -> String {
+        self.0.iter().map(|name| in_expression(name)).collect::<Vec<_>>().join(".")
+    }
+
     /// The path of a field inside this one.
     pub fn join(&self, name: &str) -> FieldPath {
         let mut names = self.0.clone();
@@ -82,6 +87,19 @@ impl fmt::Display for FieldPath {
 pub fn quoted(name: &str) -> String {
     let needs = name.is_empty() || name.chars().any(|c| ".,=*` ".contains(c) || c.is_control());
     if needs { format!("`{}`", name.replace('`', "``")) } else { name.to_owned() }
+}
+
+/// Words of Python that expressions do not take for names.
+const KEYWORDS: [&str; 18] = [
+    "False", "None", "True", "and", "await", "def", "else", "for", "if", "import", "in", "is", "lambda", "not", "or", "return", "while",
+    "yield",
+];
+
+/// A name as it is written in an expression: with backquotes unless it is an identifier.
+pub fn in_expression(name: &str) -> String {
+    let is_identifier =
+        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_identifier && !KEYWORDS.contains(&name) { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }
 
 /// Splits at `separator` outside backquotes.

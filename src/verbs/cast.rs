@@ -7,7 +7,8 @@ use crate::demand::Demand;
 use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::options::Options;
-use crate::path;
+use crate::path::{self, FieldPath};
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Schema, Type, notation};
 use crate::tensor::{Sparse, Tensor, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
@@ -110,7 +111,7 @@ their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
                 }
                 let path = field.clone();
                 edits.change(&field, |ty| {
-                    let (new, levels, to) = (cast_type(ty, to)?, ty.list_dims().len(), to.clone());
+                    let (new, levels, to) = (cast_type(&path, ty, to)?, ty.list_dims().len(), to.clone());
                     Ok((new, move |tensor: &Tensor, scope: &Scope| {
                         scope.refuse_nulls(tensor, &path)?;
                         tensor.map_below(levels, &mut |below| cast_below(below, &to))
@@ -127,7 +128,7 @@ their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
     }
 }
 
-fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
+fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
     let from = match &ty.element {
         Element::Struct(fields) => {
             let names: Vec<String> = fields.iter().take(5).map(|f| path::quoted(&f.name)).collect();
@@ -152,8 +153,24 @@ fn cast_type(ty: &Type, to: &DType) -> Result<Type> {
             d if d.time().is_some() || to.time().is_some() => {
                 error.help("times cast to other units, and to and from int64, their count; strings are parsed as times")
             }
-            d if text(d) => error.help(format!("parse numbers from strings with map 'x = strings.to_number(x, {to})'")),
-            d if d.is_tensor() && text(to) => error.help("format numbers as strings with map 'x = strings.as_string(x)'"),
+            d if text(d) && to.is_tensor() && !text(to) => {
+                let name = path.in_expression();
+                let number = |to: &str| format!("strings.to_number({name}, {to})");
+                let (what, value) = match to {
+                    DType::Bool => ("compare with a string", format!("{name} == \"true\"")),
+                    DType::Float16 => ("parse numbers from strings", format!("cast({}, {to})", number("float32"))),
+                    DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => {
+                        ("parse numbers from strings", format!("cast({}, {to})", number("int32")))
+                    }
+                    _ => ("parse numbers from strings", number(&to.to_string())),
+                };
+                error.help(format!("{what} with map {}", shell_word(&format!("{name} = {value}"))))
+            }
+            d if d.is_tensor() && text(to) => {
+                let name = path.in_expression();
+                let map = shell_word(&format!("{name} = strings.as_string({name})"));
+                error.help(format!("format numbers as strings with map {map}"))
+            }
             DType::Json => error.help("give its type with --schema"),
             _ => error,
         });

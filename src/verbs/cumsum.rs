@@ -1,5 +1,6 @@
 //! `cumsum FIELD`: running totals across records.
 
+use super::shared::fields::copied_first;
 use super::shared::keys::{KeyTable, Keys};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -7,6 +8,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
@@ -62,7 +64,7 @@ map 'y = cumsum(x)'.";
         let ty = &field.ty;
         let [position] = positions.as_slice() else {
             let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
-            return Err(error.help(format!("copy it first: map '{0} = {1}' then cumsum {0}", quoted(self.field.last()), self.field)));
+            return Err(error.help(copied_first(&self.field, "cumsum")));
         };
         let dtype = ty.dtype().filter(|_| ty.dims.is_empty());
         let is_float = match dtype {
@@ -72,7 +74,10 @@ map 'y = cumsum(x)'.";
                 let error = Error::usage(format!("is {ty}; expected a number in each record")).in_field(&self.field);
                 let is_list_of_numbers = !ty.dims.is_empty() && ty.dtype().is_some_and(|d| d.is_tensor() && *d != DType::String);
                 return Err(match is_list_of_numbers {
-                    true => error.help(format!("add up a list first: map 'n = reduce_sum({})' then cumsum n", self.field)),
+                    true => {
+                        let map = shell_word(&format!("n = reduce_sum({})", self.field.in_expression()));
+                        error.help(format!("add up a list first: map {map} then cumsum n"))
+                    }
                     false => error,
                 });
             }

@@ -1,12 +1,13 @@
 //! `implode --by KEY`: groups consecutive records with equal keys.
 
+use super::shared::keys::Keys;
 use super::shared::memory::Held;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::quoted;
 use crate::schema::{Field, Schema, Size};
 use crate::tensor::batch::{batch, batched_type};
 use crate::tensor::{RowPartition, Tensor};
@@ -18,15 +19,8 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Implode {
     /// Key fields, as a,b
-    #[arg(long, value_name = "KEY", value_parser = parse)]
+    #[arg(long, value_name = "KEY", value_parser = Keys::parse)]
     by: Keys,
-}
-
-#[derive(Clone, Debug)]
-struct Keys(Vec<FieldPath>);
-
-fn parse(text: &str) -> Result<Keys, Error> {
-    FieldPath::parse_list(text).map(Keys)
 }
 
 impl Verb for Implode {
@@ -53,18 +47,7 @@ are grouped: sort them first with `sort --by KEY`. Nulls are equal to each other
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let mut keys = Vec::new();
-        for path in &self.by.0 {
-            let (positions, _) = schema.find(path)?;
-            match positions.as_slice() {
-                [position] if !keys.contains(position) => keys.push(*position),
-                [_] => return Err(Error::usage(format!("{path} is given twice in --by"))),
-                _ => {
-                    let error = Error::usage("is inside a structure; a key must be a field of the record").in_field(path);
-                    return Err(error.help(format!("move it up first: map '{0} = {path}' then implode --by {0}", quoted(path.last()))));
-                }
-            }
-        }
+        let keys = self.by.positions(schema, "implode")?;
         let field = |(i, f): (usize, &Field)| match keys.contains(&i) {
             true => f.clone(),
             false => f.with_outer_axes(batched_type(&f.ty, Size::Uniform)),
@@ -80,7 +63,7 @@ are grouped: sort them first with `sort --by KEY`. Nulls are equal to each other
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        Demand { records: None, ..after }.and_fields(self.by.0.iter().filter_map(|path| path.names().first().cloned()))
+        Demand { records: None, ..after }.and_fields(self.by.names())
     }
 }
 

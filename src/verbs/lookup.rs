@@ -1,5 +1,6 @@
 //! `lookup FIELD in FILE`: fields of another file, by key.
 
+use super::shared::fields::copied_first;
 use super::shared::keys::KeyTable;
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
@@ -72,7 +73,7 @@ TABLE once; null equals no key. TABLE is a file of any format, held in memory: i
         let (positions, field) = schema.find(&self.field)?;
         let [position] = positions.as_slice() else {
             let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
-            return Err(error.help(format!("copy it first: map '{0} = {1}' then lookup {0}", quoted(self.field.last()), self.field)));
+            return Err(error.help(copied_first(&self.field, "lookup")));
         };
         let request = (self.table.clone(), self.wanted());
         let table = options.tables.get(&request).ok_or_else(|| Error::usage("the table was not read").in_input(self.shown()))?;

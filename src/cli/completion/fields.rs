@@ -43,17 +43,12 @@ fn add(fields: &[Field], parent: &str, names: Names, found: &mut Vec<(String, St
     for field in fields {
         let own = match names {
             Names::Path => path::quoted(&field.name),
-            Names::Expression if is_identifier(&field.name) => field.name.clone(),
-            Names::Expression => format!("`{}`", field.name.replace('`', "``")),
+            Names::Expression => path::in_expression(&field.name),
         };
         let path = format!("{parent}{own}");
         found.push((path.clone(), field.ty.to_string()));
         add(field.ty.fields().unwrap_or(&[]), &format!("{path}."), names, found);
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// The verbs before the cursor, then `schema`, of the files on the line.

@@ -4,7 +4,8 @@
 //! those of the dictionaries of the output.
 
 use crate::error::{Error, Result};
-use crate::path::quoted;
+use crate::path::{in_expression, quoted};
+use crate::printable::shell_word;
 use crate::schema::Field;
 use crate::tensor::arrow::encoded::{self, ByteRows};
 use crate::tensor::arrow::{Form, stored};
@@ -180,7 +181,8 @@ pub fn in_column(error: Error, column: &str) -> Error {
     let name = quoted(column);
     let has_help = !error.helps().is_empty();
     let error = error.in_field(&name);
-    if has_help { error } else { error.help(format!("write its values instead of an encoding: map '{name} = {name}'")) }
+    let map = || shell_word(&format!("{0} = {0}", in_expression(column)));
+    if has_help { error } else { error.help(format!("write its values instead of an encoding: map {}", map())) }
 }
 
 /// How many values the keys of a dictionary count.

@@ -3,6 +3,7 @@
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
+use crate::printable::shell_word;
 use crate::schema::{Field, Schema};
 
 /// `-f`: limits a verb to some fields.
@@ -169,6 +170,14 @@ pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn F
         see(path.clone(), field);
         every_field(field.ty.fields().unwrap_or(&[]), Some(&path), see);
     }
+}
+
+/// The way out where a verb works on fields of the record alone: a copy of a field inside a structure.
+///
+/// `verb` is the verb with the option that the name follows, as `unique --by`.
+pub fn copied_first(path: &FieldPath, verb: &str) -> String {
+    let map = shell_word(&format!("{} = {}", path::in_expression(path.last()), path.in_expression()));
+    format!("copy it first: map {map} then {verb} {}", shell_word(&path::quoted(path.last())))
 }
 
 /// Splits `old=new` at the first `=` outside backquotes.

@@ -1,10 +1,11 @@
 //! Keys: the fields whose values make records equal, and the table of the distinct ones.
 
+use super::fields::copied_first;
 use super::memory::{Budget, owned};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::FieldPath;
 use crate::schema::Schema;
 use crate::tensor::hash::row_hashes;
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ impl Keys {
                 [position] => positions.push(*position),
                 _ => {
                     let error = Error::usage("is inside a structure; a key is a field of the record").in_field(path);
-                    return Err(error.help(format!("copy it first: map '{0} = {path}' then {verb} --by {0}", quoted(path.last()))));
+                    return Err(error.help(copied_first(path, &format!("{verb} --by"))));
                 }
             }
         }

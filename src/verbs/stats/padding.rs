@@ -1,7 +1,7 @@
 //! `--padding N`: how much of each batch is padding if records are batched in input order, in buckets, or packed into rows.
 
 use crate::error::Result;
-use crate::path::quoted;
+use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::{Schema, Size};
 use crate::tensor::{RowPartition, Tensor};
@@ -233,9 +233,7 @@ pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
 /// The commands for each way of padding, quoted for a shell.
 pub fn commands(report: &PaddingCosts, batch: usize) -> [String; 3] {
     let name = quoted(report.name);
-    let is_identifier =
-        report.name.chars().all(|c| c.is_alphanumeric() || c == '_') && !report.name.starts_with(|c: char| c.is_ascii_digit());
-    let len = if is_identifier { format!("len({name})") } else { format!("len(`{}`)", report.name) };
+    let len = format!("len({})", in_expression(report.name));
     let in_buckets = match &report.boundaries[..] {
         [] => format!("padded-batch {batch}"),
         boundaries => {
