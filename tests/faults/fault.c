@@ -1,7 +1,8 @@
 // Makes one call of the system fail: LD_PRELOAD for any dynamically linked program.
 //
 // FAULT_ROOT   only calls on files below this directory, and on pipes, are counted
-// FAULT_CALL   open read write seek rename mkdir unlink rmdir stat truncate sync lock chmod list
+// FAULT_CALL   open read write seek rename mkdir unlink rmdir stat truncate sync lock chmod list;
+//              allocate: memory of at least 4 KiB; socket: always counted, for a program that needs none
 // FAULT_NTH    the call that fails, from 1; 0 only counts
 // FAULT_MODE   a number: that errno, once; "+number": that errno from there on; "short": half of the bytes; "eof": no bytes
 // FAULT_COUNTS file to which "call count" lines are appended at the end
@@ -17,13 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { OPEN, READ, WRITE, SEEK, RENAME, MKDIR, UNLINK, RMDIR, STAT, TRUNCATE, SYNC, LOCK, CHMOD, LIST, NCALLS };
+enum { OPEN, READ, WRITE, SEEK, RENAME, MKDIR, UNLINK, RMDIR, STAT, TRUNCATE, SYNC, LOCK, CHMOD, LIST, ALLOCATE, SOCKET, NCALLS };
 static const char *NAMES[NCALLS] = {"open",   "read",  "write",    "seek", "rename", "mkdir", "unlink",
-                                    "rmdir", "stat", "truncate", "sync", "lock",   "chmod", "list"};
+                                    "rmdir", "stat", "truncate", "sync", "lock",   "chmod", "list", "allocate", "socket"};
 enum { PASS, FAIL, SHORT, END };
 
 static atomic_long counts[NCALLS];
@@ -134,4 +136,19 @@ int statx(int fd, const char *path, int flags, unsigned mask, struct statx *out)
 struct dirent64 *readdir64(DIR *directory) {
     REAL(readdir64);
     return counts_fd(dirfd(directory)) && hit(LIST) != PASS ? NULL : real(directory);
+}
+
+int socket(int domain, int type, int protocol) { REAL(socket); if (hit(SOCKET) != PASS) return -1; return real(domain, type, protocol); }
+
+// The names of glibc: dlsym allocates itself.
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+#define ALLOCATES(bytes) if ((bytes) >= 4096 && hit(ALLOCATE) != PASS) return NULL
+void *malloc(size_t n) { ALLOCATES(n); return __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { ALLOCATES(n * size); return __libc_calloc(n, size); }
+void *realloc(void *old, size_t n) { ALLOCATES(n); return __libc_realloc(old, n); }
+void *memalign(size_t alignment, size_t n) { ALLOCATES(n); return __libc_memalign(alignment, n); }
+void *aligned_alloc(size_t alignment, size_t n) { ALLOCATES(n); return __libc_memalign(alignment, n); }
+int posix_memalign(void **out, size_t alignment, size_t n) {
+    *out = aligned_alloc(alignment, n);
+    return *out ? 0 : ENOMEM;
 }

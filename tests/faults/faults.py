@@ -6,8 +6,12 @@ Of every run it holds that:
 
 - it ends in time, not by a signal, not by a panic, not as a bug (status 70);
 - status 0: the output is that of a run without a fault;
+- no socket is opened, with or without a fault;
 - another status: one message says what failed, with the reason of the system; under the name of an output is what was
   there before, or all of the new; nothing else is left, but what a fault in removing it leaves.
+
+Memory that the system refuses may end a run by SIGABRT, with what it wrote still beside the output's name; the next run
+then removes it, and its output is whole.
 
 `--quick` takes some of the calls where there are many.
 """
@@ -46,6 +50,7 @@ SOFT = [
     ("unlink", [errno.EPERM]),
     ("rmdir", [errno.EBUSY]),
 ]
+MEMORY = [("allocate", [errno.ENOMEM])]
 REMOVING = {"unlink", "rmdir", "list", "open", "stat"}
 
 
@@ -122,13 +127,16 @@ class Scenario:
         self.tatter, self.library, self.name, self.base = tatter, library, name, base
         self.command = SCENARIOS[name]
 
-    def run(self, folder, **fault):
-        """The status, standard output, messages and files of a run in a copy of the inputs."""
+    def copy(self, folder):
+        """The inputs."""
         for path in self.base.rglob("*"):
             target = folder / path.relative_to(self.base)
             target.mkdir() if path.is_dir() else os.link(path, target)
         for name in ["old.jsonl"]:
             (folder / name).write_text(lines(7))
+
+    def run(self, folder, **fault):
+        """The status, standard output, messages and files of a run in a folder of the inputs."""
         environment = dict(os.environ, FAULT_ROOT=str(folder), **fault)
         # The fault is in the program only, not in the shell.
         program = 'env LD_PRELOAD="$LIBRARY" "$TATTER"'
@@ -149,6 +157,7 @@ class Scenario:
 
     def expected(self):
         with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
+            self.copy(Path(folder))
             counts = Path(folder) / "counts"
             status, out, messages, files = self.run(Path(folder), FAULT_COUNTS=str(counts))
             numbers = dict(line.split() for line in counts.read_text().splitlines()) if counts.exists() else {}
@@ -156,8 +165,11 @@ class Scenario:
 
     def check(self, call, mode, nth, expected):
         """What is wrong with a run, or None."""
+        if call == "allocate":
+            return self.check_memory(call, mode, nth, expected)
         status0, out0, _, files0, _ = expected
         with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
+            self.copy(Path(folder))
             status, out, messages, files = self.run(Path(folder), FAULT_CALL=call, FAULT_MODE=str(mode), FAULT_NTH=str(nth))
         if status is None or status < 0 or status in (70, 101) or status > 128 or "panicked" in messages:
             return f"status {status}: {messages}"
@@ -192,6 +204,31 @@ class Scenario:
         return None
 
 
+    def check_memory(self, call, mode, nth, expected):
+        """The same for memory that is refused once; then a run in the same folder without a fault."""
+        status0, out0, _, files0, _ = expected
+        files0 = {name: timeless(name, content) for name, content in files0.items()}
+        with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
+            self.copy(Path(folder))
+            status, out, messages, files = self.run(Path(folder), FAULT_CALL=call, FAULT_MODE=str(mode), FAULT_NTH=str(nth))
+            if status is None or status in (101,) or (status > 128 and status != 134):
+                return f"status {status}: {messages}"
+            if status == status0 and out != out0:
+                return f"status {status}, but another output: {messages}"
+            for name, content in files.items():
+                is_old = name == "old.jsonl" and content == lines(7).encode()
+                if STREAMED.get(self.name) != name and ".tatter" not in name and timeless(name, content) != files0.get(name) and not is_old:
+                    return f"status {status}, and {name} is incomplete: {messages}"
+            if self.name == "in-place":
+                return None
+            status, out, messages, files = self.run(Path(folder))
+        files = {name: timeless(name, content) for name, content in files.items()}
+        if (status, out, files) != (status0, out0, files0):
+            different = {name for name in files.keys() | files0.keys() if files.get(name) != files0.get(name)}
+            return f"the next run: status {status}, {sorted(different)} differ: {messages}"
+        return None
+
+
 def timeless(name, content):
     """Without the seconds that a run took."""
     return re.sub(rb'"seconds": *[0-9.e-]+', b"", content) if name.endswith(".json") else content
@@ -216,12 +253,14 @@ def main():
         for name in names:
             scenario = Scenario(tatter, library, name, base)
             expected = scenario.expected()
+            if expected[4].pop("socket", 0):
+                failures.append(f"{name}: a socket is opened")
             jobs = [
                 (call, mode, nth)
-                for call, modes in HARD + SOFT
+                for call, modes in HARD + SOFT + MEMORY
                 for mode in modes
                 if mode != "eof" or name not in MAY_END
-                for nth in chosen(expected[4].get(call, 0), quick)
+                for nth in chosen(expected[4].get(call, 0), quick or call == "allocate")
             ]
             results = pool.map(lambda job: scenario.check(*job, expected), jobs)
             wrong = [(job, result) for job, result in zip(jobs, results) if result]

@@ -275,6 +275,13 @@ fn unbatch(_: &mut Dice, state: &State) -> Option<(String, State)> {
     let fields: Option<Vec<_>> =
         state.fields.iter().map(|(name, field)| Some((name.clone(), Field { ty: item(&field.ty)?.clone(), optional: true }))).collect();
     let fields = fields?;
+    let known = state.fields.iter().filter_map(|(_, field)| match field.ty {
+        Type::List(Size::Known(n), _) => Some(n),
+        _ => None,
+    });
+    if known.collect::<std::collections::HashSet<_>>().len() > 1 {
+        return None;
+    }
     let mut records = Vec::new();
     for record in &state.records {
         let first = record[names.first()?].as_array()?.len();
