@@ -9,6 +9,7 @@ mod columnar;
 mod compatibility;
 mod completions;
 mod coverage;
+mod dependencies;
 mod examples;
 mod expressions;
 mod facts;
