@@ -7,6 +7,7 @@ use crate::schema::{Schema, Type};
 use crate::screen;
 use crate::tensor::Tensor;
 use crate::tensor::arrow::extension::TensorTypes;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -119,6 +120,8 @@ pub struct Options {
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
     /// The tables that verbs look records up in, by file and fields.
     pub tables: Arc<BTreeMap<(OsString, Vec<String>), Table>>,
+    /// What a report compares with.
+    pub baseline: Option<Arc<dyn Any + Send + Sync>>,
     /// Hints on the types that inference found, shown only by `schema`.
     pub hints: Notices,
     /// Name of the inputs' format, if all have the same; known once they are open.
@@ -179,6 +182,7 @@ impl Default for Options {
             repeated: Tally::default(),
             arrays: Arc::default(),
             tables: Arc::default(),
+            baseline: None,
             hints: Notices::default(),
             source: None,
         }

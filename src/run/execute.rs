@@ -18,11 +18,12 @@ use crate::options::{OnError, Options};
 use crate::schema::{DType, Field, Schema, Type};
 use crate::verbs::{Operator, Report, Route, Verdict};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::Arc;
 
 /// What stays the same if the inputs have to be read again under a wider schema.
 pub struct Execution<'a> {
-    /// The output files.
+    /// The output files; none of a report that another is compared with.
     pub outputs: &'a [Arc<Outputs>],
     /// The options of the run.
     pub options: &'a Arc<Options>,
@@ -38,6 +39,8 @@ pub struct Execution<'a> {
 pub struct Done {
     /// That of the report.
     pub verdict: Verdict,
+    /// The report, after its end.
+    pub report: Option<Box<dyn Report>>,
     /// What has gone through.
     pub counts: Counts,
     /// The errors of the first bad records.
@@ -99,22 +102,27 @@ impl Execution<'_> {
         if let Some(error) = sink.error {
             return Err(error);
         }
-        let verdict = match sink.end {
-            End::Report { verdict, .. } => verdict,
-            End::Writers(_) => Verdict::Good,
+        let (verdict, report) = match sink.end {
+            End::Report { verdict, report, .. } => (verdict, Some(report)),
+            End::Writers(_) => (Verdict::Good, None),
         };
         let read = inputs.format_name().map_or_else(|| "read".to_owned(), |name| format!("read {name}"));
         let write = self.format.map_or_else(|| "report".to_owned(), |format| format!("write {}", format.name()));
         let times = Times::new(read, outline, write, &measured);
-        Ok(Done { verdict, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })
+        Ok(Done { verdict, report, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })
     }
 
     fn report_end(&self, verb: &'static str, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
         if let Some(digest) = report.digest() {
             stages.last(verb, Last::Digest(digest));
         }
-        let [output] = self.outputs else { return Err(Error::internal("a report has one output")) };
-        Ok(End::Report { report, out: self.progress.counted(output.create(0)?), verdict: Verdict::Good })
+        let out: Box<dyn Write + Send> = match self.outputs {
+            // Only what has come of it is wanted.
+            [] => Box::new(std::io::sink()),
+            [output] => self.progress.counted(output.create(0)?),
+            _ => return Err(Error::internal("a report has one output")),
+        };
+        Ok(End::Report { report, out, verdict: Verdict::Good })
     }
 
     /// `skip`: map verbs may leave records out.

@@ -6,6 +6,7 @@
 //! execute:   source -> map -> fold -> map -> router -> encode -> sink       stages.rs makes nodes of them, engine.rs runs them
 //! ```
 
+pub mod baseline;
 pub mod chain;
 pub mod combine;
 pub mod conclude;

@@ -1,6 +1,7 @@
 //! From an invocation to its verdict: opens the inputs, finds the schema, binds the verbs and executes the chain;
 //! again with a wider schema where that is allowed.
 
+use super::baseline::with_baseline;
 use super::chain::Chain;
 use super::conclude::{Ended, conclude, show_notices};
 use super::encode::new_writer;
@@ -54,7 +55,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
-    let options = with_tables(&verbs, setup(options)?)?;
+    let options = with_baseline(&verbs, with_tables(&verbs, setup(options)?)?)?;
     let last = verbs.last().map(AsRef::as_ref);
     let mut ended = Ended::new(Manifest::plan(&options)?);
     let Some(directory) = &options.output_dir else {

@@ -86,6 +86,12 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The data set that a report compares with, where it does: the run reads it first, through the same report, and
+    /// [`Verb::bind`] finds what came of it ([`Report::into_baseline`]) in [`Options::baseline`].
+    fn baseline(&self) -> Option<OsString> {
+        None
+    }
+
     /// The outputs that it divides the records among, where it does; such a verb ends a chain.
     ///
     /// # Errors
@@ -243,6 +249,11 @@ pub trait Report: Send {
     /// # Errors
     /// Writing fails.
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict>;
+
+    /// What another run of the same report compares with: see [`Verb::baseline`].
+    fn into_baseline(self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
 }
 
 /// The result of a report.
@@ -343,6 +354,10 @@ pub trait Parsed: Send + Sync {
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
         Vec::new()
     }
+    /// See [`Verb::baseline`].
+    fn baseline(&self) -> Option<OsString> {
+        None
+    }
     /// See [`Verb::parts`].
     ///
     /// # Errors
@@ -380,6 +395,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
         self.0.tables()
+    }
+    fn baseline(&self) -> Option<OsString> {
+        self.0.baseline()
     }
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         self.0.parts()

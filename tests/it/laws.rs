@@ -74,6 +74,7 @@ const CHAINS: &[&str] = &[
     "stats",
     "stats --as json --padding 2",
     "stats -f a --as html",
+    "stats --by a",
 ];
 
 /// Two verbs of which the second works on what the first gives.

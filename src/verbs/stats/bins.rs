@@ -114,6 +114,21 @@ impl Bins {
         }
     }
 
+    /// Number of zeros.
+    pub fn zeros(&self) -> u64 {
+        self.zeros
+    }
+
+    /// The counts of two in the bins of both together, in ascending order.
+    pub fn common(&self, other: &Bins) -> Vec<(u64, u64)> {
+        let (mut own, mut their, mut both) = (self.clone(), other.clone(), self.clone());
+        both.merge(other.clone());
+        own.coarsen(both.bits);
+        their.coarsen(both.bits);
+        let counts = |bins: &Bins| bins.iter().map(|(low, _, count)| (low, count)).collect::<Vec<_>>();
+        paired(&counts(&own), &counts(&their))
+    }
+
     /// The bins in ascending order: lower end, upper end, count. The end farther from 0 is exclusive.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let start = |bin: usize| f64::from_bits((bin as u64) << (52 - self.bits));
@@ -126,6 +141,20 @@ impl Bins {
         let above = (self.positive.first..).zip(&self.positive.counts).map(move |(bin, n)| (start(bin), start(bin + 1), *n));
         below.chain([(0.0, 0.0, self.zeros)]).chain(above).filter(|(.., n)| *n > 0)
     }
+}
+
+/// Counts of the same places together; the places of each ascend.
+fn paired(a: &[(f64, u64)], b: &[(f64, u64)]) -> Vec<(u64, u64)> {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    let next = || {
+        let at = match (a.peek(), b.peek()) {
+            (None, None) => return None,
+            (Some((x, _)), Some((y, _))) => x.min(*y),
+            (Some((x, _)), None) | (None, Some((x, _))) => *x,
+        };
+        Some([&mut a, &mut b].map(|counts| counts.next_if(|(x, _)| *x == at).map_or(0, |(_, count)| *count)).into())
+    };
+    std::iter::from_fn(next).collect()
 }
 
 /// The first and last bin of two runs together.

@@ -62,7 +62,7 @@ fn between(runs: &[Run], extent: Extent, borders: &[f64]) -> Vec<u64> {
 }
 
 /// The integers of a run, with an exclusive upper end; in the run itself the end farther from 0 is exclusive.
-fn whole(low: f64, high: f64, extent: Extent) -> (f64, f64) {
+pub fn whole(low: f64, high: f64, extent: Extent) -> (f64, f64) {
     let (first, end) = if low < 0.0 { (low.floor() + 1.0, high.floor() + 1.0) } else { (low.ceil(), high.ceil().max(low.ceil() + 1.0)) };
     (first.max(extent.least), end.min(extent.greatest + 1.0))
 }

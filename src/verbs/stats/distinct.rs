@@ -158,7 +158,7 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
 
 /// The identity: a hash is its own hash.
 #[derive(Clone, Copy, Debug, Default)]
-struct Identity(u64);
+pub struct Identity(u64);
 
 impl Hasher for Identity {
     fn finish(&self) -> u64 {

@@ -1,72 +1,122 @@
 //! The report as a self-contained web page.
 
 use super::chart::{Bar, grouped};
-use super::padding::{PaddingCosts, commands};
-use super::summary::Summary;
-use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
+use super::drift::DriftRow;
+use super::padding::{Cost, PaddingCosts, commands};
+use super::report::{Group, Shown, drift_cells, records};
+use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
 use std::fmt::Write;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
-body{font:14px/1.5 system-ui,sans-serif;margin:2rem;max-width:80rem}\
+body{font:14px/1.5 system-ui,sans-serif;margin:2rem}\
+.wide{overflow-x:auto}\
 table{border-collapse:collapse;margin:0 0 2rem}\
-th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}\
-th{font-weight:600;text-align:right}\
-td:first-child,th:first-child,.left{text-align:left}\
-code,td:first-child{font-family:ui-monospace,monospace}\
-svg{display:block}rect{fill:#3b7dd8}rect:hover{fill:#e0883a}";
+caption{font-size:1.3rem;font-weight:600;text-align:left;padding:.3rem .7rem}\
+th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #8888;white-space:nowrap}\
+th{font-weight:600}\
+th[scope=row]{font-weight:400}\
+th:first-child,.left{text-align:left}\
+code,th[scope=row]{font-family:ui-monospace,monospace}\
+.above{background:#e0883a44}\
+svg{display:block}rect{fill:#3b7dd8}rect:hover{fill:#e0883a}\
+@media print{body{margin:0;font-size:9pt}.wide{overflow:visible}tr{break-inside:avoid}rect{print-color-adjust:exact}}";
+
+/// The most frequent values of a field.
+const FREQUENT: usize = 10;
 
 /// Height and width of a histogram, and of a bar of it, in pixels.
 const HEIGHT: f64 = 28.0;
 const BAR: usize = 12;
 
+/// A table of the page: its caption, the names of the columns, and which are left-aligned.
+struct Head<'a> {
+    caption: &'a str,
+    names: Vec<&'a str>,
+    left: Vec<usize>,
+}
+
 /// The whole report.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>) -> String {
-    let title = format!("{} {}", grouped(records), if records == 1 { "record" } else { "records" });
+pub fn text(shown: &Shown) -> String {
+    let title = shown.title();
     let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     );
-    table(&mut page, "ValueSummary", &VALUES, fields.iter().map(|s| value_row(s, true)).collect());
-    table(&mut page, "Sizes", &SIZES, fields.iter().flat_map(|s| size_rows(s, true)).collect());
-    if let Some((batch, reports)) = padding {
-        let _ = writeln!(page, "<h2>Filling in batches of {batch}</h2>\n<table>");
-        let _ = writeln!(page, "<tr><th>field</th><th class=\"left\">padded</th><th>filling</th><th class=\"left\">by</th></tr>");
-        for report in reports {
-            let [as_they_come, in_buckets, packed] = commands(report, batch);
-            let packing = report.packed.map(|(_, cost)| ("packed", cost, packed));
-            let ways = [("as they come", report.as_they_come, as_they_come), ("in buckets", report.in_buckets, in_buckets)];
-            for (how, cost, command) in ways.into_iter().chain(packing) {
-                let _ = writeln!(
-                    page,
-                    "<tr><td>{}</td><td class=\"left\">{how}</td><td>{}</td><td class=\"left\"><code>{}</code></td></tr>",
-                    escaped(report.name),
-                    percent(cost.waste()),
-                    escaped(&command)
-                );
-            }
-        }
-        page.push_str("</table>\n");
+    let shift = usize::from(shown.by.is_some());
+    if let Some(by) = &shown.by {
+        let row = |group: &Group| vec![escaped(group.key.as_ref().map_or("", |(text, _)| text)), grouped(group.records)];
+        let head = Head { caption: "Groups", names: vec![by, "records"], left: Vec::new() };
+        table(&mut page, &head, shown.groups.iter().map(|group| (row(group), "")).collect());
     }
-    page.push_str("</body>\n</html>\n");
+    let fields = |caption, names: &[&'static str], rows: Vec<TableRow>, page: &mut String| {
+        let names = ["field"].into_iter().chain(names[1..].iter().copied()).collect::<Vec<_>>();
+        let names: Vec<&str> = shown.head(&names).into_iter().chain(["histogram", "notes"]).collect();
+        let left = [1, 1 + shift, names.len() - 2, names.len() - 1].into();
+        let row = |row: TableRow| {
+            let mut cells: Vec<String> = row.cells.iter().map(|cell| escaped(cell)).collect();
+            cells.resize(names.len() - 2, String::new());
+            cells.extend([row.histogram.as_ref().map_or(String::new(), svg), escaped(&row.notes)]);
+            (cells, "")
+        };
+        let rows = rows.into_iter().map(row).collect();
+        table(page, &Head { caption, names, left }, rows);
+    };
+    fields("Values", &VALUES, shown.rows(|s| vec![value_row(s, true)]), &mut page);
+    fields("Sizes", &SIZES, shown.rows(|s| size_rows(s, true)), &mut page);
+    let frequent = shown.rows(|s| {
+        let texts = frequent_texts(s, FREQUENT);
+        let cells = vec![s.path.to_string(), texts.join("   ")];
+        if texts.is_empty() { Vec::new() } else { vec![TableRow { cells, line: String::new(), notes: String::new(), histogram: None }] }
+    });
+    let head = Head { caption: "Frequent values", names: shown.head(&["field", "values and their shares"]), left: vec![1, 1 + shift] };
+    table(&mut page, &head, frequent.into_iter().map(|row| (row.cells.iter().map(|cell| escaped(cell)).collect(), "")).collect());
+    if let Some((batch, reports)) = shown.padding {
+        let caption = format!("Padding in batches of {batch}");
+        let head = Head { caption: &caption, names: vec!["field", "batches", "padding", "by"], left: vec![1, 3] };
+        table(&mut page, &head, reports.iter().flat_map(|report| padding_rows(report, batch)).map(|row| (row, "")).collect());
+    }
+    if let Some(drift) = shown.drift {
+        let caption = format!("Drift against {}: {}", escaped(&drift.name), records(drift.records));
+        let head = Head { caption: &caption, names: vec!["field", "of", "Jensen-Shannon", "L-infinity", "remarks"], left: vec![1, 4] };
+        let class = |row: &DriftRow| if drift.max.is_some_and(|max| row.distance() > max) { "above" } else { "" };
+        let row = |row: &DriftRow| (drift_cells(row, drift.max).iter().map(|cell| escaped(cell)).collect(), class(row));
+        table(&mut page, &head, drift.rows.iter().map(row).collect());
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
     page
 }
 
-/// A table whose last columns are a histogram and notes.
-fn table(page: &mut String, title: &str, head: &[&str], rows: Vec<TableRow>) {
+fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
+    let [as_they_come, in_buckets, packed] = commands(report, batch);
+    let packing = report.packed.map(|(_, cost)| ("packed", cost, packed));
+    let ways = [("as they come", report.as_they_come, as_they_come), ("in buckets", report.in_buckets, in_buckets)];
+    let row = |(how, cost, command): (&str, Cost, String)| {
+        vec![escaped(report.name), how.to_owned(), percent(cost.waste()), format!("<code>{}</code>", escaped(&command))]
+    };
+    ways.into_iter().chain(packing).map(row).collect()
+}
+
+/// A table; the first cell of a row, which is markup as the others, is its head. Rows have a class.
+fn table(page: &mut String, head: &Head, rows: Vec<(Vec<String>, &str)>) {
     if rows.is_empty() {
         return;
     }
-    let class = |column: usize| if column == 1 { " class=\"left\"" } else { "" };
-    let names = ["field"].into_iter().chain(head[1..].iter().copied());
-    let names: String = names.enumerate().map(|(column, name)| format!("<th{}>{name}</th>", class(column))).collect();
-    let _ = writeln!(page, "<h2>{title}</h2>\n<table>\n<tr>{names}<th></th><th></th></tr>");
-    for row in rows {
-        let cell = |column: usize| escaped(row.cells.get(column).map_or("", String::as_str));
-        let cells: String = (0..head.len()).map(|column| format!("<td{}>{}</td>", class(column), cell(column))).collect();
-        let drawn = row.histogram.as_ref().map_or(String::new(), svg);
-        let _ = writeln!(page, "<tr>{cells}<td>{drawn}</td><td class=\"left\">{}</td></tr>", escaped(&row.notes));
+    let left = |column: usize| if head.left.contains(&column) { " class=\"left\"" } else { "" };
+    let name = |(column, name): (usize, &&str)| format!("<th scope=\"col\"{}>{}</th>", left(column), escaped(name));
+    let names: String = head.names.iter().enumerate().map(name).collect();
+    let _ = writeln!(page, "<div class=\"wide\">\n<table>\n<caption>{}</caption>\n<thead><tr>{names}</tr></thead>\n<tbody>", head.caption);
+    for (row, class) in rows {
+        let cell = |(column, cell): (usize, &String)| match column {
+            0 => format!("<th scope=\"row\">{cell}</th>"),
+            _ => format!("<td{}>{cell}</td>", left(column)),
+        };
+        let cells: String = row.iter().enumerate().map(cell).collect();
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = writeln!(page, "<tr{class}>{cells}</tr>");
     }
-    page.push_str("</table>\n");
+    page.push_str("</tbody>\n</table>\n</div>\n");
 }
 
 fn svg(histogram: &Histogram) -> String {

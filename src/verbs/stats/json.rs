@@ -1,24 +1,99 @@
 //! The report for programs.
 
 use super::chart::Bar;
+use super::drift::{Comparison, DriftRow};
 use super::padding::{PaddingCosts, commands};
+use super::report::{Group, Shown};
 use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
-use super::table::{QUANTILES, size_bars, value_histogram};
+use super::table::{QUANTILES, frequent, mean_and_std, size_bars, value_histogram, value_quantiles};
+use super::top::Label;
 use super::values::{Range, ValueSummary};
 use serde_json::{Map, Value, json};
 
+/// The most frequent values of a field.
+const FREQUENT: usize = 10;
+
 /// The whole report.
-pub fn text(records: u64, fields: &[&Summary], padding: Option<(usize, &[PaddingCosts])>) -> String {
+pub fn text(shown: &Shown) -> String {
     let mut whole = Map::new();
-    whole.insert("records".to_owned(), json!(records));
-    whole.insert("fields".to_owned(), fields.iter().map(|s| field(s)).collect());
-    if let Some((batch, reports)) = padding {
+    whole.insert("records".to_owned(), json!(shown.records));
+    let fields = |group: &Group| -> Value { group.fields.iter().map(|s| field(s)).collect() };
+    match (&shown.by, shown.groups.first()) {
+        (Some(_), _) => {
+            let one =
+                |group: &Group| json!({ "by": group.key.as_ref().map(|(_, key)| key), "records": group.records, "fields": fields(group) });
+            whole.insert("groups".to_owned(), shown.groups.iter().map(one).collect());
+        }
+        (None, group) => {
+            whole.insert("fields".to_owned(), group.map_or_else(|| json!([]), fields));
+        }
+    }
+    if let Some((batch, reports)) = shown.padding {
         let fields: Vec<Value> = reports.iter().map(|r| cost(r, batch)).collect();
         whole.insert("padding".to_owned(), json!({ "batch": batch, "fields": fields }));
     }
+    if let Some(drift) = shown.drift {
+        let rows: Vec<Value> = drift.rows.iter().map(comparison).collect();
+        let most = drift.rows.iter().map(DriftRow::distance).fold(0.0, f64::max);
+        let mut object = json!({ "input": drift.name, "records": drift.records, "drift": most, "fields": rows });
+        if let (Some(max), Value::Object(object)) = (drift.max, &mut object) {
+            object.insert("max_drift".to_owned(), json!(max));
+            object.insert("above".to_owned(), json!(drift.above().count()));
+        }
+        whole.insert("against".to_owned(), object);
+    }
     // A value of strings and numbers can always be written.
     format!("{:#}\n", Value::Object(whole))
+}
+
+fn comparison(row: &DriftRow) -> Value {
+    let mut object = json!({ "field": row.field, "of": row.of });
+    let Value::Object(map) = &mut object else { return object };
+    let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+    match &row.found {
+        Comparison::New => put("is", json!("new")),
+        Comparison::Vanished => put("is", json!("vanished")),
+        Comparison::Retyped(old, new) => put("types", json!([old, new])),
+        Comparison::Distance { js, linf, means, new, vanished } => {
+            put("js", json!(js));
+            put("linf", json!(linf));
+            if let Some((old, new)) = means {
+                put("means", json!([float(*old), float(*new)]));
+            }
+            for (what, (named, n)) in [("new", new), ("vanished", vanished)] {
+                if *n > 0 {
+                    put(what, json!({ "count": n, "first": named }));
+                }
+            }
+            None
+        }
+    };
+    object
+}
+
+fn frequent_values(summary: &Summary) -> Vec<Value> {
+    let value = |label: &Label| match label {
+        Label::Int(n) => json!(n),
+        Label::Unsigned(n) => json!(n),
+        Label::Text(bytes, _) => text_of(bytes),
+    };
+    let one = |(label, count): (&Label, u64)| {
+        let mut object = json!({ "value": value(label), "count": count });
+        if let (Label::Text(_, true), Value::Object(map)) = (label, &mut object) {
+            map.insert("is_cut".to_owned(), json!(true));
+        }
+        object
+    };
+    frequent(summary, FREQUENT).into_iter().map(one).collect()
+}
+
+fn integer(n: i128) -> Value {
+    i64::try_from(n).map_or_else(|_| json!(u64::try_from(n).unwrap_or(u64::MAX)), |n| json!(n))
+}
+
+fn text_of(bytes: &[u8]) -> Value {
+    json!(String::from_utf8_lossy(bytes))
 }
 
 fn field(summary: &Summary) -> Value {
@@ -33,6 +108,14 @@ fn field(summary: &Summary) -> Value {
         put("min", least);
         put("max", greatest);
     }
+    if let Some((mean, std)) = mean_and_std(values) {
+        put("mean", float(mean));
+        put("std", float(std));
+        put("zero", json!(values.bins.zeros()));
+    }
+    if let Some(quantiles) = value_quantiles(values, &QUANTILES) {
+        put("quantiles", QUANTILES.iter().zip(quantiles).map(|(share, value)| (share.to_string(), number(value))).collect());
+    }
     if values.nan > 0 {
         put("nan", json!(values.nan));
     }
@@ -45,6 +128,13 @@ fn field(summary: &Summary) -> Value {
     if let Some((distinct, is_exact)) = values.distinct() {
         put("distinct", json!(distinct));
         put("distinct_is_exact", json!(is_exact));
+    }
+    let top = frequent_values(summary);
+    if !top.is_empty() {
+        put("top", Value::Array(top));
+        if !values.top.is_exact() {
+            put("top_error", json!(values.top.error()));
+        }
     }
     if let Some(histogram) = value_histogram(summary) {
         put("histogram", bars(&histogram.bars));
@@ -97,13 +187,11 @@ fn float(x: f64) -> Value {
 }
 
 fn range(values: &ValueSummary) -> Option<(Value, Value)> {
-    let integer = |n: i128| i64::try_from(n).map_or_else(|_| json!(u64::try_from(n).unwrap_or(u64::MAX)), |n| json!(n));
-    let text = |bytes: &[u8]| json!(String::from_utf8_lossy(bytes));
     Some(match values.range.as_ref()? {
         Range::Bool(a, b) => (json!(a), json!(b)),
         Range::Int(a, b) => (integer(*a), integer(*b)),
         Range::Float(a, b) => (float(*a), float(*b)),
-        Range::Bytes(a, b) => (text(a), text(b)),
+        Range::Bytes(a, b) => (text_of(a), text_of(b)),
     })
 }
 
@@ -115,7 +203,7 @@ fn cost(report: &PaddingCosts, batch: usize) -> Value {
     let ways = [("as_they_come", report.as_they_come, as_they_come), ("in_buckets", report.in_buckets, in_buckets)];
     for (name, cost, command) in ways.into_iter().chain(packing) {
         let count = |n: u128| json!(u64::try_from(n).unwrap_or(u64::MAX));
-        let way = json!({ "values": count(cost.values), "places": count(cost.elements), "filling": cost.waste(), "command": command });
+        let way = json!({ "values": count(cost.values), "elements": count(cost.elements), "padding": cost.waste(), "command": command });
         object.insert(name.to_owned(), way);
     }
     Value::Object(object)

@@ -1,19 +1,24 @@
 //! `stats`: summarizes each field, in memory that does not grow with the data.
 //!
-//! Chunks are summarized on any thread ([`Digest`]) and the summaries are merged in order. A summary holds only counts,
+//! Chunks are summarized on any thread ([`Digest`]) and the summaries are merged in order. A summary holds counts, exact sums,
 //! minima, maxima and sets, so the output depends neither on the order nor on how records are split into chunks. Only
-//! `--padding` needs the lengths of records in order.
+//! `--padding` and the sketch of frequent values ([`top`]) need the records in order.
 
 mod bins;
 mod chart;
 mod distinct;
+mod drift;
+mod groups;
 mod html;
 mod json;
+mod moments;
 mod padding;
+mod report;
 mod sizes;
 mod summary;
 mod table;
 mod text;
+mod top;
 mod values;
 
 use crate::chunk::Chunk;
@@ -22,21 +27,35 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
-use crate::tensor::Tensor;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::fields::{FieldArgs, Patterns};
+use crate::verbs::shared::keys::Keys;
 use crate::verbs::verb::{Bound, Digest, Example, Flow, Operator, Report, Verb, Verdict};
+use drift::{Baseline, Drift};
+use groups::{Groups, Partition, Parts};
 use padding::{Lengths, PaddedField, PaddingCosts, padded_fields};
+use report::Shown;
 use std::any::Any;
+use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;
 use summary::Summary;
+use top::Top;
 
 /// Prints counts, ranges and sizes of the fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Stats {
     #[command(flatten)]
     fields: FieldArgs,
+    /// A summary for each value of these fields, of at most 1000
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    by: Option<Keys>,
+    /// Compare with another data set: how far apart the values and sizes of each field are
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    against: Option<OsString>,
+    /// With --against: exit with 1 if a distance is greater, from 0 to 1
+    #[arg(long, value_name = "X", requires = "against", value_parser = share)]
+    max_drift: Option<f64>,
     /// Compare the padding in batches of N: in input order, in buckets, packed
     #[arg(long, value_name = "N", value_parser = positive)]
     padding: Option<usize>,
@@ -46,6 +65,12 @@ pub struct Stats {
     /// Output form
     #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
     form: Form,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, Error> {
+    let expected = || Error::usage("expected a number from 0 to 1");
+    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(expected)
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +87,28 @@ impl Verb for Stats {
     const NAME: &'static str = "stats";
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
-Ends a chain, reads the records once and prints two tables. The first has one row per field: the number of values and \
-of nulls, minimum and maximum, the number of distinct values (exact up to 2048; ~ marks an estimate within about 1%), \
-and a histogram. The second has one row per axis whose size varies: the number of rows, how many are null or empty, \
-and quantiles of their sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts \
-bytes. Axes are those of the record: `docs.tokens` has axis 1 where `docs` has axis 0.
+Ends a chain, reads the records once and prints three tables. The first has one row per field: the number of values, of nulls and \
+of zeros, minimum, mean, standard deviation, median and maximum, the number of distinct values (exact up to 2048; ~ marks an \
+estimate within about 1%), and a histogram. The second has one row per axis whose size varies: the number of rows, how many are \
+null or empty, and quantiles of their sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts \
+bytes. The third has the most frequent strings and integers with their shares. Axes are those of the record: `docs.tokens` has \
+axis 1 where `docs` has axis 0.
 
-Sizes are exact below 65536 and within 1% above. --padding 32 shows which share of a padded batch of 32 is padding if \
-records are batched as they come, in buckets of similar length, or packed into rows, and the command for each. Memory \
-use does not grow with the data, and the output is the same for any number of threads.";
+Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers of at most 65536 \
+distinct values, else within 1% (numbers of both signs: 2%) where the largest magnitude is at most 10^9 times the smallest. Sizes are \
+exact below 65536 and within 1% above. Frequent values are counted exactly up to 65536 distinct values of a field (fewer from 33 \
+fields on: 2097152 in all, but at least 1024 each); of a field with more, a count may be too low by 2/65536 of all values at most, and \
+shares are marked >=. Memory use does not grow with the data, and the output is the same for any number of threads.
+
+--by FIELDS prints a row for each value of those fields, the most frequent first. --padding 32 shows which share of a padded \
+batch of 32 is padding if records are batched as they come, in buckets of similar length, or packed into rows, and the command for \
+each.
+
+--against FILE reads another data set first, as it is, and compares the values and the sizes of each field. Numbers and sizes are \
+compared in up to 20 classes that hold about as many values each; strings, bools, and integers of at most 100 values one by one; \
+nulls and NaN are classes too. JS is the Jensen-Shannon divergence in bits, L-inf the greatest difference of a share: both are 0 for \
+equal distributions and at most 1. Strings that are mostly distinct are compared by their lengths only. With --max-drift X the exit \
+code is 1 if either distance is above X anywhere; a field that is new, has vanished or has another type counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "summarize a data set",
@@ -79,13 +117,58 @@ use does not grow with the data, and the output is the same for any number of th
             output: "\
 4 records\n\
 \n\
-values  type             count  null  min  max  distinct\n\
-tokens  int64[?]            10     -    1    9         5  ▂▂  ▂ █ ▂\n\
-label   optional string      3     1  \"a\"  \"b\"         2\n\
+values  type             count  null  zero  min  mean    std  median  max  distinct\n\
+tokens  int64[?]            10     -     -    1   5.4  2.577       7    9         5  ▂▂  ▂ █ ▂\n\
+label   optional string      3     1        \"a\"                       \"b\"         2\n\
 \n\
 sizes   axis   rows  null  empty  min  mean  median  90%  99%  max\n\
 tokens  0         4     -      1    0   2.5       1    6    6    6  ██ █  █\n\
-label   bytes     3     -      -    1     1       1    1    1    1  █\n",
+label   bytes     3     -      -    1     1       1    1    1    1  █\n\
+\n\
+top\n\
+tokens  7 60.0%    1 10.0%    2 10.0%  5 10.0%  9 10.0%\n\
+label   \"a\" 66.7%  \"b\" 33.3%\n",
+        },
+        Example {
+            about: "what has changed between two data sets; --max-drift 0.1 would exit with 1 here",
+            args: "stats --against before.jsonl now.jsonl",
+            input: "==> now.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"a\", \"n\": 5}\n{\"label\": \"c\", \"n\": 5}\n\
+                    ==> before.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"b\", \"n\": 5}\n{\"label\": \"a\", \"n\": 4}\n",
+            output: "\
+3 records\n\
+\n\
+values  type    count  null  zero  min   mean     std  median  max  distinct\n\
+label   string      3     -        \"a\"                        \"c\"         2\n\
+n       int64       3     -     -    3  4.333  0.9428       5    5         2  ▄ █\n\
+\n\
+sizes  axis   rows  null  empty  min  mean  median  90%  99%  max\n\
+label  bytes     3     -      -    1     1       1    1    1    1  █\n\
+\n\
+top\n\
+label  \"a\" 66.7%  \"c\" 33.3%\n\
+n      5 66.7%    3 33.3%\n\
+\n\
+against before.jsonl: 3 records\n\
+\n\
+drift  of         JS  L-inf\n\
+label  values  0.333  0.333  new \"c\"; vanished \"b\"\n\
+label  bytes       0      0\n\
+n      values  0.208  0.333  mean 4.333, was 4; vanished 4\n",
+        },
+        Example {
+            about: "one summary per label",
+            args: "stats --by label -f n",
+            input: "{\"label\": \"a\", \"n\": 3}\n{\"label\": \"b\", \"n\": 5}\n{\"label\": \"a\", \"n\": 4}\n",
+            output: "\
+3 records\n\
+\n\
+label  records\n\
+\"a\"          2\n\
+\"b\"          1\n\
+\n\
+values  label  type   count  null  zero  min  mean  std  median  max  distinct\n\
+n       \"a\"    int64      2     -     -    3   3.5  0.5       3    4         2  ██\n\
+n       \"b\"    int64      1     -     -    5     5    0       5    5         1  █\n",
         },
         Example {
             about: "the cost of padding",
@@ -94,11 +177,14 @@ label   bytes     3     -      -    1     1       1    1    1    1  █\n",
             output: "\
 4 records\n\
 \n\
-values  type      count  null  min  max  distinct\n\
-tokens  int64[?]     22     -    1   10        10  █▆▄▄▄▄▄▄▄▂\n\
+values  type      count  null  zero  min   mean    std  median  max  distinct\n\
+tokens  int64[?]     22     -     -    1  4.773  2.811       4   10        10  █▆▄▄▄▄▄▄▄▂\n\
 \n\
 sizes   axis  rows  null  empty  min  mean  median  90%  99%  max\n\
 tokens  0        4     -      -    1   5.5       2   10   10   10  ██      ██\n\
+\n\
+top\n\
+tokens  1 18.2%  2 13.6%  3 9.1%  4 9.1%  5 9.1%\n\
 \n\
 batches                padding              by\n\
 tokens   as they come    42.1%  ████▎       padded-batch 2\n\
@@ -112,13 +198,25 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
         if self.histogram && self.form != Form::Text {
             return Err(Error::usage("--histogram works only with --as text; json and html always include histograms"));
         }
+        for (other, is_given) in [("--padding", self.padding.is_some()), ("--against", self.against.is_some())] {
+            if self.by.is_some() && is_given {
+                return Err(Error::usage(format!("--by and {other} exclude each other")).help("use filter to take one group first"));
+            }
+        }
         let named = self.fields.resolve(schema)?;
         // A structure selects all fields in it.
         let is_wanted = |path: &FieldPath| match &named {
             None => true,
             Some(named) => named.iter().any(|n| path.names().starts_with(n.names())),
         };
-        let fields: Vec<Summary> = schema.fields.iter().map(|f| Summary::new(f, None, 0, &is_wanted)).collect();
+        let (positions, names) = match &self.by {
+            Some(by) => groups::keys(by, schema, Self::NAME).map(|(positions, names)| (Some(positions), Some(names)))?,
+            None => (None, None),
+        };
+        let summaries = |top: &Top| -> Vec<Summary> { schema.fields.iter().map(|f| Summary::new(f, None, 0, top, &is_wanted)).collect() };
+        let nfields = summaries(&Top::new(0)).iter().map(Summary::len).sum::<usize>();
+        // Each group has sketches of its own.
+        let fields = summaries(&Top::new(top::capacity(if self.by.is_some() { nfields.saturating_mul(100) } else { nfields })));
         let padded = match self.padding {
             None => Vec::new(),
             Some(batch) => {
@@ -133,27 +231,35 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
             }
         };
         let digest = Arc::new(Summarize {
-            fields: fields.iter().map(Summary::cleared).collect(),
+            partition: Partition::new(&fields, positions, options),
             padded: padded.iter().map(PaddedField::position_and_rank).collect(),
         });
         let report = Summaries {
-            records: 0,
-            fields,
+            groups: Groups::new(fields, names, options),
             padded,
             digest,
             form: self.form,
             batch: self.padding,
             histogram: self.histogram,
             columns: options.columns(),
+            baseline: options.baseline.clone().and_then(|baseline| baseline.downcast().ok()),
+            against: self.against.as_ref().map_or_else(String::new, |file| file.display().to_string()),
+            max_drift: self.max_drift,
         };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(report)) })
+    }
+
+    fn baseline(&self) -> Option<OsString> {
+        // That they exclude each other is said before anything is read.
+        self.against.clone().filter(|_| self.by.is_none())
     }
 
     fn demand(&self, _: Demand) -> Demand {
         let patterns: Option<Vec<Patterns>> = self.fields.fields.iter().map(|text| Patterns::parse(text).ok()).collect();
         match patterns {
             Some(patterns) if !patterns.is_empty() => {
-                Demand { fields: Wanted::Matching(patterns.iter().flat_map(Patterns::wanted).collect()), records: None }
+                let keys = self.by.iter().flat_map(Keys::names);
+                Demand { fields: Wanted::Matching(patterns.iter().flat_map(Patterns::wanted).chain(keys).collect()), records: None }
             }
             _ => Demand::everything(),
         }
@@ -162,52 +268,28 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
 
 /// Summarizes chunks on any thread.
 struct Summarize {
-    /// Empty summaries.
-    fields: Vec<Summary>,
+    partition: Partition,
     /// Position and rank of the fields whose lengths `--padding` needs.
     padded: Vec<(usize, usize)>,
 }
 
-/// Chunks with fewer bytes per field are not summarized one by one: an empty summary of each field would cost more than they do.
-const LEAST_NBYTES: usize = 8 << 10;
-
 /// The digest of a chunk.
 struct ChunkDigest {
-    records: u64,
-    values: ChunkValues,
+    parts: Parts,
     lengths: Lengths,
-}
-
-enum ChunkValues {
-    Summarized(Vec<Summary>),
-    /// Few values per field, to be added one by one.
-    Columns(Vec<Tensor>),
-}
-
-fn add(fields: &mut [Summary], columns: &[Tensor]) -> Result<()> {
-    fields.iter_mut().zip(columns).try_for_each(|(field, column)| field.add(column, None).map_err(|e| e.in_field(&field.path)))
 }
 
 impl Digest for Summarize {
     fn digest(&self, chunk: &Chunk) -> Result<Box<dyn Any + Send>> {
         let lengths =
             self.padded.iter().map(|(position, rank)| padding::lengths(&chunk.columns[*position], *rank)).collect::<Result<_>>()?;
-        let count: usize = self.fields.iter().map(Summary::len).sum();
-        let values = if chunk.nbytes() / count.max(1) < LEAST_NBYTES && count > 1 {
-            ChunkValues::Columns(chunk.columns.clone())
-        } else {
-            let mut fields: Vec<Summary> = self.fields.iter().map(Summary::cleared).collect();
-            add(&mut fields, &chunk.columns)?;
-            ChunkValues::Summarized(fields)
-        };
-        Ok(Box::new(ChunkDigest { records: chunk.nrows as u64, values, lengths }))
+        Ok(Box::new(ChunkDigest { parts: self.partition.parts(chunk)?, lengths }))
     }
 }
 
 /// The summary of all records.
 struct Summaries {
-    records: u64,
-    fields: Vec<Summary>,
+    groups: Groups,
     padded: Vec<PaddedField>,
     digest: Arc<Summarize>,
     form: Form,
@@ -215,6 +297,11 @@ struct Summaries {
     histogram: bool,
     /// The width that the text has to fit.
     columns: Option<usize>,
+    /// What to compare with, once that is read.
+    baseline: Option<Arc<Baseline>>,
+    /// Its name.
+    against: String,
+    max_drift: Option<f64>,
 }
 
 impl Report for Summaries {
@@ -224,11 +311,7 @@ impl Report for Summaries {
 
     fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {
         let digest = digest.downcast::<ChunkDigest>().map_err(|_| Error::internal("no digest of stats"))?;
-        self.records += digest.records;
-        match digest.values {
-            ChunkValues::Summarized(fields) => self.fields.iter_mut().zip(fields).for_each(|(own, their)| own.merge(their)),
-            ChunkValues::Columns(columns) => add(&mut self.fields, &columns)?,
-        }
+        self.groups.push(digest.parts)?;
         self.padded.iter_mut().zip(&digest.lengths).for_each(|(field, lengths)| field.add(lengths));
         Ok(Flow::More)
     }
@@ -239,16 +322,26 @@ impl Report for Summaries {
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
-        let mut fields = Vec::new();
-        self.fields.iter().for_each(|f| f.wanted(&mut fields));
         let reports: Vec<PaddingCosts> = self.padded.iter_mut().map(PaddedField::finish).collect();
-        let padding = self.batch.map(|batch| (batch, &reports[..]));
+        let (records, by) = (self.groups.records(), self.groups.by());
+        let groups = self.groups.shown()?;
+        let drift = match (&self.baseline, groups.first()) {
+            (Some(baseline), Some(all)) => Some(Drift::new(baseline, &all.fields, self.max_drift)),
+            _ => None,
+        };
+        let shown = Shown { records, by, groups, padding: self.batch.map(|batch| (batch, &reports[..])), drift: drift.as_ref() };
         let text = match self.form {
-            Form::Text => text::text(self.records, &fields, padding, self.histogram, self.columns),
-            Form::Json => json::text(self.records, &fields, padding),
-            Form::Html => html::text(self.records, &fields, padding),
+            Form::Text => text::text(&shown, self.histogram, self.columns),
+            Form::Json => json::text(&shown),
+            Form::Html => html::text(&shown),
         };
         out.write_all(text.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
-        Ok(Verdict::Good)
+        let is_far = drift.is_some_and(|drift| drift.above().next().is_some());
+        Ok(if is_far { Verdict::Bad } else { Verdict::Good })
+    }
+
+    fn into_baseline(self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+        let records = self.groups.records();
+        Some(Arc::new(Baseline { name: self.against, records, fields: self.groups.into_fields() }))
     }
 }

@@ -102,6 +102,15 @@ impl Sizes {
         most
     }
 
+    /// The counts of two of the same sizes, in ascending order.
+    pub fn common(&self, other: &Sizes) -> Vec<(u64, u64)> {
+        let longest = self.counts.len().max(other.counts.len());
+        let count = |counts: &[u64], size: usize| counts.get(size).copied().unwrap_or(0);
+        let exact = (0..longest).map(|size| (count(&self.counts, size), count(&other.counts, size)));
+        let exact = exact.filter(|(a, b)| a + b > 0);
+        exact.chain(self.large.common(&other.large)).collect()
+    }
+
     /// Runs of sizes in ascending order: lower end, upper end, number of rows.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let exact = self.counts.iter().enumerate().map(|(size, rows)| (size as f64, size as f64, *rows));

@@ -1,6 +1,7 @@
 //! The summary of a field: its values, and the sizes of its axes.
 
 use super::sizes::Sizes;
+use super::top::Top;
 use super::values::ValueSummary;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
@@ -49,8 +50,8 @@ pub enum AxisName {
 }
 
 impl Summary {
-    /// An empty summary of a field inside structures with `outer` axes.
-    pub fn new(field: &Field, parent: Option<&FieldPath>, outer: usize, is_wanted: &dyn Fn(&FieldPath) -> bool) -> Summary {
+    /// An empty summary of a field inside structures with `outer` axes; `top` is an empty sketch.
+    pub fn new(field: &Field, parent: Option<&FieldPath>, outer: usize, top: &Top, is_wanted: &dyn Fn(&FieldPath) -> bool) -> Summary {
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let ty = field.ty.clone();
         let axis = |(number, dim): (usize, &crate::schema::Dim)| Axis {
@@ -62,19 +63,19 @@ impl Summary {
         let entries = ty.is_sparse().then(|| Axis { name: AxisName::Entries, is_known: false, nulls: 0, sizes: Sizes::default() });
         let axes = entries.into_iter().chain(ty.dims.iter().enumerate().map(axis)).collect();
         let inner = ty.fields().unwrap_or(&[]).iter();
-        let fields = inner.map(|f| Summary::new(f, Some(&path), outer + ty.rank(), is_wanted)).collect();
-        Summary { is_wanted: is_wanted(&path), path, ty, values: ValueSummary::default(), axes, fields }
+        let fields = inner.map(|f| Summary::new(f, Some(&path), outer + ty.rank(), top, is_wanted)).collect();
+        Summary { is_wanted: is_wanted(&path), path, ty, values: ValueSummary::new(top.clone()), axes, fields }
     }
 
-    /// An empty summary of the same field.
-    pub fn cleared(&self) -> Summary {
+    /// An empty summary of the same field, for a part of the records that is merged in order.
+    pub fn part(&self) -> Summary {
         Summary {
             path: self.path.clone(),
             ty: self.ty.clone(),
             is_wanted: self.is_wanted,
-            values: ValueSummary::default(),
+            values: ValueSummary::new(self.values.top.part()),
             axes: self.axes.iter().map(|a| Axis { sizes: Sizes::default(), nulls: 0, ..*a }).collect(),
-            fields: self.fields.iter().map(Summary::cleared).collect(),
+            fields: self.fields.iter().map(Summary::part).collect(),
         }
     }
 

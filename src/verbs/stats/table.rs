@@ -1,15 +1,16 @@
-//! The report as rows of two tables, values and sizes, which all forms of output show.
+//! The report as rows of three tables, values, sizes and frequent values, which all forms of output show.
 
 use super::chart::{self, Bar, Extent, Run, grouped, short};
 use super::sizes::Sizes;
 use super::summary::{AxisName, Summary};
+use super::top::Label;
 use super::values::{Range, ValueSummary};
 use crate::schema::DType;
 
 /// Maximum number of characters shown of a value.
 const SHOWN: usize = 20;
 
-/// The reported quantiles of sizes.
+/// The reported quantiles of values and sizes.
 pub const QUANTILES: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 
 /// The name of an axis: its number, `entries` or `bytes`.
@@ -50,7 +51,7 @@ pub struct TableRow {
 }
 
 /// The head of the table of values.
-pub const VALUES: [&str; 7] = ["values", "type", "count", "null", "min", "max", "distinct"];
+pub const VALUES: [&str; 11] = ["values", "type", "count", "null", "zero", "min", "mean", "std", "median", "max", "distinct"];
 /// The head of the table of sizes.
 pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", "mean", "median", "90%", "99%", "max"];
 
@@ -59,13 +60,84 @@ pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     let values = &summary.values;
     let (least, greatest) = range_text(summary);
     let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(values.bins.iter(), extent)));
-    let counts = [grouped(values.count), count(values.nulls)];
-    let cells = [summary.path.to_string(), summary.type_text()].into_iter().chain(counts).chain([least, greatest, distinct_text(values)]);
+    let four = |x: f64| chart::digits(x, 4);
+    let (mean, std) = mean_and_std(values).map_or_else(Default::default, |(mean, std)| (four(mean), four(std)));
+    let median = value_quantiles(values, &[0.5]).map_or_else(String::new, |median| four(median[0]));
+    let zeros = if mean.is_empty() { String::new() } else { count(values.bins.zeros()) };
+    let counts = [grouped(values.count), count(values.nulls), zeros];
+    let numbers = [least, mean, std, median, greatest, distinct_text(values)];
+    let cells = [summary.path.to_string(), summary.type_text()].into_iter().chain(counts).chain(numbers);
     TableRow {
         cells: cells.collect(),
         line,
         notes: notes(values).join(", "),
         histogram: if with_histogram { value_histogram(summary) } else { None },
+    }
+}
+
+/// The mean and the standard deviation of finite numbers; not of bools, whose share of `true` is a note.
+pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
+    values.moments.mean_and_std()
+}
+
+/// Quantiles of the finite numbers: exact for integers that are all held, else numbers of the bins they are in.
+pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
+    values.moments.mean_and_std()?;
+    let extent = value_extent(values)?;
+    let runs: Vec<Run> = match values.top.len() > 0 && values.top.is_exact() {
+        true => values.top.integers().into_iter().map(|(value, count)| (value, value, count)).collect(),
+        false => values.bins.iter().collect(),
+    };
+    let total: u64 = runs.iter().map(|(.., count)| count).sum();
+    let quantile = |share: &f64| {
+        let wanted = ((share * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let run = runs.iter().find(|(.., count)| {
+            seen += count;
+            seen >= wanted
+        });
+        run.map_or(extent.greatest, |run| plainest(*run, extent))
+    };
+    Some(shares.iter().map(quantile).collect())
+}
+
+/// The number of a run with the fewest digits, of at least three.
+fn plainest((low, high, _): Run, extent: Extent) -> f64 {
+    let (low, high) = match extent.is_whole && low < high {
+        true => {
+            let (first, end) = chart::whole(low, high, extent);
+            (first, end - 1.0)
+        }
+        false => (low.max(extent.least), high.min(extent.greatest)),
+    };
+    let middle = f64::midpoint(low, high);
+    let rounded = |digits: usize| format!("{middle:.digits$e}").parse::<f64>().unwrap_or(middle);
+    let fits = |x: &f64| low <= *x && *x <= high && (!extent.is_whole || x.fract() == 0.0);
+    if high <= low { low } else { (2..17).map(rounded).find(fits).unwrap_or(low) }
+}
+
+/// The most frequent values of a field: each as printed, its share of all values. None where no value occurs twice.
+pub fn frequent(summary: &Summary, most: usize) -> Vec<(&Label, u64)> {
+    let all = summary.values.top.first(most);
+    if all.first().is_none_or(|(.., count)| *count < 2) {
+        return Vec::new();
+    }
+    all.into_iter().map(|(_, label, count)| (label, count)).collect()
+}
+
+/// The most frequent values, each with its share: `"a" 66.7%`; `>=` where counts may be too low.
+pub fn frequent_texts(summary: &Summary, most: usize) -> Vec<String> {
+    let at_least = if summary.values.top.is_exact() { "" } else { ">=" };
+    let share = |count: u64| percent(count as f64 / summary.values.count.max(1) as f64);
+    frequent(summary, most).into_iter().map(|(label, count)| format!("{} {at_least}{}", label_text(summary, label), share(count))).collect()
+}
+
+/// A value as printed.
+pub fn label_text(summary: &Summary, label: &Label) -> String {
+    match label {
+        Label::Int(n) => n.to_string(),
+        Label::Unsigned(n) => n.to_string(),
+        Label::Text(bytes, is_cut) => shown(bytes, *is_cut, summary.ty.dtype() != Some(&DType::Bytes)),
     }
 }
 
@@ -110,16 +182,20 @@ fn range_text(summary: &Summary) -> (String, String) {
         Some(Range::Float(a, b)) => (short(*a), short(*b)),
         Some(Range::Bytes(a, b)) => {
             let is_text = summary.ty.dtype() != Some(&DType::Bytes);
-            (shown(a, is_text), shown(b, is_text))
+            (shown(a, false, is_text), shown(b, false, is_text))
         }
     }
 }
 
 /// The start of a string in quotes, on one line.
-fn shown(bytes: &[u8], is_text: bool) -> String {
-    let escaped = if is_text { String::from_utf8_lossy(bytes).escape_debug().to_string() } else { bytes.escape_ascii().to_string() };
+fn shown(bytes: &[u8], is_cut: bool, is_text: bool) -> String {
+    let escaped = match is_text {
+        // A character may be cut.
+        true => String::from_utf8_lossy(bytes).trim_end_matches(char::REPLACEMENT_CHARACTER).escape_debug().to_string(),
+        false => bytes.escape_ascii().to_string(),
+    };
     let mark = if is_text { "" } else { "b" };
-    if escaped.chars().count() <= SHOWN {
+    if escaped.chars().count() <= SHOWN && !is_cut {
         return format!("{mark}\"{escaped}\"");
     }
     format!("{mark}\"{}…", escaped.chars().take(SHOWN - 1).collect::<String>())

@@ -2,8 +2,9 @@
 
 use super::chart::{bar, grouped};
 use super::padding::{PaddingCosts, commands};
+use super::report::{Group, Shown, drift_cells, records};
 use super::summary::Summary;
-use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, percent, size_rows, value_row};
+use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
 use crate::path::quoted;
 use crate::printable::printable;
 use crate::screen;
@@ -14,27 +15,55 @@ const BAR: usize = 40;
 /// A first column wider than this shifts only its own row.
 const WIDEST: usize = 36;
 
+/// The most frequent values in a row.
+const FREQUENT: usize = 5;
+
 /// The whole report.
-pub fn text(
-    records: u64,
-    fields: &[&Summary],
-    padding: Option<(usize, &[PaddingCosts])>,
-    histograms: bool,
-    columns: Option<usize>,
-) -> String {
-    let mut text = format!("{} {}\n", grouped(records), if records == 1 { "record" } else { "records" });
-    let values: Vec<TableRow> = fields.iter().map(|s| value_row(s, histograms)).collect();
-    let sizes: Vec<TableRow> = fields.iter().flat_map(|s| size_rows(s, histograms)).collect();
-    section(&mut text, &VALUES, &[1, 7], values.iter().map(cells).collect(), columns.map(|columns| (columns, &[3, 6, 7, 1][..])));
-    section(&mut text, &SIZES, &[1, 11], sizes.iter().map(cells).collect(), columns.map(|columns| (columns, &[9, 3, 11, 4, 7, 2][..])));
-    if let Some((batch, reports)) = padding {
+pub fn text(shown: &Shown, histograms: bool, columns: Option<usize>) -> String {
+    let mut text = format!("{}\n", shown.title());
+    // With --by, the second column is the group.
+    let shift = usize::from(shown.by.is_some());
+    let shifted = |of: &[usize]| of.iter().map(|column| column + shift).chain((shift > 0).then_some(1)).collect::<Vec<_>>();
+    let fit = |dispensable: &[usize]| columns.map(|columns| (columns, dispensable.iter().map(|column| column + shift).collect::<Vec<_>>()));
+    if let Some(by) = &shown.by {
+        let row = |group: &Group| vec![group.key.as_ref().map_or(String::new(), |(text, _)| text.clone()), grouped(group.records)];
+        section(&mut text, &[by, "records"], &[], shown.groups.iter().map(row).collect(), None);
+    }
+    let values = shown.rows(|s| vec![value_row(s, histograms)]);
+    let sizes = shown.rows(|s| size_rows(s, histograms));
+    section(&mut text, &shown.head(&VALUES), &shifted(&[1, 11]), values.iter().map(cells).collect(), fit(&[3, 4, 7, 10, 8, 11, 1]));
+    section(&mut text, &shown.head(&SIZES), &shifted(&[1, 11]), sizes.iter().map(cells).collect(), fit(&[9, 3, 11, 4, 7, 2]));
+    frequent_values(&mut text, shown, columns);
+    if let Some((batch, reports)) = shown.padding {
         let rows = reports.iter().flat_map(|r| padding_rows(r, batch)).collect();
         section(&mut text, &["batches", "", "padding", "", "by"], &[1, 4], rows, None);
     }
     if histograms {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
     }
+    if let Some(drift) = shown.drift {
+        let _ = write!(text, "\nagainst {}: {}", drift.name, records(drift.records));
+        text.push('\n');
+        let rows = drift.rows.iter().map(|row| drift_cells(row, drift.max)).collect();
+        section(&mut text, &["drift", "of", "JS", "L-inf", ""], &[1, 4], rows, None);
+    }
     printable(&text).into_owned()
+}
+
+/// The table of the most frequent values.
+fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
+    let row = |s: &Summary| {
+        let cells = std::iter::once(s.path.to_string()).chain(frequent_texts(s, FREQUENT)).collect();
+        TableRow { cells, line: String::new(), notes: String::new(), histogram: None }
+    };
+    let is_some = |s: &Summary| !frequent_texts(s, 1).is_empty();
+    let rows: Vec<Vec<String>> =
+        shown.rows(|s| is_some(s).then(|| row(s)).into_iter().collect()).into_iter().map(|row| row.cells).collect();
+    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let head: Vec<&str> = shown.head(&["top"]).into_iter().chain(std::iter::repeat("")).take(most).collect();
+    let dispensable: Vec<usize> = (2..most).rev().collect();
+    let all: Vec<usize> = (1..most).collect();
+    section(text, &head, &all, rows, columns.map(|columns| (columns, dispensable)));
 }
 
 /// The cells of a row; the last one holds the histogram and the notes.
@@ -46,7 +75,7 @@ fn cells(row: &TableRow) -> Vec<String> {
 /// A table with its head, after an empty line; nothing if there are no rows. The first column and those in `left` are
 /// left-aligned, all others right-aligned. To fit a number of columns of the screen, the widest cells are cut; then columns
 /// are left out, in the order given.
-fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>, fit: Option<(usize, &[usize])>) {
+fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>, fit: Option<(usize, Vec<usize>)>) {
     if rows.is_empty() {
         return;
     }
@@ -59,15 +88,15 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
         cells.filter(|n| fit.is_some() || column > 1 || *n <= WIDEST).max().unwrap_or(0)
     };
     let mut widths: Vec<Option<usize>> = (0..ncolumns).map(|column| Some(widest(column))).collect();
-    if let Some((columns, dispensable)) = fit {
-        narrow(&mut widths, columns, dispensable);
+    if let Some((columns, dispensable)) = &fit {
+        narrow(&mut widths, *columns, dispensable);
     }
     text.push('\n');
     for row in &rows {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let Some(width) = widths[column] else { continue };
-            let cell = match (fit, column) {
+            let cell = match (&fit, column) {
                 (None, _) => cell.into(),
                 // Names often differ at their ends only.
                 (Some(_), 0) => screen::cut_start(cell, width),
@@ -80,7 +109,8 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    let hidden: Vec<&str> = names.iter().zip(&widths).filter(|(_, width)| width.is_none()).map(|(name, _)| *name).collect();
+    let hidden = names.iter().zip(&widths).filter(|(name, width)| width.is_none() && !name.is_empty());
+    let hidden: Vec<&str> = hidden.map(|(name, _)| *name).collect();
     if let (Some((columns, _)), false) = (fit, hidden.is_empty()) {
         let note = format!("(too narrow for {})", hidden.join(", "));
         let _ = writeln!(text, "{}", screen::wrapped(&note, columns));

@@ -1,12 +1,14 @@
-//! The summary of single values: count, nulls, range, distinct values, histogram bins.
+//! The summary of single values: count, nulls, range, moments, distinct and frequent values, histogram bins.
 
 use super::bins::Bins;
 use super::distinct::{Distinct, hash_bits, hash_bytes};
+use super::moments::Moments;
 use super::sizes::Sizes;
+use super::top::{self, Counts, Top};
 use crate::error::Result;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
@@ -14,7 +16,7 @@ use arrow_schema::DataType;
 const SHOWN: usize = 64;
 
 /// The summary of the values of one field.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ValueSummary {
     /// Number of values that are not null.
     pub count: u64,
@@ -30,8 +32,12 @@ pub struct ValueSummary {
     pub range: Option<Range>,
     /// The histogram of numbers.
     pub bins: Bins,
+    /// Mean and standard deviation of the finite numbers.
+    pub moments: Moments,
     /// `None` for values that are not examined.
     distinct: Option<Distinct>,
+    /// The most frequent strings and integers.
+    pub top: Top,
     /// Lengths of strings and bytes.
     pub bytes: Option<Sizes>,
 }
@@ -73,6 +79,7 @@ fn greatest(a: f64, b: f64) -> f64 {
 /// A number of at most 64 bits.
 trait Number: Copy {
     fn bits(self) -> u64;
+    fn from_bits(bits: u64) -> Self;
     fn to_f64(self) -> f64;
 }
 
@@ -82,6 +89,9 @@ macro_rules! integers {
             fn bits(self) -> u64 {
                 self as u64
             }
+            fn from_bits(bits: u64) -> $t {
+                bits as $t
+            }
             fn to_f64(self) -> f64 {
                 self as f64
             }
@@ -90,7 +100,35 @@ macro_rules! integers {
 }
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
+/// Integers are counted in an array where it has at most that many elements for each of them.
+const DENSE: usize = 4;
+
+/// How often each integer occurs between the least and the greatest, `span` apart.
+fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
+    let mut counts = vec![0u32; span + 1];
+    values.iter().for_each(|x| counts[x.bits().wrapping_sub(least) as usize] += 1);
+    let all = (0u64..).map(|offset| least.wrapping_add(offset)).zip(counts).filter(|(_, count)| *count > 0);
+    all.map(|(bits, count)| (hash_bits(bits), bits, u64::from(count))).collect()
+}
+
 impl ValueSummary {
+    /// No values yet; `top` is empty.
+    pub fn new(top: Top) -> ValueSummary {
+        ValueSummary {
+            count: 0,
+            nulls: 0,
+            nan: 0,
+            infinite: 0,
+            trues: 0,
+            range: None,
+            bins: Bins::default(),
+            moments: Moments::default(),
+            distinct: None,
+            top,
+            bytes: None,
+        }
+    }
+
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
         // An estimate may exceed the number of values.
@@ -116,24 +154,24 @@ impl ValueSummary {
         self.count += array.len() as u64;
         match array.data_type() {
             DataType::Boolean => self.add_bools(array),
-            DataType::Int8 => self.add_integers::<Int8Type>(array.as_primitive()),
-            DataType::Int16 => self.add_integers::<Int16Type>(array.as_primitive()),
-            DataType::Int32 => self.add_integers::<Int32Type>(array.as_primitive()),
-            DataType::Int64 => self.add_integers::<Int64Type>(array.as_primitive()),
-            DataType::UInt8 => self.add_integers::<UInt8Type>(array.as_primitive()),
-            DataType::UInt16 => self.add_integers::<UInt16Type>(array.as_primitive()),
-            DataType::UInt32 => self.add_integers::<UInt32Type>(array.as_primitive()),
-            DataType::UInt64 => self.add_integers::<UInt64Type>(array.as_primitive()),
+            DataType::Int8 => self.add_integers::<Int8Type>(array),
+            DataType::Int16 => self.add_integers::<Int16Type>(array),
+            DataType::Int32 => self.add_integers::<Int32Type>(array),
+            DataType::Int64 => self.add_integers::<Int64Type>(array),
+            DataType::UInt8 => self.add_integers::<UInt8Type>(array),
+            DataType::UInt16 => self.add_integers::<UInt16Type>(array),
+            DataType::UInt32 => self.add_integers::<UInt32Type>(array),
+            DataType::UInt64 => self.add_integers::<UInt64Type>(array),
             DataType::Float16 => self.add_floats(array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
             DataType::Float32 => self.add_floats(array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
             DataType::Float64 => self.add_floats(array.as_primitive::<Float64Type>().values().iter().copied()),
             DataType::LargeUtf8 => {
                 let texts = array.as_string::<i64>();
-                self.add_texts(texts.offsets(), texts.iter().flatten().map(str::as_bytes));
+                self.add_texts(array, texts.offsets(), |row| texts.value(row).as_bytes());
             }
             DataType::LargeBinary => {
                 let texts = array.as_binary::<i64>();
-                self.add_texts(texts.offsets(), texts.iter().flatten());
+                self.add_texts(array, texts.offsets(), |row| texts.value(row));
             }
             _ => {}
         }
@@ -164,14 +202,35 @@ impl ValueSummary {
         }
     }
 
-    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &PrimitiveArray<T>) {
-        let values = array.values();
+    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &ArrayRef) {
+        let values = array.as_primitive::<T>().values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
         self.widen(Range::Int((*least).into(), (*greatest).into()));
         // The ends first, so that the bins get their final width at once.
         [least, greatest].iter().for_each(|x| self.bins.add(x.to_f64(), 0));
-        values.iter().for_each(|x| self.bins.add(x.to_f64(), 1));
-        self.hashes().extend(values.iter().map(|x| hash_bits(x.bits())));
+        let span = greatest.bits().wrapping_sub(least.bits());
+        let counts = match usize::try_from(span) {
+            Ok(span) if span / DENSE < values.len() => Some(dense_counts(values, least.bits(), span)),
+            _ => top::count(values.iter().map(|x| (hash_bits(x.bits()), x.bits())), self.top.capacity()),
+        };
+        match &counts {
+            Some(counts) => {
+                for (_, bits, count) in counts {
+                    let value = T::Native::from_bits(*bits);
+                    self.bins.add(value.to_f64(), *count);
+                    self.moments.add_integer(value.into(), *count);
+                }
+                self.hashes().extend(counts.iter().map(|(hash, ..)| *hash));
+            }
+            None => {
+                for value in values {
+                    self.bins.add(value.to_f64(), 1);
+                    self.moments.add_integer((*value).into(), 1);
+                }
+                self.hashes().extend(values.iter().map(|x| hash_bits(x.bits())));
+            }
+        }
+        self.top.add(array, counts);
     }
 
     fn add_floats(&mut self, values: impl Iterator<Item = f64> + Clone) {
@@ -187,6 +246,7 @@ impl ValueSummary {
                 self.infinite += 1;
             } else {
                 self.bins.add(x, 1);
+                self.moments.add_float(x);
             }
         }
         self.nan += (values.clone().count() - count) as u64;
@@ -195,10 +255,26 @@ impl ValueSummary {
         self.hashes().extend(values.map(|x| hash_bits(bits(x))));
     }
 
-    fn add_texts<'a, O: OffsetSizeTrait>(&mut self, offsets: &OffsetBuffer<O>, texts: impl Iterator<Item = &'a [u8]> + Clone) {
+    fn add_texts<'a>(&mut self, array: &ArrayRef, offsets: &OffsetBuffer<i64>, text: impl Fn(usize) -> &'a [u8]) {
         let bytes = self.bytes.get_or_insert_default();
         offsets.lengths().for_each(|n| bytes.add(n));
-        self.hashes().extend(texts.clone().map(hash_bytes));
+        let texts = || (0..array.len()).map(&text);
+        // One of each is enough, where not too many differ.
+        let counts = top::count_texts(texts(), self.top.capacity());
+        match &counts {
+            Some(counts) => {
+                self.hashes().extend(counts.iter().map(|(hash, ..)| *hash));
+                self.widen_texts(counts.iter().map(|(_, row, _)| text(*row as usize)));
+            }
+            None => {
+                self.hashes().extend(texts().map(hash_bytes));
+                self.widen_texts(texts());
+            }
+        }
+        self.top.add(array, counts);
+    }
+
+    fn widen_texts<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]> + Clone) {
         if let (Some(least), Some(greatest)) = (texts.clone().min(), texts.max()) {
             // The prefix of the least string is the least of the prefixes.
             let start = |text: &[u8]| text[..text.len().min(SHOWN)].to_vec();
@@ -214,6 +290,8 @@ impl ValueSummary {
         self.infinite += other.infinite;
         self.trues += other.trues;
         self.bins.merge(other.bins);
+        self.moments.merge(&other.moments);
+        self.top.merge(other.top);
         if let Some(range) = other.range {
             self.widen(range);
         }
@@ -236,7 +314,7 @@ mod tests {
     fn there_are_never_more_distinct_values_than_values() {
         let mut is_estimated = false;
         for n in (2000..6000).step_by(100) {
-            let mut summary = ValueSummary::default();
+            let mut summary = ValueSummary::new(Top::new(1 << 16));
             let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| i * 7919)));
             summary.add(&array).unwrap();
             let (distinct, is_exact) = summary.distinct().unwrap();

@@ -1,0 +1,64 @@
+//! The data set that a report compares with: read before the run, through the same report.
+
+use super::chain::Chain;
+use super::execute::Execution;
+use super::inference::infer;
+use super::inputs::Inputs;
+use super::progress::Progress;
+use crate::demand::Demand;
+use crate::error::{Error, Kind, Result};
+use crate::options::{OnError, Options};
+use crate::verbs::Parsed;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// How much of a regular file is read for its schema first.
+const SAMPLE_BYTES: u64 = 4 << 20;
+
+/// The options with what the last verb compares with.
+///
+/// # Errors
+/// It cannot be read.
+pub fn with_baseline(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<Arc<Options>> {
+    let Some((file, verb)) = verbs.last().and_then(|verb| Some((verb.baseline()?, verb))) else { return Ok(options) };
+    if options.dry_run {
+        return Ok(options);
+    }
+    let own = Options { from: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
+    let own = Arc::new(own);
+    let mut inputs = Inputs::open(std::slice::from_ref(&file), own.clone())?;
+    let demand = verb.demand(Demand::everything());
+    let report = read(&file, std::slice::from_ref(verb), &mut inputs, &demand, &own)?;
+    Ok(Arc::new(Options { baseline: Some(report), ..options.as_ref().clone() }))
+}
+
+type Baseline = Arc<dyn std::any::Any + Send + Sync>;
+
+fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: &Demand, options: &Arc<Options>) -> Result<Baseline> {
+    let is_regular = inputs.are_regular();
+    inputs.remember(u64::MAX);
+    let sample = if is_regular { SAMPLE_BYTES } else { options.infer_bytes };
+    let mut schema = infer(inputs, demand, Some(sample), options.threads)?.schema;
+    inputs.remember(0);
+    let progress = Progress::start(inputs.nbytes(), options);
+    let execution = Execution { outputs: &[], options, demand, format: None, progress: &progress };
+    let mut may_restart = is_regular;
+    loop {
+        let chain = Chain::bind(verb, &schema, options).map_err(|e| match e.location().input {
+            None => e.in_input(file.display().to_string()),
+            Some(_) => e,
+        })?;
+        match execution.run(inputs, schema, chain) {
+            Err(error) if error.kind() == Kind::Widened && may_restart => {
+                may_restart = false;
+                inputs.reopen()?;
+                schema = infer(inputs, demand, None, options.threads)?.schema;
+            }
+            result => {
+                progress.finish();
+                let report = result?.report.and_then(|report| report.into_baseline());
+                return report.ok_or_else(|| Error::internal("a report that cannot be compared with"));
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The summaries of all records, or of each group of records that `--by` makes.
+
+use super::report::Group;
+use super::summary::Summary;
+use crate::chunk::{Chunk, Origin};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::quoted;
+use crate::schema::{DType, Schema};
+use crate::tensor::Tensor;
+use crate::verbs::shared::keys::{KeyTable, Keys};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use serde_json::{Value, json};
+
+/// The most groups.
+const MOST: usize = 1000;
+/// Chunks with fewer bytes per field are not summarized one by one: an empty summary of each field would cost more than they do.
+const LEAST_NBYTES: usize = 8 << 10;
+
+/// Some records of one group.
+pub struct Part {
+    nrows: usize,
+    values: PartValues,
+}
+
+enum PartValues {
+    Summarized(Vec<Summary>),
+    /// Few values per field, to be added one by one.
+    Columns(Vec<Tensor>),
+}
+
+/// The parts of a chunk; with the key of each where there are keys.
+pub struct Parts {
+    keys: Option<Chunk>,
+    parts: Vec<Part>,
+}
+
+/// How chunks are summarized, on any thread.
+pub struct Partition {
+    /// Empty summaries of all fields.
+    empty: Vec<Summary>,
+    /// The fields of `--by`.
+    by: Option<Vec<usize>>,
+    options: Options,
+}
+
+impl Partition {
+    /// Summaries start as these; `by` are the positions of the keys.
+    pub fn new(fields: &[Summary], by: Option<Vec<usize>>, options: &Options) -> Partition {
+        Partition { empty: fields.iter().map(Summary::part).collect(), by, options: options.clone() }
+    }
+
+    /// Summarizes a chunk. O(values).
+    ///
+    /// # Errors
+    /// The data does not allow it.
+    pub fn parts(&self, chunk: &Chunk) -> Result<Parts> {
+        let Some(by) = &self.by else {
+            return Ok(Parts { keys: None, parts: vec![self.part(chunk.nrows, chunk.nbytes(), &chunk.columns)?] });
+        };
+        let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
+        let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
+        let found = KeyTable::unlimited(&self.options).insert(&keys)?;
+        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); found.fresh.len()];
+        found.numbers.iter().enumerate().for_each(|(row, number)| rows[*number as usize].push(row));
+        let part = |rows: &Vec<usize>| {
+            let part = chunk.gather(rows)?;
+            self.part(part.nrows, part.nbytes(), &part.columns)
+        };
+        Ok(Parts { keys: Some(keys.gather(&found.fresh)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
+    }
+
+    fn part(&self, nrows: usize, nbytes: usize, columns: &[Tensor]) -> Result<Part> {
+        let count: usize = self.empty.iter().map(Summary::len).sum();
+        if nbytes / count.max(1) < LEAST_NBYTES && count > 1 {
+            return Ok(Part { nrows, values: PartValues::Columns(columns.to_vec()) });
+        }
+        let mut fields: Vec<Summary> = self.empty.iter().map(Summary::part).collect();
+        add(&mut fields, columns)?;
+        Ok(Part { nrows, values: PartValues::Summarized(fields) })
+    }
+}
+
+fn add(fields: &mut [Summary], columns: &[Tensor]) -> Result<()> {
+    fields.iter_mut().zip(columns).try_for_each(|(field, column)| field.add(column, None).map_err(|e| e.in_field(&field.path)))
+}
+
+/// The summaries of all groups.
+pub struct Groups {
+    /// Empty summaries.
+    empty: Vec<Summary>,
+    /// The keys, where there are any, with their names.
+    keys: Option<(KeyTable, Vec<String>)>,
+    /// By the number of the key.
+    groups: Vec<(u64, Vec<Summary>)>,
+}
+
+impl Groups {
+    /// One group of all records, or with the names of keys one for each.
+    pub fn new(fields: Vec<Summary>, keys: Option<Vec<String>>, options: &Options) -> Groups {
+        let keys = keys.map(|names| (KeyTable::unlimited(options), names));
+        let groups = if keys.is_none() { vec![(0, fields.clone())] } else { Vec::new() };
+        Groups { empty: fields, keys, groups }
+    }
+
+    /// Adds the parts of the next chunk.
+    ///
+    /// # Errors
+    /// There are too many groups.
+    pub fn push(&mut self, parts: Parts) -> Result<()> {
+        let numbers = match (&mut self.keys, &parts.keys) {
+            (Some((table, names)), Some(keys)) => {
+                let numbers = table.insert(keys)?.numbers;
+                if table.len() > MOST {
+                    let error = Error::data(format!("--by gives more than {MOST} groups")).in_field(names.join(","));
+                    return Err(error.help(format!("to count the records of each: count --by {}", names.join(","))));
+                }
+                numbers
+            }
+            _ => vec![0; parts.parts.len()],
+        };
+        for (number, part) in numbers.into_iter().zip(parts.parts) {
+            if number as usize == self.groups.len() {
+                self.groups.push((0, self.empty.clone()));
+            }
+            let (records, fields) = &mut self.groups[number as usize];
+            *records += part.nrows as u64;
+            match part.values {
+                PartValues::Summarized(theirs) => fields.iter_mut().zip(theirs).for_each(|(own, their)| own.merge(their)),
+                PartValues::Columns(columns) => add(fields, &columns)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.groups.iter().map(|(records, _)| records).sum()
+    }
+
+    /// The names of the keys.
+    pub fn by(&self) -> Option<String> {
+        self.keys.as_ref().map(|(_, names)| names.join(","))
+    }
+
+    /// The summaries of the only group.
+    pub fn into_fields(self) -> Vec<Summary> {
+        self.groups.into_iter().next().map_or_else(Vec::new, |(_, fields)| fields)
+    }
+
+    /// The groups, the one of most records first.
+    ///
+    /// # Errors
+    /// A key that cannot be shown, which is a bug.
+    pub fn shown(&mut self) -> Result<Vec<Group<'_>>> {
+        let mut keys = vec![None; self.groups.len()];
+        if let Some((table, names)) = &mut self.keys
+            && let parts @ [_, ..] = &table.take_parts()[..]
+        {
+            let rows = Chunk::concat(parts)?;
+            for (row, key) in keys.iter_mut().enumerate() {
+                *key = Some(shown_key(&rows, names, row)?);
+            }
+        }
+        let mut groups = Vec::new();
+        for ((records, all), key) in self.groups.iter().zip(keys) {
+            let mut fields = Vec::new();
+            all.iter().for_each(|field| field.wanted(&mut fields));
+            groups.push(Group { key, records: *records, fields });
+        }
+        groups.sort_by_key(|group| std::cmp::Reverse(group.records));
+        Ok(groups)
+    }
+}
+
+/// The values of the keys of a row: as text, and for programs.
+fn shown_key(rows: &Chunk, names: &[String], row: usize) -> Result<(String, Value)> {
+    let mut values = Vec::new();
+    for column in &rows.columns {
+        values.push(value(column.as_leaf()?, row)?);
+    }
+    let text = values.iter().map(Value::to_string).collect::<Vec<_>>().join(",");
+    let object = names.iter().cloned().zip(values).collect();
+    Ok((text, Value::Object(object)))
+}
+
+fn value(array: &ArrayRef, row: usize) -> Result<Value> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match array.data_type() {
+        DataType::Boolean => json!(array.as_boolean().value(row)),
+        DataType::LargeUtf8 => json!(array.as_string::<i64>().value(row)),
+        DataType::LargeBinary => json!(array.as_binary::<i64>().value(row).escape_ascii().to_string()),
+        _ => {
+            let number = arrow_cast::cast(&array.slice(row, 1), &DataType::LargeUtf8);
+            let text = number.map_err(|_| Error::internal("a key that is no scalar"))?;
+            serde_json::from_str(text.as_string::<i64>().value(0)).map_err(|_| Error::internal("an integer that is no number"))?
+        }
+    })
+}
+
+/// The positions and the names of the keys.
+///
+/// # Errors
+/// A field that does not exist, or holds anything but one string, integer or bool.
+pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<String>)> {
+    let positions = by.positions(schema, verb)?;
+    for position in &positions {
+        let field = &schema.fields[*position];
+        let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty() && !field.ty.is_sparse());
+        if !dtype.is_some_and(|d| d.is_integer() || matches!(d, DType::String | DType::Bytes | DType::Bool)) {
+            let error = Error::usage(format!("--by: expected a string, an integer or a bool, found {}", field.ty));
+            let name = quoted(&field.name);
+            return Err(error
+                .in_field(&name)
+                .help(format!("make a key of it: map 'key = strings.as_string({name})' then {verb} --by key")));
+        }
+    }
+    let names = positions.iter().map(|position| quoted(&schema.fields[*position].name).to_string()).collect();
+    Ok((positions, names))
+}

@@ -1,0 +1,186 @@
+//! Mean and standard deviation from exact sums, so that neither the order of the values nor the parts they come in change a bit.
+//!
+//! A float is an integer of 53 bits times a power of two. The integers and their squares are summed apart for each power of
+//! two, without rounding; only the result is rounded.
+
+/// The power of two of integers, as floats number them: `m * 2^(exponent - UNIT)`.
+const UNIT: usize = 1075;
+
+/// Sums of finite numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// The exponent of the first group.
+    first: usize,
+    groups: Vec<Group>,
+}
+
+/// The numbers of one exponent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Group {
+    count: u64,
+    sum: i128,
+    /// The low and the high 64 bits of the squares, summed apart: less than 2^64 numbers fit.
+    squares: (u128, u128),
+}
+
+impl Group {
+    #[inline]
+    fn add(&mut self, value: i128, count: u64) {
+        let square = value.unsigned_abs() * value.unsigned_abs();
+        self.count += count;
+        self.sum += value * i128::from(count);
+        self.squares.0 += u128::from(square as u64) * u128::from(count);
+        self.squares.1 += (square >> 64) * u128::from(count);
+    }
+
+    /// The sum of the squared distances from the mean: `squares - sum^2 / count`, rounded once.
+    fn spread(&self) -> f64 {
+        let limbs = |x: u128| [x as u64, (x >> 64) as u64];
+        let mut wide = Wide::default();
+        for (at, limb) in limbs(self.squares.0).into_iter().enumerate() {
+            wide.add(self.count, limb, at);
+        }
+        for (at, limb) in limbs(self.squares.1).into_iter().enumerate() {
+            wide.add(self.count, limb, at + 1);
+        }
+        let [low, high] = limbs(self.sum.unsigned_abs());
+        for (a, b, at) in [(low, low, 0), (low, high, 1), (low, high, 1), (high, high, 2)] {
+            wide.sub(a, b, at);
+        }
+        wide.to_f64() / self.count.max(1) as f64
+    }
+}
+
+/// An integer of 320 bits, least significant limb first.
+#[derive(Default)]
+struct Wide([u64; 5]);
+
+impl Wide {
+    /// Adds `a * b * 2^(64 at)`.
+    fn add(&mut self, a: u64, b: u64, at: usize) {
+        let mut carry = u128::from(a) * u128::from(b);
+        for limb in self.0.iter_mut().skip(at) {
+            carry += u128::from(*limb);
+            *limb = carry as u64;
+            carry >>= 64;
+        }
+    }
+
+    /// Subtracts `a * b * 2^(64 at)`, which is not greater.
+    fn sub(&mut self, a: u64, b: u64, at: usize) {
+        let mut rest = u128::from(a) * u128::from(b);
+        for limb in self.0.iter_mut().skip(at) {
+            let (less, borrowed) = limb.overflowing_sub(rest as u64);
+            *limb = less;
+            rest = (rest >> 64) + u128::from(borrowed);
+        }
+    }
+
+    fn to_f64(&self) -> f64 {
+        self.0.iter().rev().fold(0.0, |sum, limb| sum * 2f64.powi(64) + *limb as f64)
+    }
+}
+
+impl Moments {
+    fn group(&mut self, exponent: usize) -> &mut Group {
+        if self.groups.is_empty() {
+            self.first = exponent;
+        }
+        if exponent < self.first {
+            self.groups.splice(0..0, std::iter::repeat_n(Group::default(), self.first - exponent));
+            self.first = exponent;
+        }
+        let index = exponent - self.first;
+        if index >= self.groups.len() {
+            self.groups.resize(index + 1, Group::default());
+        }
+        &mut self.groups[index]
+    }
+
+    /// Adds an integer of at most 64 bits `count` times.
+    #[inline]
+    pub fn add_integer(&mut self, value: i128, count: u64) {
+        self.group(UNIT).add(value, count);
+    }
+
+    /// Adds a finite number.
+    #[inline]
+    pub fn add_float(&mut self, value: f64) {
+        let bits = value.to_bits();
+        let exponent = (bits >> 52) as usize & 0x7ff;
+        let fraction = (bits & ((1 << 52) - 1)) | (u64::from(exponent > 0) << 52);
+        let signed = if value.is_sign_negative() { -i128::from(fraction) } else { i128::from(fraction) };
+        let exponent = exponent.max(1);
+        match exponent.checked_sub(self.first).and_then(|index| self.groups.get_mut(index)) {
+            Some(group) => group.add(signed, 1),
+            None => self.group(exponent).add(signed, 1),
+        }
+    }
+
+    /// Adds the numbers of another.
+    pub fn merge(&mut self, other: &Moments) {
+        for (exponent, their) in (other.first..).zip(&other.groups).filter(|(_, group)| group.count > 0) {
+            let own = self.group(exponent);
+            own.count += their.count;
+            own.sum += their.sum;
+            own.squares.0 += their.squares.0;
+            own.squares.1 += their.squares.1;
+        }
+    }
+
+    /// The mean and the standard deviation of the numbers (not of a population they are a sample of); `None` without numbers.
+    pub fn mean_and_std(&self) -> Option<(f64, f64)> {
+        let groups: Vec<(usize, &Group)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
+        let last = groups.last()?.0;
+        // In units of the greatest power of two, so that no square overflows.
+        let unit = |exponent: usize| 2f64.powi(-i32::try_from(last - exponent).unwrap_or(i32::MAX));
+        let count = groups.iter().map(|(_, group)| group.count).sum::<u64>() as f64;
+        let mean = groups.iter().map(|(exponent, group)| group.sum as f64 * unit(*exponent)).sum::<f64>() / count;
+        let spread = |(exponent, group): &(usize, &Group)| {
+            let apart = group.sum as f64 * unit(*exponent) / group.count as f64 - mean;
+            group.spread() * unit(*exponent) * unit(*exponent) + group.count as f64 * apart * apart
+        };
+        let std = (groups.iter().map(spread).sum::<f64>() / count).sqrt();
+        let scale = i32::try_from(last).unwrap_or(0) - UNIT as i32;
+        let scaled = |x: f64| x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2);
+        Some((scaled(mean), scaled(std)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(numbers: &[f64]) -> Moments {
+        let mut moments = Moments::default();
+        numbers.iter().for_each(|x| moments.add_float(*x));
+        moments
+    }
+
+    #[test]
+    fn nothing_is_lost_to_rounding() {
+        assert_eq!(of(&[]).mean_and_std(), None);
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0]).mean_and_std(), Some((2.5, 1.25f64.sqrt())));
+        assert_eq!(of(&[1e16, 1.0, -1e16]).mean_and_std().unwrap().0, 1.0 / 3.0);
+        assert_eq!(of(&[1e308, 1e308, -1e308]).mean_and_std().unwrap().0, 1e308 / 3.0);
+        assert_eq!(of(&[5e-324, 5e-324]).mean_and_std(), Some((5e-324, 0.0)));
+        // Seconds since 1970, a second apart.
+        let times: Vec<f64> = (0..1001).map(|i| 1.7e15 + f64::from(i)).collect();
+        let (mean, std) = of(&times).mean_and_std().unwrap();
+        assert_eq!(mean, 1.7e15 + 500.0);
+        assert!((std - (1001f64 * 1001.0 - 1.0).sqrt() / 12f64.sqrt()).abs() < 1e-9, "{std}");
+        let mut extremes = Moments::default();
+        extremes.add_integer(i128::from(u64::MAX), 1 << 40);
+        extremes.add_integer(0, 1 << 40);
+        assert_eq!(extremes.mean_and_std(), Some((2f64.powi(63), 2f64.powi(63))));
+    }
+
+    #[test]
+    fn parts_and_order_change_nothing() {
+        let numbers: Vec<f64> = (0..500).map(|i| (f64::from(i) * 0.37).sin() * 10f64.powi(i % 40 - 20)).collect();
+        let whole = of(&numbers);
+        let mut parts = Moments::default();
+        numbers.rchunks(7).for_each(|part| parts.merge(&of(part)));
+        assert_eq!(parts.mean_and_std(), whole.mean_and_std());
+    }
+}

@@ -1,0 +1,275 @@
+//! The most frequent values, in bounded memory.
+//!
+//! Counts are exact while there are no more distinct values than the sketch holds. At one more, the rarer half is dropped, and
+//! with it at most `floor` occurrences of any value (Misra and Gries, "Finding repeated elements", 1982, with the
+//! smallest counts subtracted in batches): `floor <= 2 n / capacity` for n values. The sketch is defined by the sequence of values:
+//! a part of it is added by its counts only where that gives the same as adding its values one by one.
+
+use super::distinct::{Identity, hash_bits, hash_bytes};
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::BuildHasherDefault;
+
+/// Bytes kept of a string.
+const SHOWN: usize = 64;
+/// The most distinct values of a field, and of all fields together.
+const MOST: usize = 1 << 16;
+const MOST_IN_ALL: usize = 1 << 21;
+const LEAST: usize = 1 << 10;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Label {
+    /// An integer.
+    Int(i64),
+    /// An integer without a sign.
+    Unsigned(u64),
+    /// The first bytes of a string, and whether there are more.
+    Text(Box<[u8]>, bool),
+}
+
+/// How often a value occurs.
+#[derive(Clone, Debug)]
+struct Count {
+    /// Occurrences since it is held.
+    seen: u64,
+    /// Occurrences before that, at most.
+    missed: u64,
+    label: Label,
+}
+
+/// How often each value of an array occurs: hash, key and count. The key is the bits of an integer, or the row of a string.
+pub type Counts = Vec<(u64, u64, u64)>;
+
+/// The most frequent values of a field.
+#[derive(Clone, Debug)]
+pub struct Top {
+    /// The most values that are held.
+    capacity: usize,
+    counts: HashMap<u64, Count, BuildHasherDefault<Identity>>,
+    /// The most occurrences that a value may have had which is not held.
+    floor: u64,
+    /// Whether arrays are kept for [`Top::merge`]: of a part of the values.
+    is_part: bool,
+    parts: Vec<(ArrayRef, Option<Counts>)>,
+}
+
+/// The number of distinct values that is held of each of some fields.
+pub fn capacity(nfields: usize) -> usize {
+    (MOST_IN_ALL / nfields.max(1)).clamp(LEAST, MOST)
+}
+
+impl Top {
+    /// No values yet.
+    pub fn new(capacity: usize) -> Top {
+        Top { capacity, counts: HashMap::default(), floor: 0, is_part: false, parts: Vec::new() }
+    }
+
+    /// An empty sketch for a part of the values, to be merged.
+    pub fn part(&self) -> Top {
+        Top { is_part: true, ..Top::new(self.capacity) }
+    }
+
+    /// The most values that are held.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Adds the values of an array without nulls; `counts` are its counts, where they are known.
+    pub fn add(&mut self, array: &ArrayRef, counts: Option<Counts>) {
+        if self.is_part {
+            self.parts.push((array.clone(), counts));
+        } else {
+            self.absorb(array, counts);
+        }
+    }
+
+    /// Adds the values of a part that follows.
+    pub fn merge(&mut self, other: Top) {
+        other.parts.into_iter().for_each(|(array, counts)| self.add(&array, counts));
+    }
+
+    fn absorb(&mut self, array: &ArrayRef, counts: Option<Counts>) {
+        if let Some(counts) = counts {
+            let fresh = counts.iter().filter(|(hash, ..)| !self.counts.contains_key(hash)).count();
+            if self.counts.len() + fresh <= self.capacity {
+                counts.into_iter().for_each(|(hash, key, count)| self.count(array, hash, key, count));
+                return;
+            }
+        }
+        for_each_value(array, |hash, key| {
+            self.count(array, hash, key, 1);
+            if self.counts.len() > self.capacity {
+                self.drop_rare();
+            }
+        });
+    }
+
+    fn count(&mut self, array: &ArrayRef, hash: u64, key: u64, count: u64) {
+        match self.counts.entry(hash) {
+            Entry::Occupied(mut entry) => entry.get_mut().seen += count,
+            Entry::Vacant(entry) => {
+                entry.insert(Count { seen: count, missed: self.floor, label: label(array, key) });
+            }
+        }
+    }
+
+    fn drop_rare(&mut self) {
+        let most = |count: &Count| count.seen + count.missed;
+        let mut counts: Vec<Reverse<u64>> = self.counts.values().map(|count| Reverse(most(count))).collect();
+        let middle = self.capacity / 2;
+        self.floor = counts.select_nth_unstable(middle).1.0;
+        let floor = self.floor;
+        self.counts.retain(|_, count| most(count) > floor);
+    }
+
+    /// Whether all values are held, so that the counts are exact.
+    pub fn is_exact(&self) -> bool {
+        self.floor == 0
+    }
+
+    /// The most that a count may be too low.
+    pub fn error(&self) -> u64 {
+        self.floor
+    }
+
+    /// The number of values held.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// How often a value occurs, by its hash; 0 if it is not held.
+    pub fn get(&self, hash: u64) -> u64 {
+        self.counts.get(&hash).map_or(0, |count| count.seen)
+    }
+
+    /// The integers that are held, in ascending order, with their counts.
+    pub fn integers(&self) -> Vec<(f64, u64)> {
+        let mut all: Vec<(&Label, u64)> = self.counts.values().map(|count| (&count.label, count.seen)).collect();
+        all.sort_unstable();
+        let number = |(label, count)| match label {
+            &Label::Int(n) => Some((n as f64, count)),
+            &Label::Unsigned(n) => Some((n as f64, count)),
+            Label::Text(..) => None,
+        };
+        all.into_iter().filter_map(number).collect()
+    }
+
+    /// The most frequent values with their hashes and counts; of equal counts the least value first.
+    pub fn first(&self, most: usize) -> Vec<(u64, &Label, u64)> {
+        let mut all: Vec<(u64, &Label, u64)> = self.counts.iter().map(|(hash, count)| (*hash, &count.label, count.seen)).collect();
+        let order = |a: &(u64, &Label, u64), b: &(u64, &Label, u64)| (Reverse(a.2), a.1, a.0).cmp(&(Reverse(b.2), b.1, b.0));
+        if most < all.len() && most > 0 {
+            all.select_nth_unstable_by(most - 1, order);
+        }
+        all.truncate(most);
+        all.sort_unstable_by(order);
+        all
+    }
+}
+
+/// Calls `each` with the hash and the key of every value. O(values).
+fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64)) {
+    macro_rules! integers {
+        ($($variant:ident => $t:ty),*) => {
+            match array.data_type() {
+                $(DataType::$variant => array.as_primitive::<$t>().values().iter().for_each(|x| each(hash_bits(*x as u64), *x as u64)),)*
+                DataType::LargeUtf8 => (0u64..).zip(array.as_string::<i64>().iter().flatten()).for_each(|(row, text)| each(hash_bytes(text.as_bytes()), row)),
+                DataType::LargeBinary => (0u64..).zip(array.as_binary::<i64>().iter().flatten()).for_each(|(row, bytes)| each(hash_bytes(bytes), row)),
+                _ => {}
+            }
+        };
+    }
+    integers!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type);
+}
+
+fn label(array: &ArrayRef, key: u64) -> Label {
+    let text = |bytes: &[u8]| Label::Text(bytes[..bytes.len().min(SHOWN)].into(), bytes.len() > SHOWN);
+    match array.data_type() {
+        DataType::LargeUtf8 => text(array.as_string::<i64>().value(key as usize).as_bytes()),
+        DataType::LargeBinary => text(array.as_binary::<i64>().value(key as usize)),
+        DataType::UInt64 => Label::Unsigned(key),
+        _ => Label::Int(key as i64),
+    }
+}
+
+/// How often each string occurs; `None` if more than `most` are distinct.
+pub fn count_texts<'a>(texts: impl Iterator<Item = &'a [u8]>, most: usize) -> Option<Counts> {
+    count((0u64..).zip(texts).map(|(row, text)| (hash_bytes(text), row)), most)
+}
+
+/// How often each hash occurs, with the key of the first; `None` if more than `most` are distinct.
+pub fn count(hashes: impl Iterator<Item = (u64, u64)>, most: usize) -> Option<Counts> {
+    let mut places: HashMap<u64, u32, BuildHasherDefault<Identity>> = HashMap::default();
+    let mut counts = Counts::new();
+    for (hash, key) in hashes {
+        match places.entry(hash) {
+            Entry::Occupied(entry) => counts[*entry.get() as usize].2 += 1,
+            Entry::Vacant(_) if counts.len() == most => return None,
+            Entry::Vacant(entry) => {
+                entry.insert(counts.len() as u32);
+                counts.push((hash, key, 1));
+            }
+        }
+    }
+    Some(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    /// Numbers of which few are frequent: i occurs about n / i times.
+    fn skewed(n: usize) -> Vec<i64> {
+        let mut state = 7u64;
+        let mut next = || {
+            state = hash_bits(state);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..n).map(|_| ((n as f64).powf(next())) as i64).collect()
+    }
+
+    fn add(top: &mut Top, values: &[i64], with_counts: bool) {
+        let array: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+        let hashes = values.iter().map(|x| (hash_bits(*x as u64), *x as u64));
+        let counts = with_counts.then(|| count(hashes, top.capacity())).flatten();
+        top.add(&array, counts);
+    }
+
+    #[test]
+    fn counts_are_within_their_bound_and_parts_change_nothing() {
+        let values = skewed(50_000);
+        let mut exact: HashMap<i64, u64> = HashMap::new();
+        values.iter().for_each(|x| *exact.entry(*x).or_default() += 1);
+        for capacity in [64, 512, 1 << 16] {
+            let mut whole = Top::new(capacity);
+            add(&mut whole, &values, false);
+            assert!(whole.error() <= 2 * values.len() as u64 / capacity as u64, "{}", whole.error());
+            assert_eq!(whole.is_exact(), exact.len() <= capacity);
+            for (_, label, count) in whole.first(usize::MAX) {
+                let Label::Int(value) = label else { unreachable!() };
+                assert!(count <= exact[value] && exact[value] <= count + whole.error(), "{value}: {count} of {}", exact[value]);
+            }
+            let frequent = exact.iter().filter(|(_, count)| **count > whole.error());
+            frequent.for_each(|(value, _)| assert!(whole.get(hash_bits(*value as u64)) > 0, "{value} is not held"));
+            let shown = |top: &Top| top.first(50).into_iter().map(|(_, label, count)| (label.clone(), count)).collect::<Vec<_>>();
+            for size in [1, 100, 7777] {
+                let mut parts = Top::new(capacity);
+                for values in values.chunks(size) {
+                    let mut part = parts.part();
+                    add(&mut part, values, true);
+                    parts.merge(part);
+                }
+                assert_eq!((shown(&parts), parts.error()), (shown(&whole), whole.error()), "{capacity} {size}");
+            }
+        }
+    }
+}
