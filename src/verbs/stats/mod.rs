@@ -118,7 +118,7 @@ code is 1 if either distance is above X anywhere; a field that is new, has vanis
 4 records\n\
 \n\
 values  type             count  null  zero  min  mean    std  median  max  distinct\n\
-tokens  int64[?]            10     -     -    1   5.4  2.577       7    9         5  ▂▂  ▂ █ ▂\n\
+tokens  int64[?]            10     -     -    1   5.9  2.385       7    9         5  ▂▂  ▂ █ ▂\n\
 label   optional string      3     1        \"a\"                       \"b\"         2\n\
 \n\
 sizes   axis   rows  null  empty  min  mean  median  90%  99%  max\n\
@@ -138,7 +138,7 @@ label   \"a\" 66.7%  \"b\" 33.3%\n",
 3 records\n\
 \n\
 values  type    count  null  zero  min   mean     std  median  max  distinct\n\
-label   string      3     -        \"a\"                        \"c\"         2\n\
+label   string      3     -        \"a\"                         \"c\"         2\n\
 n       int64       3     -     -    3  4.333  0.9428       5    5         2  ▄ █\n\
 \n\
 sizes  axis   rows  null  empty  min  mean  median  90%  99%  max\n\
@@ -178,7 +178,7 @@ n       \"b\"    int64      1     -     -    5     5    0       5    5         1
 4 records\n\
 \n\
 values  type      count  null  zero  min   mean    std  median  max  distinct\n\
-tokens  int64[?]     22     -     -    1  4.773  2.811       4   10        10  █▆▄▄▄▄▄▄▄▂\n\
+tokens  int64[?]     22     -     -    1  4.727  2.895       4   10        10  █▆▄▄▄▄▄▄▄▂\n\
 \n\
 sizes   axis  rows  null  empty  min  mean  median  90%  99%  max\n\
 tokens  0        4     -      -    1   5.5       2   10   10   10  ██      ██\n\
