@@ -110,6 +110,8 @@ pub struct Options {
     pub csv: CsvOptions,
     /// What of Megatron's datasets is read and written.
     pub megatron: MegatronOptions,
+    /// Members of a WebDataset are bytes, whatever their extension.
+    pub raw_members: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
     /// Records that were read again and passed on once more.
@@ -177,6 +179,7 @@ impl Default for Options {
             sum_duplicates: false,
             csv: CsvOptions::default(),
             megatron: MegatronOptions::default(),
+            raw_members: false,
             notices: Notices::default(),
             remarks: Notices::default(),
             repeated: Tally::default(),

@@ -155,6 +155,9 @@ pub struct Typed {
     /// CSV: names of the columns; there is no header
     #[arg(long, value_name = "NAMES", help_heading = "Formats")]
     columns: Option<String>,
+    /// WebDataset: read every member as bytes [default: json, txt, cls and the like by their extension]
+    #[arg(long, help_heading = "Formats")]
+    raw_members: bool,
     /// Megatron: read a record for each document, with its sequences as rows [default: for each sequence]
     #[arg(long, help_heading = "Formats")]
     documents: bool,
@@ -245,6 +248,7 @@ impl Typed {
                 nulls: self.nulls.map(|words| words.split(',').map(str::to_owned).collect()),
                 columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),
             },
+            raw_members: self.raw_members,
             megatron: MegatronOptions {
                 documents: self.documents,
                 vocab_size: self.vocab_size,

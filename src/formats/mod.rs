@@ -2,7 +2,8 @@
 //!
 //! - [`mod@format`]: the contract; what a run knows of a format.
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
-//!   `matrix`: what the formats of sparse rows share; `decimal`: numbers in the text of lines; `lines`: the writer of lines.
+//!   `matrix`: what the formats of sparse rows share; `json_members`: JSON inside of other containers;
+//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod arrays;
@@ -11,6 +12,7 @@ mod columnar;
 mod csv;
 mod decimal;
 pub mod format;
+mod json_members;
 mod jsonl;
 mod libsvm;
 mod lines;
@@ -25,6 +27,7 @@ mod safetensors;
 mod scipy;
 mod text;
 mod tfrecord;
+mod webdataset;
 
 pub use format::{Encode, Encoded, Format, Grouping, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 pub use jsonl::value_text;
@@ -47,6 +50,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &Arrays(npz::Npz),
     &Arrays(npy::Npy),
     &Arrays(safetensors::Safetensors),
+    &webdataset::WebDataset,
     &jsonl::Jsonl,
     &jsonl::Json,
     &csv::Csv::Comma,

@@ -5,12 +5,11 @@ use memchr::memmem;
 
 /// Compressions and archives that are not read, by their first bytes at some offset: what it is, and the
 /// command that gives the plain bytes.
-const FOREIGN: [(usize, &[u8], &str, &str); 6] = [
+const FOREIGN: [(usize, &[u8], &str, &str); 5] = [
     (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
     (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
     (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
-    (257, b"ustar", "a tar archive", "tar -xOf FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON lines with Python's h5py"),
 ];
 

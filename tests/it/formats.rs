@@ -9,8 +9,14 @@ use tatter::options::Options;
 use tatter::schema::{Schema, notation};
 
 /// What some format writes.
-const WRITABLE: [&str; 5] =
-    ["tokens: int64[?]", "text: string", "value: int64", "features: sparse<float32>[3]", "label: float32; features: sparse<float32>[3]"];
+const WRITABLE: [&str; 6] = [
+    "__key__: string; txt: string",
+    "tokens: int64[?]",
+    "text: string",
+    "value: int64",
+    "features: sparse<float32>[3]",
+    "label: float32; features: sparse<float32>[3]",
+];
 
 #[test]
 fn the_table_of_formats_is_that_of_the_program() {

@@ -1,4 +1,4 @@
-"""Megatron, libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
+"""Megatron, WebDataset, libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
 import csv
 import random
 
@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import containers_megatron
+import containers_webdataset
 from harness import difference
 
 SEEDS = range(6)
@@ -23,6 +24,7 @@ def run(harness):
     fields_and_symmetries(harness)
     several_labels(harness)
     containers_megatron.run(harness)
+    containers_webdataset.run(harness)
 
 
 def matrix(seed, dtype=np.float32):

@@ -53,6 +53,13 @@ mod write;
 mod writer;
 
 pub use self::write::value_text;
+/// For JSON inside of other containers.
+pub(super) use self::{
+    block::{Block, Framing, Piece},
+    cursor::Cursor,
+    decode::{decode, observe},
+    write::Encoder,
+};
 
 use self::reader::JsonReader;
 use self::sniff::{First, first_value};

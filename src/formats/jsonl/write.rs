@@ -116,7 +116,7 @@ enum View<'a> {
 }
 
 /// A level with its nulls.
-struct Encoder<'a> {
+pub struct Encoder<'a> {
     nulls: Option<NullBuffer>,
     view: View<'a>,
 }
@@ -142,7 +142,11 @@ impl<'a> Member<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
+    /// The values of a field, ready to be written.
+    ///
+    /// # Errors
+    /// JSON cannot hold the type.
+    pub fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         match field.map_fields() {
             Some((key, value)) if key.ty == Type::tensor(DType::String, Vec::new()) => Encoder::of_maps(tensor, value, path, omit_null),
             _ if field.is_uuid() => Encoder::of_uuids(tensor, path),
@@ -198,7 +202,11 @@ impl<'a> Encoder<'a> {
         matches!(self.view, View::Null) || self.nulls.as_ref().is_some_and(|n| n.is_null(row))
     }
 
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    /// Writes the value of a row.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold.
+    pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if self.is_null(row) {
             out.extend_from_slice(b"null");
             return Ok(());

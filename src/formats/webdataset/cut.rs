@@ -1,0 +1,191 @@
+//! Groups members to records, and records to blocks. Sequential; parses no contents.
+
+use super::archive::Archive;
+use super::names::{KEY, Kind, Kinds, is_about_archive, split};
+use crate::error::{Error, Result};
+use crate::formats::format::Request;
+use crate::io::Input;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes after which a block ends, and the most records of one.
+const BLOCK_NBYTES: usize = 1 << 20;
+const BLOCK_ROWS: usize = 4 << 10;
+/// What a member takes in memory beside its contents.
+const MEMBER_NBYTES: usize = 64;
+
+/// Some consecutive records, not decoded.
+#[derive(Default)]
+pub struct Block {
+    pub records: Vec<Record>,
+    pub bytes: Vec<u8>,
+    /// The number of the first, from 1.
+    pub first_record: u64,
+    /// Bytes of the archive.
+    pub nbytes: u64,
+}
+
+/// The members of one key.
+pub struct Record {
+    pub key: String,
+    pub members: Vec<Member>,
+    /// Where in the archive it starts.
+    pub offset: u64,
+    pub nbytes: u64,
+    /// Why it cannot be used.
+    pub error: Option<Error>,
+}
+
+/// A member of a record.
+pub struct Member {
+    pub extension: Arc<str>,
+    /// How it is read, and its contents among the bytes of the block; `None`: it was passed over.
+    pub contents: Option<(Kind, Range<usize>)>,
+}
+
+/// Cuts an archive into blocks.
+pub struct Cutter {
+    archive: Archive,
+    kinds: Arc<Kinds>,
+    max_record_bytes: u64,
+    block_rows: usize,
+    /// Records that may still be cut.
+    left: u64,
+    /// Contents that only their type is asked of are not kept.
+    only_types: bool,
+    next_record: u64,
+    /// The first member of the next record: its key, extension, offset and size.
+    ahead: Option<(String, Arc<str>, u64, u64)>,
+    /// The extensions seen so far, each once.
+    extensions: Vec<Arc<str>>,
+    noticed_other: bool,
+    ended: bool,
+}
+
+impl Cutter {
+    /// # Errors
+    /// The input cannot be opened.
+    pub fn open(input: &Input, kinds: Arc<Kinds>, request: &Request, only_types: bool) -> Result<Cutter> {
+        let options = &request.options;
+        Ok(Cutter {
+            archive: Archive::new(input.open()?, input.name().clone(), options),
+            kinds,
+            max_record_bytes: options.max_record_bytes,
+            block_rows: options.chunk_rows.unwrap_or(BLOCK_ROWS).clamp(1, BLOCK_ROWS),
+            // Where bad records are left out, only the count of good ones tells how many have to be read.
+            left: request.records.filter(|_| !options.on_error.skips()).unwrap_or(u64::MAX),
+            only_types,
+            next_record: 1,
+            ahead: None,
+            extensions: Vec::new(),
+            noticed_other: false,
+            ended: false,
+        })
+    }
+
+    /// The next member that belongs to a record.
+    fn member(&mut self) -> Result<Option<(String, Arc<str>, u64, u64)>> {
+        while let Some(member) = self.archive.next()? {
+            let Ok(path) = String::from_utf8(member.path) else {
+                return Err(self.archive.damaged(member.offset, "the name of a member is not valid UTF-8"));
+            };
+            if is_about_archive(&path) {
+                continue;
+            }
+            match split(&path) {
+                Some((key, extension)) => return Ok(Some((key.to_owned(), self.extension(extension), member.offset, member.nbytes))),
+                None if self.noticed_other => {}
+                None => {
+                    self.noticed_other = true;
+                    self.archive.notice(format!("members without an extension are passed over, such as {path}"))?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn extension(&mut self, extension: String) -> Arc<str> {
+        match self.extensions.iter().find(|known| ***known == *extension) {
+            Some(known) => known.clone(),
+            None => {
+                let extension: Arc<str> = extension.into();
+                // Members with names of their own are no fields, and not worth remembering.
+                if self.extensions.len() < 1000 {
+                    self.extensions.push(extension.clone());
+                }
+                extension
+            }
+        }
+    }
+
+    fn cut(&mut self) -> Result<Option<Block>> {
+        let mut block = Block { first_record: self.next_record, ..Block::default() };
+        let mut members = 0;
+        while block.records.len() < self.block_rows && block.bytes.len() + members * MEMBER_NBYTES < BLOCK_NBYTES && self.left > 0 {
+            let first = match self.ahead.take() {
+                Some(first) => Some(first),
+                None => self.member()?,
+            };
+            let Some((key, extension, offset, nbytes)) = first else { break };
+            let mut record = Record { key, members: Vec::new(), offset, nbytes: 0, error: None };
+            self.add(&mut record, extension, nbytes, &mut block)?;
+            while let Some(next) = self.member()? {
+                if next.0 != record.key {
+                    self.ahead = Some(next);
+                    break;
+                }
+                self.add(&mut record, next.1, next.3, &mut block)?;
+            }
+            members += record.members.len();
+            block.nbytes += record.nbytes;
+            block.records.push(record);
+            self.next_record += 1;
+            self.left -= 1;
+        }
+        Ok((!block.records.is_empty()).then_some(block))
+    }
+
+    /// Adds a member, whose contents are next in the archive.
+    fn add(&mut self, record: &mut Record, extension: Arc<str>, nbytes: u64, block: &mut Block) -> Result<()> {
+        record.nbytes = record.nbytes.saturating_add(nbytes);
+        if record.error.is_some() {
+            return Ok(());
+        }
+        if *extension == *KEY || record.members.iter().any(|member| member.extension == extension) {
+            let error = Error::data(format!("the record has two members .{extension}"));
+            record.error = Some(error.help("names are told apart without regard to capitals"));
+            return Ok(());
+        }
+        let start = block.bytes.len();
+        let kind = self.kinds.of_member(&extension);
+        let contents = match kind {
+            // Only their names tell the type.
+            Some(kind) if self.only_types && kind != Kind::Json => Some((kind, start..start)),
+            Some(_) if record.nbytes > self.max_record_bytes => {
+                let error = Error::data(format!("the record has at least {} bytes, more than {}", record.nbytes, self.max_record_bytes));
+                record.error = Some(error.help("raise the limit with --max-record-bytes"));
+                return Ok(());
+            }
+            Some(kind) => {
+                self.archive.read(&mut block.bytes)?;
+                Some((kind, start..block.bytes.len()))
+            }
+            None => None,
+        };
+        record.members.push(Member { extension, contents });
+        Ok(())
+    }
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Block>;
+
+    fn next(&mut self) -> Option<Result<Block>> {
+        if self.ended {
+            return None;
+        }
+        let cut = self.cut().transpose();
+        self.ended = !matches!(cut, Some(Ok(_)));
+        cut
+    }
+}

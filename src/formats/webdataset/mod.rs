@@ -1,0 +1,95 @@
+//! WebDataset: a tar archive in which members whose names share the part up to the first dot are a record.
+//! Source: `webdataset/tariterators.py` (`base_plus_ext`, `group_by_keys`) and `webdataset/autodecode.py`.
+//!
+//! ```text
+//! images/0001.jpg  images/0001.json  images/0001.cls      one record: __key__ = "images/0001", jpg, json, cls
+//! ```
+//!
+//! A field for each extension: `json` and `cls` and the like are JSON values, `txt` is text, all others are bytes. Names are
+//! names only: nothing is ever written below them.
+//!
+//! `archive` walks through the members, `names` makes keys and fields of their names, `cut` groups them to records,
+//! `observe` and `decode` look at their contents; `write` is the way back.
+
+mod archive;
+mod cut;
+mod decode;
+mod names;
+mod observe;
+mod write;
+
+use self::cut::Cutter;
+use self::decode::Decoder;
+use self::names::Kinds;
+use crate::chunk::Decoded;
+use crate::error::Result;
+use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+use crate::io::Input;
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// `webdataset`.
+pub struct WebDataset;
+
+impl Format for WebDataset {
+    fn name(&self) -> &'static str {
+        "webdataset"
+    }
+
+    fn summary(&self) -> &'static str {
+        "tar archive in which members of one stem are a record, a field by extension"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tar"]
+    }
+
+    fn sniff(&self, head: &[u8]) -> bool {
+        archive::is_header(head)
+    }
+
+    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(Ok(Box::new(MemberReader { input })))
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(write::writer(schema, options))
+    }
+}
+
+struct MemberReader {
+    input: Arc<Input>,
+}
+
+impl Reader for MemberReader {
+    fn infer(&mut self, request: &Request) -> Result<Inference> {
+        let kinds = Kinds::of_declared(&request.declared, request.options.raw_members);
+        let cutter = Cutter::open(&self.input, kinds.clone(), request, true)?;
+        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
+        let blocks = cutter.take_while(move |block| {
+            let more = nbytes < limit;
+            if let Ok(block) = block {
+                nbytes += block.nbytes;
+            }
+            more
+        });
+        let request = Arc::new(request.clone());
+        Ok(Inference::Scan(Box::new(blocks.map(move |block| {
+            let (block, kinds, request) = (block?, kinds.clone(), request.clone());
+            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, kinds, &request)?)));
+            Ok(task)
+        }))))
+    }
+
+    fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let kinds = Kinds::of_schema(schema, &request.wanted, request.options.raw_members);
+        let cutter = Cutter::open(&self.input, kinds.clone(), request, false)?;
+        let decoder = Arc::new(Decoder::new(self.input.name().clone(), kinds, schema, request));
+        Ok(Box::new(cutter.map(move |block| {
+            let (block, decoder) = (block?, decoder.clone());
+            let task: Task<Decoded> = Box::new(move || decoder.decode(&block));
+            Ok(task)
+        })))
+    }
+}

@@ -1,0 +1,112 @@
+//! Names of members: the key of the record, the extension that is the field, and how its contents are read.
+
+use crate::demand::Wanted;
+use crate::schema::{DType, Element, Field, Schema};
+use std::sync::Arc;
+
+/// The field that holds the keys.
+pub const KEY: &str = "__key__";
+
+/// Key and extension, which is in lower case; `None` for names without an extension or of hidden files.
+pub fn split(path: &str) -> Option<(&str, String)> {
+    let base = path.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = base + path[base..].find('.').filter(|dot| *dot > 0)?;
+    Some((&path[..dot], path[dot + 1..].to_lowercase()))
+}
+
+/// Whether a member describes the archive and is not of a record: `__x__`, or in a directory of such a name.
+pub fn is_about_archive(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or(path);
+    first.len() > 4 && first.starts_with("__") && first.ends_with("__")
+}
+
+/// How the contents of a member are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bytes,
+    Text,
+    /// One JSON value: an integer under `cls` is one, too.
+    Json,
+}
+
+/// As webdataset's own decoders do, by the last part of the extension.
+fn of_extension(extension: &str) -> Kind {
+    match extension.rsplit('.').next().unwrap_or(extension) {
+        "txt" | "text" | "transcript" => Kind::Text,
+        "json" | "jsn" | "cls" | "cls2" | "index" | "inx" | "id" => Kind::Json,
+        _ => Kind::Bytes,
+    }
+}
+
+/// The part of a record that a field is read from.
+pub fn source(field: &Field) -> &str {
+    field.source.values.as_deref().unwrap_or(&field.name)
+}
+
+/// How the members of each extension are read.
+#[derive(Debug)]
+pub struct Kinds {
+    /// What a schema says.
+    said: Vec<(String, Kind)>,
+    wanted: Wanted,
+    raw: bool,
+}
+
+impl Kinds {
+    /// What `--schema` says; the others are read by their extension.
+    pub fn of_declared(declared: &Schema, raw: bool) -> Arc<Kinds> {
+        Kinds::of(declared.fields.iter(), Wanted::All, raw)
+    }
+
+    /// What the schema of a run says.
+    pub fn of_schema(schema: &Schema, wanted: &Wanted, raw: bool) -> Arc<Kinds> {
+        Kinds::of(schema.fields.iter().filter(|field| wanted.includes(&field.name)), wanted.clone(), raw)
+    }
+
+    fn of<'a>(fields: impl Iterator<Item = &'a Field>, wanted: Wanted, raw: bool) -> Arc<Kinds> {
+        let kind = |field: &Field| match &field.ty.element {
+            Element::Value(DType::Bytes) if field.ty.dims.is_empty() => Kind::Bytes,
+            Element::Value(DType::String) if field.ty.dims.is_empty() => Kind::Text,
+            _ => Kind::Json,
+        };
+        Arc::new(Kinds { said: fields.map(|field| (source(field).to_owned(), kind(field))).collect(), wanted, raw })
+    }
+
+    /// How members of an extension are read; `None`: they are passed over.
+    pub fn of_member(&self, extension: &str) -> Option<Kind> {
+        match self.said.iter().find(|(name, _)| name == extension) {
+            Some((_, kind)) => Some(*kind),
+            None if !self.wanted.includes(extension) => None,
+            None if self.raw => Some(Kind::Bytes),
+            None => Some(of_extension(extension)),
+        }
+    }
+
+    /// Whether the schema has a field for an extension.
+    pub fn is_known(&self, extension: &str) -> bool {
+        self.said.iter().any(|(name, _)| name == extension)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split_as_webdataset_does() {
+        for (path, expected) in [
+            ("a.jpg", Some(("a", "jpg"))),
+            ("d.e/a.seg.PNG", Some(("d.e/a", "seg.png"))),
+            ("./a.txt", Some(("./a", "txt"))),
+            ("../../a.txt", Some(("../../a", "txt"))),
+            ("a.", Some(("a", ""))),
+            ("a", None),
+            ("d.e/a", None),
+            (".hidden.txt", None),
+            ("", None),
+        ] {
+            assert_eq!(split(path), expected.map(|(key, extension)| (key, extension.to_owned())), "{path}");
+        }
+        assert!(is_about_archive("__meta__") && is_about_archive("__x__/a.txt") && !is_about_archive("__a.txt"));
+    }
+}

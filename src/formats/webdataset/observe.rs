@@ -1,0 +1,119 @@
+//! What is seen of the members of some records: their extensions, and the types of JSON values.
+
+use super::cut::Block;
+use super::names::{KEY, Kind, Kinds, source};
+use crate::error::{Error, Result};
+use crate::formats::columnar::adapt::declared_over;
+use crate::formats::format::{Observed, Request};
+use crate::formats::json_members::{Members, is_value};
+use crate::schema::{DType, Field, Schema, Type};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Fields of a structure, at most.
+const MAX_FIELDS: usize = 10_000;
+
+/// What has been seen of some records.
+pub struct Seen {
+    kinds: Arc<Kinds>,
+    /// Each extension, in the order they were seen, with how it is read and how many records have it.
+    extensions: Vec<(Arc<str>, Kind, u64)>,
+    /// The positions of the extensions.
+    positions: HashMap<Arc<str>, usize>,
+    records: u64,
+    json: Box<dyn Observed>,
+}
+
+impl Seen {
+    fn add(&mut self, extension: &Arc<str>, kind: Kind, records: u64) {
+        match self.positions.get(extension) {
+            Some(at) => self.extensions[*at].2 += records,
+            // One more tells that there are too many.
+            None if self.extensions.len() <= MAX_FIELDS => {
+                self.positions.insert(extension.clone(), self.extensions.len());
+                self.extensions.push((extension.clone(), kind, records));
+            }
+            None => {}
+        }
+    }
+}
+
+/// The request for the fields that are JSON values.
+pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
+    let is_json = |field: &&Field| source(field) != KEY && kinds.of_member(source(field)) == Some(Kind::Json);
+    let declared = Schema::new(request.declared.fields.iter().filter(is_json).cloned().collect());
+    Request { declared: Arc::new(declared), ..request.clone() }
+}
+
+/// Looks at the records of a block. What is not JSON shows nothing: reading it names what is wrong.
+///
+/// # Errors
+/// As of JSON lines.
+pub fn observe(block: &Block, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
+    let mut json = Members::default();
+    for record in &block.records {
+        json.begin();
+        for member in record.members.iter().filter(|_| record.error.is_none()) {
+            if let Some((Kind::Json, range)) = &member.contents
+                && let Some(value) = block.bytes.get(range.clone()).filter(|value| is_value(value))
+            {
+                json.push(&member.extension, value);
+            }
+        }
+        json.end();
+    }
+    let json = json.observe(&Arc::from(""), block.first_record, &json_request(&kinds, request))?;
+    let mut seen = Seen { kinds, extensions: Vec::new(), positions: HashMap::new(), records: 0, json };
+    for record in block.records.iter().filter(|record| record.error.is_none()) {
+        seen.records += 1;
+        for member in &record.members {
+            if let Some((kind, _)) = &member.contents {
+                seen.add(&member.extension, *kind, 1);
+            }
+        }
+    }
+    Ok(seen)
+}
+
+impl Observed for Seen {
+    fn merge(&mut self, other: Box<dyn Observed>) {
+        let Ok(other) = other.into_any().downcast::<Seen>() else { return };
+        for (extension, kind, records) in &other.extensions {
+            self.add(extension, *kind, *records);
+        }
+        self.records += other.records;
+        self.json.merge(other.json);
+    }
+
+    fn schema(&self, request: &Request) -> Result<Schema> {
+        if self.extensions.len() > MAX_FIELDS {
+            return Err(Error::data(format!("members of more than {MAX_FIELDS} extensions, which would be a field each"))
+                .help("names up to the first dot are the key: this may be an archive of files, not a WebDataset"));
+        }
+        let sub = json_request(&self.kinds, request);
+        let is_json = |name: &str| sub.declared.index_of(name).is_some();
+        let others = request.declared.fields.iter().filter(|field| !is_json(&field.name)).cloned().collect();
+        let mut found = vec![Field::new(KEY, Type::tensor(DType::String, Vec::new()))];
+        for (extension, kind, records) in &self.extensions {
+            let dtype = match kind {
+                Kind::Bytes => DType::Bytes,
+                Kind::Text => DType::String,
+                Kind::Json => continue,
+            };
+            found.push(Field::new(&**extension, Type::tensor(dtype, Vec::new()).with_optional(*records < self.records)));
+        }
+        let mut fields = declared_over(&Schema::new(others), Schema::new(found)).fields;
+        fields.extend(self.json.schema(&sub)?.fields);
+        let position = |field: &Field| match source(field) {
+            KEY => 0,
+            extension => self.positions.get(extension).map_or(usize::MAX, |at| at + 1),
+        };
+        fields.sort_by_key(position);
+        Ok(Schema::new(fields))
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
