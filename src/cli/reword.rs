@@ -1,6 +1,7 @@
 //! The errors of clap in the form of all others: one message, and the way out.
 
 use super::split::has_option;
+use super::synonyms;
 use super::typed::Typed;
 use crate::error::{Error, nearest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -96,6 +97,12 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
             .help("global options come before the first verb or after the last");
     }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
+    if let Some(advice) = synonyms::of_option(name, word) {
+        return error.help(advice);
+    }
+    if words.windows(2).any(|pair| pair[0] == "--by" && pair[1] == word) && has_option(command, "--descending") {
+        return error.help(format!("for descending order: --by {} -r", word.trim_start_matches('-')));
+    }
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     if !owner.is_last {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));

@@ -1,6 +1,6 @@
 //! Verbs of other tools, answered with the command that does the same here.
 
-use super::split::Words;
+use super::split::{Words, has_option};
 use crate::printable::shell_word;
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,8 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit", "first", "top"], &["tatter head {args}"]),
     (&["last"], &["tatter tail {args}"]),
     (&["cat", "concat", "concatenate", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
-    (&["where", "grep", "match"], &["tatter filter {args}"]),
+    (&["where", "match"], &["tatter filter {args}"]),
+    (&["grep"], &["tatter filter 'strings.regex_full_match(FIELD, \".*{key}.*\")' {files}"]),
     (&["cut", "project", "pick", "keep"], &["tatter select {args}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
@@ -61,10 +62,31 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
     (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields"], &["tatter schema {args}"]),
     (&["print", "view", "less", "more", "peek", "preview"], &["tatter show {args}"]),
+    (&["version"], &["tatter --version"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
 ];
+
+/// Options of other tools, with what to do here.
+const OPTIONS: &[(&[&str], &str, &str)] = &[
+    (&["sort"], "-k", "the key is given with --by: sort --by FIELD"),
+    (&["sort"], "-n", "numbers are sorted as numbers: leave -n out"),
+    (&["sort"], "-nr", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-rn", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-u", "drop duplicates with the verb unique: sort --by FIELD then unique"),
+    (&["head", "tail"], "-c", "records are counted, not bytes: -n N"),
+    (&["tail"], "-f", "input is read to its end, then the run ends"),
+    (&["count"], "-l", "records are counted: leave -l out"),
+    (&["unique"], "-c", "count the records of each value: count --by FIELD"),
+    (&["select", "drop", "rename", "cast", "fill-null"], "-f", "the fields are an argument without an option: a,b"),
+    (&["shuffle"], "-n", "draw some records with the verb sample: sample N"),
+];
+
+/// What does here what an option of another tool's verb does there.
+pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
+    OPTIONS.iter().find(|(verbs, name, _)| *name == option && verbs.contains(&verb)).map(|(.., advice)| *advice)
+}
 
 /// The commands to suggest for the verb `name`, which is the one of number `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
@@ -87,7 +109,11 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
     let joined = |words: &[&String]| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| shell_word(file));
-    let all: Vec<&String> = given.iter().chain(&dashed).collect();
+    // Options of the verb meant, not those of the other tool.
+    let verb = template.trim_start_matches("tatter ").split(' ').next().and_then(crate::verbs::find).map(|entry| entry.command());
+    let is_foreign =
+        |word: &&String| is_option(word) && word.parse::<f64>().is_err() && verb.as_ref().is_some_and(|verb| !has_option(verb, bare(word)));
+    let all: Vec<&String> = given.iter().filter(|word| !is_foreign(word)).chain(&dashed).collect();
     let command = template
         .trim_start_matches("tatter ")
         .replace("{args}", &joined(&all))
@@ -105,6 +131,11 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let before = texts(&words.before);
     let line = format!("tatter {} {}", joined(&before.iter().collect::<Vec<_>>()), verbs.join(" then "));
     line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// An option without its value.
+fn bare(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
 }
 
 fn texts(words: &[OsString]) -> Vec<String> {
@@ -165,7 +196,7 @@ mod tests {
                 assert!(!found.is_empty(), "{name}");
                 for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
                     let words: Vec<OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
-                    assert!(matches!(parse(words), Ok(Request::Chain(_))), "{name}: {command}");
+                    assert!(matches!(parse(words), Ok(Request::Chain(_) | Request::Text(_))), "{name}: {command}");
                 }
             }
         }
@@ -189,6 +220,11 @@ mod tests {
     fn suggestions_keep_the_rest_of_the_command() {
         let line = "-q select id then take 3 Cargo.toml".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("take", 1, &split(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
+        let line = "wc -l Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("wc", 0, &split(line).unwrap()), ["tatter count Cargo.toml"]);
+        let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
+        let filter = "tatter filter 'strings.regex_full_match(FIELD, \".*cat.*\")' Cargo.toml";
+        assert_eq!(suggestions("grep", 0, &split(line).unwrap()), [filter]);
         let line = "where id then take 3".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("where", 0, &split(line).unwrap()), ["tatter filter id then head 3"]);
     }

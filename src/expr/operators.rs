@@ -9,6 +9,7 @@ use super::operand::{Operand, OperandKind, describe};
 use super::python;
 use super::span::Span;
 use super::syntax::{Binary, Compare, Expr, ExprKind, Unary};
+use crate::printable::shell_word;
 use crate::schema::{DType, Literal, Type};
 
 impl Binder<'_> {
@@ -65,7 +66,7 @@ impl Binder<'_> {
         let mut left = self.bind(first)?;
         let mut all: Option<Operand> = None;
         for (op, right) in rest {
-            let right = self.bind(right)?;
+            let right = self.bind(right).map_err(|error| self.unquoted(error, right, *op, &left))?;
             let span = left.span.start..right.span.end;
             if left.is_none() || right.is_none() {
                 return Err(self.none_compared(*op, if left.is_none() { &right } else { &left }).or_at(span));
@@ -85,6 +86,17 @@ impl Binder<'_> {
             left = right;
         }
         all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
+    }
+
+    /// An unknown name beside a string: quotes that the shell took away, or that were forgotten.
+    fn unquoted(&self, error: ExprError, word: &Expr, op: Compare, beside: &Operand) -> ExprError {
+        let is_string = matches!(&beside.kind, OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::String));
+        let written = |span: &Span| self.text.get(span.clone()).unwrap_or("x").to_owned();
+        if !is_string || word.dotted().is_none() {
+            return error;
+        }
+        let condition = format!("{} {} \"{}\"", written(&beside.span), op.symbol().trim_matches('`'), written(&word.span));
+        error.help(format!("a string has quotes of its own inside those of the shell: {}", shell_word(&condition)))
     }
 
     /// Nothing is equal to None.
