@@ -102,6 +102,10 @@ pub struct Options {
     pub mixed: bool,
     /// Bytes of piped input used for inference.
     pub infer_bytes: u64,
+    /// The splits of a TFDS data set that are read, such as `train[:10%]`; the name of the one that is written.
+    pub split: Option<String>,
+    /// Whether class labels of a TFDS data set are read as their names.
+    pub class_names: bool,
     /// Index of the first feature in libsvm; `None`: as found, and 1 in what is written.
     pub index_base: Option<i64>,
     /// Entries of a sparse row with the same index are summed when read.
@@ -175,6 +179,8 @@ impl Default for Options {
             omit_null: false,
             mixed: false,
             infer_bytes: 64 << 20,
+            split: None,
+            class_names: false,
             index_base: None,
             sum_duplicates: false,
             csv: CsvOptions::default(),

@@ -137,6 +137,12 @@ pub struct Typed {
     /// Bytes of piped input used for inference
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
     infer_bytes: u64,
+    /// TFDS: the records to read: a split, 'train[:10%]', train+test, or all
+    #[arg(long, value_name = "SPLIT", help_heading = "Formats")]
+    split: Option<String>,
+    /// TFDS: read class labels as their names
+    #[arg(long, help_heading = "Formats")]
+    class_names: bool,
     /// libsvm: index of the first feature, 0 or 1 [default: read, 0 if an index is 0; written, 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Formats")]
     index_base: Option<i64>,
@@ -240,6 +246,8 @@ impl Typed {
             no_verify: self.no_verify,
             omit_null: self.omit_null,
             infer_bytes: self.infer_bytes,
+            split: self.split,
+            class_names: self.class_names,
             index_base: self.index_base,
             sum_duplicates: self.sum_duplicates,
             csv: CsvOptions {

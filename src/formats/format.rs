@@ -13,6 +13,7 @@ use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
 use std::any::Any;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A file format.
@@ -33,6 +34,16 @@ pub trait Format: Sync {
     /// Whether an input is of the format. Only formats that their first bytes do not tell look further.
     fn recognises(&self, input: &Input) -> bool {
         self.sniff(input.head())
+    }
+    /// Whether a directory is one data set of the format, and not a folder of files. Its input has no bytes of its own;
+    /// the reader opens the files in it.
+    fn holds(&self, directory: &Path) -> bool {
+        let _ = directory;
+        false
+    }
+    /// Whether its data sets have splits, which `--split` names.
+    fn has_splits(&self) -> bool {
+        false
     }
     /// A reader of one input; `None` if the format is only written.
     fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {

@@ -2,7 +2,8 @@
 //!
 //! - [`mod@format`]: the contract; what a run knows of a format.
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
-//!   `matrix`: what the formats of sparse rows share; `json_members`: JSON inside of other containers;
+//!   `matrix`: what the formats of sparse rows share; `tfrecord`: what the formats of tf.Examples share, and two of them;
+//!   `json_members`: JSON inside of other containers;
 //!   `decimal`: numbers in the text of lines; `lines`: the writer of lines.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
@@ -26,6 +27,7 @@ mod parquet;
 mod safetensors;
 mod scipy;
 mod text;
+mod tfds;
 mod tfrecord;
 mod webdataset;
 
@@ -43,6 +45,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &tfrecord::TfRecord,
     &tfrecord::SequenceExample,
     &megatron::Megatron,
+    &tfds::Tfds,
     &parquet::Parquet,
     &arrow::Arrow::File,
     &arrow::Arrow::Stream,

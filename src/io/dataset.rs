@@ -17,7 +17,12 @@ pub struct Found {
     pub is_searched: bool,
     /// The directory that was named, if it was found in one.
     pub folder: Option<Arc<Folder>>,
+    /// Whether it is a directory that is one data set.
+    pub is_dataset: bool,
 }
+
+/// Whether a directory is one data set of a format, and not a folder of files.
+pub type IsDataset<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// Adds a notice for shards that are missing and for files that are read more than once. What the user names word by
 /// word is meant: files named twice are only noticed where a glob, a list or a directory was searched for them, and a
@@ -90,7 +95,8 @@ mod tests {
     use super::*;
 
     fn notices(names: &[&str], is_searched: bool) -> Vec<String> {
-        let found: Vec<Found> = names.iter().map(|name| Found { path: Some(name.into()), is_searched, folder: None }).collect();
+        let found: Vec<Found> =
+            names.iter().map(|name| Found { path: Some(name.into()), is_searched, folder: None, is_dataset: false }).collect();
         let options = Options::default();
         check(&found, &options).unwrap();
         options.notices.take()

@@ -1,6 +1,7 @@
 //! What FILE arguments name: files, directories, globs in quotes, shards (`name@8.ext`), standard input.
 
-use super::dataset::Found;
+use super::dataset::{Found, IsDataset};
+use super::folder::Contents;
 use super::list::List;
 use super::missing::{is_missing, missing};
 use super::names::is_standard_input;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A URL; a missing file or shard, with the nearest name there is; a glob without a match; standard input twice.
-pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
-    let standard_input = || Found { path: None, is_searched: false, folder: None };
+pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<Found>> {
+    let standard_input = || Found { path: None, is_searched: false, folder: None, is_dataset: false };
     let list = options.files_from.as_ref().map(|name| List { name, null: options.null_separated });
     if files.is_empty() && list.is_none() {
         return Ok(vec![standard_input()]);
@@ -34,7 +35,7 @@ pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
             all.push(standard_input());
         } else {
             let (paths, is_searched) = paths(name, options.from.as_deref())?;
-            paths.into_iter().try_for_each(|path| add(path, is_searched, &mut all, options))?;
+            paths.into_iter().try_for_each(|path| add(path, is_searched, &mut all, options, is_dataset))?;
         }
     }
     if let Some(list) = list {
@@ -42,7 +43,7 @@ pub fn expand(files: &[OsString], options: &Options) -> Result<Vec<Found>> {
             if !exists(&path) {
                 return Err(list.missing(&path));
             }
-            add(path, true, &mut all, options)?;
+            add(path, true, &mut all, options, is_dataset)?;
         }
     }
     drop_seconds(&mut all);
@@ -71,20 +72,25 @@ fn pair(name: &str) -> Option<PathBuf> {
     (values.is_file() && index.is_file()).then_some(index)
 }
 
-/// Adds a file, or the files of a directory.
-fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options) -> Result<()> {
+/// Adds a file, the files of a directory, or a directory that is a data set.
+fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options, is_dataset: IsDataset) -> Result<()> {
     match std::fs::metadata(&path) {
         Ok(found) if found.is_dir() => {}
         // That of a missing file names the nearest.
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "opening", &e)),
         _ => {
-            all.push(Found { path: Some(path), is_searched, folder: None });
+            all.push(Found { path: Some(path), is_searched, folder: None, is_dataset: false });
             return Ok(());
         }
     }
-    let (folder, files) = folder::files(&path, options)?;
-    let folder = Arc::new(folder);
-    all.extend(files.into_iter().map(|file| Found { path: Some(file), is_searched: true, folder: Some(folder.clone()) }));
+    match folder::contents(&path, options, is_dataset)? {
+        Contents::Dataset(path) => all.push(Found { path: Some(path), is_searched: false, folder: None, is_dataset: true }),
+        Contents::Files(folder, files) => {
+            let folder = Arc::new(folder);
+            let found = |file| Found { path: Some(file), is_searched: true, folder: Some(folder.clone()), is_dataset: false };
+            all.extend(files.into_iter().map(found));
+        }
+    }
     Ok(())
 }
 
@@ -159,7 +165,7 @@ mod tests {
             ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),
         ];
         for (name, expected) in cases {
-            let found = expand(&[at(name).into()], &Options::default())
+            let found = expand(&[at(name).into()], &Options::default(), &|_| false)
                 .map(|all| all.into_iter().map(|found| found.path.unwrap()).collect::<Vec<_>>());
             match expected {
                 Ok(names) => assert_eq!(found.unwrap(), names.iter().map(|n| PathBuf::from(at(n))).collect::<Vec<_>>(), "{name}"),
@@ -169,7 +175,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(expand(&[], &Options::default()).unwrap()[0].path, None);
-        assert!(expand(&["-".into(), "/dev/stdin".into()], &Options::default()).is_err());
+        assert_eq!(expand(&[], &Options::default(), &|_| false).unwrap()[0].path, None);
+        assert!(expand(&["-".into(), "/dev/stdin".into()], &Options::default(), &|_| false).is_err());
     }
 }

@@ -1,5 +1,6 @@
-//! A directory as an input: the files below it.
+//! A directory as an input: the files below it, or the data set that it is.
 
+use super::dataset::IsDataset;
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::collections::BTreeMap;
@@ -16,28 +17,54 @@ pub struct Folder {
     pub glob: String,
 }
 
-/// The regular files below a directory, sorted by path. Names that begin with `.` or `_` are skipped, as Spark, PyArrow
+/// What a directory is as an input.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Files, sorted by path.
+    Files(Folder, Vec<PathBuf>),
+    /// One data set: the directory itself, or the only one below it.
+    Dataset(PathBuf),
+}
+
+/// What a directory holds: it is a data set, or holds one and nothing else, or holds the regular files below it. Names that begin with `.` or `_` are skipped, as Spark, PyArrow
 /// and Hive do (`_SUCCESS`, `_metadata`); links to directories are not followed.
 ///
 /// # Errors
-/// A directory cannot be read, or there is no file.
-pub fn files(directory: &Path, options: &Options) -> Result<(Folder, Vec<PathBuf>)> {
+/// A directory cannot be read, there is no file, or there are several data sets.
+pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> Result<Contents> {
     let mut found = Found::default();
-    found.search(directory)?;
+    found.search(directory, is_dataset)?;
     found.files.sort();
+    found.datasets.sort();
+    match found.datasets.as_slice() {
+        [] => {}
+        [dataset] if found.files.is_empty() => return Ok(Contents::Dataset(dataset.clone())),
+        datasets => return Err(several(directory, datasets, &found.files)),
+    }
     if let Some(name) = found.partition {
         let text = format!("{}: the values in the names of directories, such as {name}, are not read as fields", directory.display());
         options.notices.add(text, options.strict)?;
     }
     if !found.files.is_empty() {
         let folder = Folder { path: directory.to_owned(), glob: glob(directory, &found.files) };
-        return Ok((folder, found.files));
+        return Ok(Contents::Files(folder, found.files));
     }
     let error = Error::new(Kind::Io, "the directory has no files to read").in_input(directory.display().to_string());
     Err(match found.hidden {
         Some(path) => error.help(format!("names that begin with `.` or `_` are skipped; to read such a file, name it: {}", path.display())),
         None => error.help("for a run without records, name an empty file and its format: --from jsonl /dev/null"),
     })
+}
+
+/// A directory of data sets.
+fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
+    let names: Vec<String> = datasets.iter().take(10).map(|dataset| dataset.display().to_string()).collect();
+    let more = if datasets.len() > names.len() { format!(" and {} more", datasets.len() - names.len()) } else { String::new() };
+    let message = match files.first() {
+        Some(file) if datasets.len() == 1 => format!("the directory holds a data set and other files, such as {}", file.display()),
+        _ => format!("the directory holds {} data sets", datasets.len()),
+    };
+    Error::usage(message).in_input(directory.display().to_string()).help(format!("name one: {}{more}", names.join(" ")))
 }
 
 /// A glob of the files with the extension that most have.
@@ -53,6 +80,8 @@ fn glob(directory: &Path, files: &[PathBuf]) -> String {
 #[derive(Default)]
 struct Found {
     files: Vec<PathBuf>,
+    /// Directories that are data sets.
+    datasets: Vec<PathBuf>,
     /// A file that is skipped for its name.
     hidden: Option<PathBuf>,
     /// The name of a directory that gives the value of a field, as `date=2024-01-01`.
@@ -60,7 +89,11 @@ struct Found {
 }
 
 impl Found {
-    fn search(&mut self, directory: &Path) -> Result<()> {
+    fn search(&mut self, directory: &Path, is_dataset: IsDataset) -> Result<()> {
+        if is_dataset(directory) {
+            self.datasets.push(directory.to_owned());
+            return Ok(());
+        }
         let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);
         for entry in std::fs::read_dir(directory).map_err(|e| failed(&e))? {
             let entry = entry.map_err(|e| failed(&e))?;
@@ -77,7 +110,7 @@ impl Found {
                     let name = name.display().to_string();
                     self.partition = Some(self.partition.take().map_or_else(|| name.clone(), |first| first.min(name.clone())));
                 }
-                self.search(&path)?;
+                self.search(&path, is_dataset)?;
             } else if is_file {
                 self.files.push(path);
             }
@@ -108,7 +141,7 @@ mod tests {
         std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
         std::os::unix::fs::symlink("b.x", folder.path().join("link.x")).unwrap();
         let options = Options::default();
-        let (found_in, found) = files(folder.path(), &options).unwrap();
+        let Contents::Files(found_in, found) = contents(folder.path(), &options, &|_| false).unwrap() else { panic!("not files") };
         assert_eq!(found_in.glob, format!("{}/**/*.x", folder.path().display()));
         let found: Vec<_> = found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
         assert_eq!(found, ["_k=1/e.x", "a/z.x", "b.x", "c=0/d.x", "c=1/d.x", "link.x"]);

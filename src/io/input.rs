@@ -1,7 +1,7 @@
 //! One input: a file, a pipe or bytes in memory, decompressed on the way in.
 
 use super::codec::{self, Codec};
-use super::dataset::Found;
+use super::dataset::{Found, IsDataset};
 use super::expand;
 use super::folder::Folder;
 use super::missing::missing;
@@ -43,6 +43,8 @@ enum Source {
     File(PathBuf),
     Pipe(Pipe),
     Memory(Arc<[u8]>),
+    /// A directory that is one data set.
+    Directory(PathBuf),
 }
 
 impl Input {
@@ -143,6 +145,39 @@ impl Input {
         Ok(input)
     }
 
+    /// A directory that is one data set. Its format opens the files: [`Input::open_member`].
+    fn dataset(path: PathBuf, options: &Options) -> Input {
+        let mut input = Input::new(&path.display().to_string(), options, Source::Directory(path));
+        input.extension = None;
+        input
+    }
+
+    /// Where the data set is, if it is a directory.
+    pub fn directory(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Directory(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The bytes of one of the files of a data set, decompressed. What is read counts as read of the data set.
+    ///
+    /// # Errors
+    /// The file is missing or may not be read.
+    pub fn open_member(&self, path: &Path) -> Result<Box<dyn Read + Send>> {
+        let name: Arc<str> = path.display().to_string().into();
+        let (mut file, metadata) = open_file(path, &name)?;
+        if !metadata.is_file() {
+            return Err(Error::new(Kind::Io, "this is not a regular file").in_input(name));
+        }
+        let mut raw = Vec::new();
+        fill(&mut file, &mut raw, 64, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
+        let codec = Codec::detect(&raw);
+        let rest = Regular::new(file, metadata.len().saturating_sub(raw.len() as u64), name.clone());
+        let about = About { name, consumed: self.about.consumed.clone(), notices: self.about.notices.clone(), strict: self.about.strict };
+        about.stream(Cursor::new(raw).chain(rest), codec)
+    }
+
     /// The directory it was found in, if that was named and not the file.
     pub fn folder(&self) -> Option<&Folder> {
         self.folder.as_deref()
@@ -181,7 +216,7 @@ impl Input {
     /// Where it is, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            Source::File(path) => Some(path),
+            Source::File(path) | Source::Directory(path) => Some(path),
             _ => None,
         }
     }
@@ -220,6 +255,7 @@ impl Input {
                 self.about.consumed.store(0, Ordering::Relaxed);
                 self.about.stream(Regular::new(file, metadata.len(), self.name().clone()), self.codec)
             }
+            Source::Directory(path) => Err(Error::new(Kind::Io, "this is a directory").in_input(path.display().to_string())),
             Source::Memory(bytes) => {
                 self.about.consumed.store(0, Ordering::Relaxed);
                 self.about.stream(Cursor::new(bytes.clone()), self.codec)
@@ -276,13 +312,17 @@ impl Input {
 /// # Errors
 /// A missing file; what is recognized as not data at all (a directory, an LFS pointer, HTML, a URL); nothing but
 /// empty files, unless `--from` says what they are.
-pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
+pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<Arc<Input>>> {
     let from = options.from.as_deref();
-    let found = expand::expand(files, options)?;
+    let found = expand::expand(files, options, is_dataset)?;
     let head_bytes = (HEADS_BYTES / found.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
     let mut inputs = Vec::with_capacity(found.len());
-    for Found { path, folder, .. } in found {
+    for Found { path, folder, is_dataset, .. } in found {
         let mut input = match path {
+            Some(path) if is_dataset => {
+                inputs.push(Arc::new(Input::dataset(path, options)));
+                continue;
+            }
             None => standard_input(options, head_bytes)?,
             Some(path) => Input::from_path(&path, options, head_bytes)?,
         };
@@ -294,7 +334,9 @@ pub fn inputs(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> 
         inputs.push(Arc::new(input));
     }
     match inputs.first() {
-        Some(first) if from.is_none() && options.schema.is_none() && inputs.iter().all(|i| i.head.is_empty()) => {
+        Some(first)
+            if from.is_none() && options.schema.is_none() && inputs.iter().all(|i| i.head.is_empty() && i.directory().is_none()) =>
+        {
             let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
             Err(error.in_input(first.name().clone()).help("if it is meant to have no records, give a format: --from jsonl"))
         }

@@ -31,7 +31,7 @@ mod target;
 mod wildcard;
 
 pub use codec::{Codec, is_tfrecord, masked_crc32c};
-pub use dataset::Found;
+pub use dataset::{Found, IsDataset};
 pub use expand::expand;
 pub use folder::Folder;
 pub use input::{Input, inputs};

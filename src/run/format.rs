@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs};
 use crate::options::{Compression, Options};
+use std::path::Path;
 
 /// The format of an input: `--from`, else the first bytes, else the extension.
 ///
@@ -21,6 +22,15 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         None if input.head().is_empty() && options.schema.is_some() => named("jsonl", "--from"),
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
+    }
+}
+
+/// Whether a directory is one data set, of the format that `--from` names or of any.
+pub fn is_dataset(options: &Options) -> impl Fn(&Path) -> bool {
+    let from = options.from.clone();
+    move |directory| match &from {
+        Some(name) => formats::find(name).is_some_and(|format| format.holds(directory)),
+        None => FORMATS.iter().any(|format| format.holds(directory)),
     }
 }
 

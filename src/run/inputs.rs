@@ -2,6 +2,7 @@
 
 use super::combine::{self, Plan};
 use super::engine::Source;
+use super::format;
 use super::opened::{Opened, open};
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
@@ -41,9 +42,14 @@ impl Inputs {
             declared.fields.iter_mut().for_each(|field| field.ty.optional = true);
         }
         let declared = Arc::new(declared);
-        let inputs = if options.from.as_deref() == Some("none") { no_input(files, &options)? } else { io::inputs(files, &options)? };
+        let inputs = if options.from.as_deref() == Some("none") {
+            no_input(files, &options)?
+        } else {
+            io::inputs(files, &options, &format::is_dataset(&options))?
+        };
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         one_format_each(&opened)?;
+        check_split(&opened, &options)?;
         Ok(Inputs { opened, declared, options, plan: None })
     }
 
@@ -58,7 +64,7 @@ impl Inputs {
         let mut ranges = Vec::new();
         for input in &combined.inputs {
             let start = ranges.last().map_or(0, |last: &Range<usize>| last.end);
-            let nfiles = io::expand(std::slice::from_ref(input), &options)?.len();
+            let nfiles = io::expand(std::slice::from_ref(input), &options, &format::is_dataset(&options))?.len();
             if combined.each_file {
                 ranges.extend((start..start + nfiles).map(|at| at..at + 1));
             } else {
@@ -223,6 +229,17 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// `--split` is of a data set that is read, or written.
+fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
+    let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
+    match (&options.split, opened.iter().any(|opened| opened.format.has_splits()) || is_written()) {
+        (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits")).help(
+            "splits are those of a directory of TensorFlow Datasets; to take some records of other inputs: head, skip, sample, split",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// `--from none` reads nothing: its one record comes from no file.

@@ -7,6 +7,7 @@ use super::conclude::{Ended, conclude, show_notices};
 use super::encode::new_writer;
 use super::execute::Execution;
 use super::explain::{describe, explain};
+use super::format;
 use super::inference::{Inferred, infer};
 use super::inputs::Inputs;
 use super::manifest::Manifest;
@@ -75,7 +76,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         return Err(error.help("name the output: -o OUT"));
     }
     let mut early = None;
-    for found in io::expand(&files, &options)? {
+    for found in io::expand(&files, &options, &format::is_dataset(&options))? {
         let own = Options { files_from: None, is_output_literal: true, ..options.as_ref().clone() };
         let inputs = Inputs::open(&[found.path.map_or_else(|| "-".into(), Into::into)], Arc::new(own.clone()))?;
         let output = Some(targets::name_in(directory, &inputs, &own)?);

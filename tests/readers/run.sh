@@ -2,7 +2,7 @@
 # run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
 # run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
 # Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy samples tfrecord.
-# `containers` is a suite with packages of its own, run only where it is named.
+# `containers` and `tfds` are suites with packages of their own, run only where they are named.
 # Paddle's functions are called in an environment of their own (PADDLE_VENV, or target/paddle-venv), and left out where it cannot be made.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,6 +14,11 @@ requirements=requirements.txt
 if [ "${1:-}" = containers ]; then
     venv=${CONTAINERS_VENV:-$here/../../target/containers-venv}
     requirements=requirements-containers.txt
+fi
+# TensorFlow Datasets (TFDS_VENV, or target/tfds-venv).
+if [ "${1:-}" = tfds ]; then
+    venv=${TFDS_VENV:-$here/../../target/tfds-venv}
+    requirements=requirements-tfds.txt
 fi
 if ! cmp -s "$here/$requirements" "$venv/$requirements"; then
     python3 -m venv "$venv"

@@ -63,9 +63,9 @@ impl Arrange for Fixed {
     }
     fn finish(self, nrows: usize, values: impl Append, nulls: Option<NullBuffer>, _: &Leaf) -> Result<Tensor> {
         if self.sizes.is_empty() {
-            return Ok(Tensor::Leaf(values.finish(nulls)?));
+            return values.finish(nulls);
         }
-        let mut tensor = Tensor::Leaf(values.finish(None)?);
+        let mut tensor = values.finish(None)?;
         for axis in (0..self.sizes.len()).rev() {
             let rows = self.sizes[..axis].iter().product::<usize>() * nrows;
             let validity = if axis == 0 { nulls.clone() } else { None };
@@ -99,6 +99,6 @@ impl Arrange for Vectors {
         0
     }
     fn finish(self, _: usize, values: impl Append, nulls: Option<NullBuffer>, _: &Leaf) -> Result<Tensor> {
-        Tensor::list(RowPartition::from_row_splits(self.splits)?, Tensor::Leaf(values.finish(None)?), nulls)
+        Tensor::list(RowPartition::from_row_splits(self.splits)?, values.finish(None)?, nulls)
     }
 }

@@ -3,8 +3,10 @@
 use super::arrange::{Arrange, Fixed, Vectors, known_count};
 use super::entries::Entries;
 use super::features::{Features, RowError, Span};
-use super::mapping::{Absent, Leaf, Shape};
+use super::mapping::{Absent, Leaf, Shape, Stored};
+use super::named::Named;
 use super::nested::Nested;
+use super::packed::Packed;
 use super::values::{Append, Bytes, Doubles, Floats, Ints, Nothing, Store};
 use super::wire::{self, DecodeError, Parse};
 use crate::error::Result;
@@ -19,6 +21,12 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 /// Only bugs.
 pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> Result<Tensor> {
     let inferred = leaf.inferred;
+    match &leaf.stored {
+        Stored::Values => {}
+        Stored::Bits => return with_values(Ints::bits(), leaf, features, errors),
+        Stored::Packed(packing) => return with_values(Packed::new(packing.clone()), leaf, features, errors),
+        Stored::Named(names) => return with_values(Named::new(names.clone()), leaf, features, errors),
+    }
     match &leaf.dtype {
         DType::Null | DType::Arrow(_) => with_values(Nothing::new(inferred), leaf, features, errors),
         DType::Float64 => with_values(Doubles::new(inferred), leaf, features, errors),
@@ -94,7 +102,7 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
             Ok(true)
         }
         Absent::Error => {
-            let name = &leaf.path;
+            let name = leaf.path.trim_matches('`');
             let what = if leaf.inferred {
                 format!("the record has no feature `{name}`, and all earlier ones have").into()
             } else {
@@ -107,6 +115,15 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
 
 fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, features: &Features, row: usize, span: Span) -> Parse<bool> {
     let (start, at) = (values.store().len(), span.start);
+    if let Stored::Packed(packing) = &leaf.stored
+        && let Some(sizes) = packing.sizes
+        && let Some((kind, list)) = wire::list(features.bytes, features.span(sizes, row))?
+    {
+        if kind != wire::Kind::Int64 {
+            return wire::fail(list.at(), format!("expected the sizes of tensors in an int64_list, found a {}", kind.name()));
+        }
+        values.sizes(list)?;
+    }
     if let Some((kind, list)) = wire::list(features.bytes, span)? {
         values.append(kind, list)?;
     }

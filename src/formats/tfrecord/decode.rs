@@ -22,7 +22,7 @@ const NAMES: usize = 10_000;
 
 /// What every block of an input is decoded by.
 pub struct Decoder {
-    pub mapping: Mapping,
+    pub mapping: Arc<Mapping>,
     pub wanted: Wanted,
     /// The fields of the record.
     names: HashSet<String>,
@@ -50,7 +50,7 @@ impl Decoder {
     /// As [`Mapping::new`].
     pub fn new(schema: &Schema, request: &Request, input: Arc<str>, sequences: bool) -> Result<Decoder> {
         Ok(Decoder {
-            mapping: Mapping::new(schema, request, sequences)?,
+            mapping: Arc::new(Mapping::new(schema, request, sequences)?),
             sequences,
             recognised: request.options.from.is_none(),
             wanted: request.wanted.clone(),
@@ -61,6 +61,23 @@ impl Decoder {
             nulls: request.nulls(),
             max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
         })
+    }
+
+    /// Of tf.Examples whose features are known: others are not looked at.
+    pub fn of(mapping: Arc<Mapping>, request: &Request, input: Arc<str>) -> Decoder {
+        let options = &request.options;
+        Decoder {
+            mapping,
+            sequences: false,
+            recognised: false,
+            wanted: Wanted::Matching(Vec::new()),
+            names: HashSet::new(),
+            input,
+            verify: !options.no_verify,
+            resume: options.on_error.skips(),
+            nulls: request.nulls(),
+            max_rows: usize::try_from(options.max_record_bytes / 8).unwrap_or(usize::MAX),
+        }
     }
 
     /// The chunk of a block.
@@ -112,6 +129,18 @@ impl Decoder {
         faults.sort_by_key(|(row, _)| *row);
         let faults = faults.into_iter().map(|(_, fault)| fault).collect();
         Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64 })
+    }
+
+    /// No records, for bytes that are not any.
+    ///
+    /// # Errors
+    /// Only bugs.
+    pub fn lost(&self, fault: Fault) -> Result<Decoded> {
+        let record = fault.error.location().records.map_or(1, |(first, _)| first);
+        let mut decoded = self.decode(&Block { first_record: record, ..Block::default() })?;
+        decoded.nbytes = fault.length;
+        decoded.faults.push(fault);
+        Ok(decoded)
     }
 
     /// The ranges of the wanted features of all good records.
@@ -219,7 +248,7 @@ impl Decoder {
         let kind = if widens { Kind::Widened } else { Kind::Data };
         let mut error = Error::new(kind, what);
         if !bad.field.is_empty() {
-            error = error.in_field(crate::path::quoted(&bad.field));
+            error = error.in_field(&bad.field);
         }
         BadRecord { row, error: self.at(block, row, byte, error) }
     }

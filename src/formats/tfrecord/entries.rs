@@ -5,7 +5,7 @@ use super::features::Features;
 use super::mapping::Leaf;
 use super::values::Append;
 use super::wire::{self, Kind, Parse, fail};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema::Size;
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -104,7 +104,9 @@ impl Arrange for Entries {
         0
     }
     fn finish(self, _: usize, values: impl Append, nulls: Option<NullBuffer>, _: &Leaf) -> Result<Tensor> {
-        let mut values = values.finish(None)?;
+        let Tensor::Leaf(mut values) = values.finish(None)? else {
+            return Err(Error::internal("the values of a sparse tensor are no tensors"));
+        };
         if !self.order.is_empty() {
             let known = self.order.len();
             let order: Vec<usize> = self.order.into_iter().chain(known..values.len()).collect();

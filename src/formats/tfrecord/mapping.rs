@@ -10,12 +10,14 @@
 //! | `x: sparse<T>[..] from v at i, ...` | `v`, `i`, ..., sorted by index: tf.io.SparseFeature |
 //! | `x: {a: T}[?]` | those of `x.a: T[?]` |
 
+use super::packed::Packing;
 use super::wire::Kind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::path::FieldPath;
 use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The most values that a default may make for one record.
 const DEFAULT_VALUES: u64 = 1 << 24;
@@ -63,6 +65,22 @@ pub struct Leaf {
     pub context: bool,
     /// The type is inferred: a value that a wider type would hold is not a fault of its record.
     pub inferred: bool,
+    /// How the values of the feature are those of the field.
+    pub stored: Stored,
+}
+
+/// How the values of a feature are those of a field.
+#[derive(Clone, Debug, Default)]
+pub enum Stored {
+    /// They are the same.
+    #[default]
+    Values,
+    /// int64s are the bits of uint64s.
+    Bits,
+    /// Each is a whole tensor, as bytes.
+    Packed(Arc<Packing>),
+    /// int64s are positions in a list of names.
+    Named(Arc<[String]>),
 }
 
 /// What the values of a record are arranged as.
@@ -83,6 +101,8 @@ pub enum Shape {
 pub enum AxisRows {
     /// Into rows of this length.
     Every(usize),
+    /// Into as many rows as the values make: no other axis has an unknown size.
+    Rest,
     /// By the partition that a feature holds.
     Stored(PartitionEncoding, usize),
 }
@@ -126,7 +146,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    fn slot(&mut self, name: String) -> usize {
+    /// The number of the feature of that name.
+    pub fn slot(&mut self, name: String) -> usize {
         let next = self.features.len();
         *self.index.entry(name.clone()).or_insert_with(|| {
             self.features.push(name);
@@ -147,7 +168,12 @@ impl Mapping {
             } else {
                 self.leaf(field, name, dims, optional, inferred)
             };
-            return Ok(Node::Leaf(Box::new(leaf.map_err(|e| e.in_field(path))?)));
+            let mut leaf = leaf.map_err(|e| e.in_field(path))?;
+            leaf.path = path.to_string();
+            if let Some(step) = &mut leaf.step {
+                step.path = path.to_string();
+            }
+            return Ok(Node::Leaf(Box::new(leaf)));
         };
         if inner.is_empty() {
             return Err(Error::usage("a structure without fields cannot be read from features").in_field(path));
@@ -202,6 +228,7 @@ impl Mapping {
             step: None,
             context: true,
             inferred,
+            stored: Stored::Values,
         })
     }
 

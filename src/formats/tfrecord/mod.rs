@@ -14,17 +14,19 @@
 mod arrange;
 mod assemble;
 mod column;
-mod cutter;
-mod decode;
+pub mod cutter;
+pub mod decode;
 mod encode;
 mod entries;
 mod features;
 mod flatten;
 pub mod framing;
 mod lists;
-mod mapping;
+pub mod mapping;
+mod named;
 mod nested;
 mod observe;
+pub mod packed;
 mod resync;
 mod values;
 pub mod wire;
@@ -149,14 +151,7 @@ impl Reader for TfRecordReader {
                 }
                 Piece::Lost(fault) => {
                     let decoder = decoder.clone();
-                    Box::new(move || {
-                        let record = fault.error.location().records.map_or(1, |(first, _)| first);
-                        let nothing = framing::Block { first_record: record, ..framing::Block::default() };
-                        let mut decoded = decoder.decode(&nothing)?;
-                        decoded.nbytes = fault.length;
-                        decoded.faults.push(fault);
-                        Ok(decoded)
-                    })
+                    Box::new(move || decoder.lost(fault))
                 }
             })
         })))

@@ -1,6 +1,6 @@
 //! Tensors of several axes.
 
-use super::arrange::Arrange;
+use super::arrange::{Arrange, known_count};
 use super::features::Features;
 use super::mapping::{AxisRows, Leaf};
 use super::values::Append;
@@ -49,7 +49,7 @@ impl Level {
 impl Nested {
     /// Axes 1, 2, ..., outermost first.
     pub fn new(axes: &[AxisRows]) -> Nested {
-        let levels = axes.iter().map(|a| if let AxisRows::Stored(..) = a { Level::Splits(vec![0]) } else { Level::Rows(0) }).collect();
+        let levels = axes.iter().map(|a| if let AxisRows::Every(_) = a { Level::Rows(0) } else { Level::Splits(vec![0]) }).collect();
         Nested { axes: axes.to_vec(), levels, outer: vec![0], numbers: Vec::new() }
     }
 
@@ -81,6 +81,18 @@ impl Nested {
                         return fail(at, format!("axis {} has rows of different lengths inside the record", i + 1));
                     }
                     splits.len() - first
+                }
+                (AxisRows::Rest, Level::Splits(splits)) => {
+                    let rows = known_count(&leaf.dims[..=i]).unwrap_or(0);
+                    if (rows == 0 && items > 0) || (rows > 0 && !items.is_multiple_of(rows)) {
+                        return fail(0, format!("{items} values are not {rows} rows of one size"));
+                    }
+                    let (size, mut end) = (items.checked_div(rows).unwrap_or(0) as i64, splits.last().copied().unwrap_or(0));
+                    splits.extend((0..rows).map(|_| {
+                        end += size;
+                        end
+                    }));
+                    rows
                 }
                 (AxisRows::Every(size), Level::Rows(rows)) => {
                     if (size == 0 && items > 0) || (size > 0 && !items.is_multiple_of(size)) {
@@ -143,12 +155,14 @@ impl Arrange for Nested {
         items
     }
     fn finish(self, nrows: usize, values: impl Append, nulls: Option<NullBuffer>, leaf: &Leaf) -> Result<Tensor> {
-        let mut tensor = Tensor::Leaf(values.finish(None)?);
+        let mut tensor = values.finish(None)?;
         for (axis, level) in self.axes.iter().zip(self.levels).rev() {
             let partition = match (axis, level) {
                 (_, Level::Splits(splits)) => RowPartition::from_row_splits(splits)?,
                 (AxisRows::Every(size), Level::Rows(rows)) => RowPartition::uniform(*size, rows)?,
-                (AxisRows::Stored(..), Level::Rows(_)) => return Err(Error::internal("a stored partition without splits")),
+                (AxisRows::Stored(..) | AxisRows::Rest, Level::Rows(_)) => {
+                    return Err(Error::internal("a stored partition without splits"));
+                }
             };
             tensor = Tensor::list(partition, tensor, None)?;
         }

@@ -5,6 +5,7 @@ use super::mapping::DefaultValues;
 use super::wire::{self, Cursor, DecodeError, Kind, Parse, fail};
 use crate::error::{Error, Result};
 use crate::schema::DType;
+use crate::tensor::Tensor;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, Float16Array, Float32Array, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray,
@@ -27,8 +28,13 @@ pub trait Append {
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
     /// Appends the values of a default.
     fn default(&mut self, values: &DefaultValues);
-    /// The array of all values.
-    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
+    /// Takes in the sizes of the tensors that the next list holds as bytes; other values have none.
+    fn sizes(&mut self, list: Cursor) -> Parse<()> {
+        let _ = list;
+        Ok(())
+    }
+    /// The tensor of all values, a row for each.
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor>;
 }
 
 /// Flat values of one type.
@@ -75,6 +81,11 @@ pub struct Ints {
 }
 
 impl Ints {
+    /// uint64, of which the int64s that are stored are the bits.
+    pub fn bits() -> Ints {
+        Ints { values: Vec::new(), dtype: DType::UInt64, range: None, inferred: false }
+    }
+
     /// An empty column. `inferred`: a wider type would hold what does not fit.
     pub fn new(dtype: &DType, inferred: bool) -> Ints {
         let range = match dtype {
@@ -98,7 +109,7 @@ fn narrow<T: ArrowPrimitiveType>(values: &[i64], convert: fn(i64) -> T::Native, 
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls).map_err(internal)?))
 }
 
-fn internal(error: arrow_schema::ArrowError) -> Error {
+pub fn internal(error: arrow_schema::ArrowError) -> Error {
     Error::internal(format!("{error}"))
 }
 
@@ -130,19 +141,20 @@ impl Append for Ints {
             self.values.extend_from_slice(values);
         }
     }
-    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor> {
         let v = &self.values;
-        match self.dtype {
-            DType::Bool => Ok(Arc::new(BooleanArray::new(v.iter().map(|v| *v != 0).collect(), nulls))),
-            DType::Int8 => narrow::<Int8Type>(v, |v| v as i8, nulls),
-            DType::Int16 => narrow::<Int16Type>(v, |v| v as i16, nulls),
-            DType::Int32 => narrow::<Int32Type>(v, |v| v as i32, nulls),
-            DType::UInt8 => narrow::<UInt8Type>(v, |v| v as u8, nulls),
-            DType::UInt16 => narrow::<UInt16Type>(v, |v| v as u16, nulls),
-            DType::UInt32 => narrow::<UInt32Type>(v, |v| v as u32, nulls),
-            DType::UInt64 => narrow::<UInt64Type>(v, |v| v as u64, nulls),
-            _ => Ok(Arc::new(Int64Array::try_new(self.values.into(), nulls).map_err(internal)?)),
-        }
+        let array: ArrayRef = match self.dtype {
+            DType::Bool => Arc::new(BooleanArray::new(v.iter().map(|v| *v != 0).collect(), nulls)),
+            DType::Int8 => narrow::<Int8Type>(v, |v| v as i8, nulls)?,
+            DType::Int16 => narrow::<Int16Type>(v, |v| v as i16, nulls)?,
+            DType::Int32 => narrow::<Int32Type>(v, |v| v as i32, nulls)?,
+            DType::UInt8 => narrow::<UInt8Type>(v, |v| v as u8, nulls)?,
+            DType::UInt16 => narrow::<UInt16Type>(v, |v| v as u16, nulls)?,
+            DType::UInt32 => narrow::<UInt32Type>(v, |v| v as u32, nulls)?,
+            DType::UInt64 => narrow::<UInt64Type>(v, |v| v as u64, nulls)?,
+            _ => Arc::new(Int64Array::try_new(self.values.into(), nulls).map_err(internal)?),
+        };
+        Ok(Tensor::Leaf(array))
     }
 }
 
@@ -187,12 +199,12 @@ impl Append for Floats {
             self.values.extend_from_slice(values);
         }
     }
-    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor> {
         if self.half {
             let values: ScalarBuffer<f16> = self.values.iter().map(|v| f16::from_f32(*v)).collect();
-            return Ok(Arc::new(Float16Array::try_new(values, nulls).map_err(internal)?));
+            return Ok(Tensor::Leaf(Arc::new(Float16Array::try_new(values, nulls).map_err(internal)?)));
         }
-        Ok(Arc::new(Float32Array::try_new(self.values.into(), nulls).map_err(internal)?))
+        Ok(Tensor::Leaf(Arc::new(Float32Array::try_new(self.values.into(), nulls).map_err(internal)?)))
     }
 }
 
@@ -244,8 +256,8 @@ impl Append for Doubles {
             self.values.extend(values.iter().map(|v| f64::from(*v)));
         }
     }
-    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        Ok(Arc::new(Float64Array::try_new(self.values.into(), nulls).map_err(internal)?))
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor> {
+        Ok(Tensor::Leaf(Arc::new(Float64Array::try_new(self.values.into(), nulls).map_err(internal)?)))
     }
 }
 
@@ -263,7 +275,7 @@ pub struct ByteValues {
 }
 
 impl ByteValues {
-    fn push(&mut self, value: &[u8]) {
+    pub fn push(&mut self, value: &[u8]) {
         self.data.extend_from_slice(value);
         self.offsets.push(self.data.len() as i64);
     }
@@ -338,13 +350,13 @@ impl Append for Bytes {
             values.iter().for_each(|value| self.strings.push(value));
         }
     }
-    fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor> {
         let ByteValues { offsets, data } = self.strings;
         let offsets = OffsetBuffer::new(offsets.into());
-        Ok(match self.dtype {
+        Ok(Tensor::Leaf(match self.dtype {
             DType::Bytes => Arc::new(LargeBinaryArray::try_new(offsets, data.into(), nulls).map_err(internal)?),
             _ => Arc::new(LargeStringArray::try_new(offsets, data.into(), nulls).map_err(internal)?),
-        })
+        }))
     }
 }
 
@@ -372,7 +384,7 @@ impl Append for Nothing {
         wrong_kind("no values, as in earlier records", kind, list, self.inferred)
     }
     fn default(&mut self, _: &DefaultValues) {}
-    fn finish(self, _: Option<NullBuffer>) -> Result<ArrayRef> {
-        Ok(Arc::new(NullArray::new(self.values.len())))
+    fn finish(self, _: Option<NullBuffer>) -> Result<Tensor> {
+        Ok(Tensor::Leaf(Arc::new(NullArray::new(self.values.len()))))
     }
 }

@@ -1,0 +1,242 @@
+//! The schema of a data set, and the features of a tf.Example that its fields are read from.
+//!
+//! | feature | stored under |
+//! |---|---|
+//! | `x` in `a` in the record | `a/x` |
+//! | a tensor with one unknown size, inside at most one sequence | `x`: its values |
+//! | a tensor inside two and more sequences | `x/ragged_flat_values`, and for each sequence but the outermost `x/ragged_row_lengths_0` ... |
+//! | a tensor with encoding `bytes` or `zlib` | as a scalar: its bytes |
+//! | such a tensor with several unknown sizes | `x/value`, and the sizes in `x/shape` |
+//! | a structure inside sequences | each of its fields, inside the same sequences |
+//!
+//! Source: `core/example_serializer.py`, `core/example_parser.py`, `get_serialized_info` of each connector.
+
+use super::features::{Encoding, Feature, Tensor};
+use super::labels::Labels;
+use crate::error::{Error, Result};
+use crate::formats::tfrecord::mapping::{Absent, AxisRows, Leaf, Mapping, Node, Shape, Stored, kind_of};
+use crate::formats::tfrecord::packed::{Element, Packing};
+use crate::path::FieldPath;
+use crate::schema::facts::Storage;
+use crate::schema::{DType, Dim, Field, PartitionEncoding, Size, Type};
+use crate::tensor::arrow::{Form, to_arrow_field};
+use std::sync::Arc;
+
+/// The key of a field's metadata with its connector, as features.json has it.
+pub const CONNECTOR: &str = "tfds:feature";
+/// The key of a field's metadata with the names of its classes, as JSON.
+pub const CLASS_NAMES: &str = "tfds:class_names";
+
+/// Makes fields of features.
+pub struct Mapper<'a> {
+    /// The names of classes.
+    pub labels: &'a Labels,
+    /// The most bytes of a tensor of unknown size.
+    pub max_nbytes: u64,
+    /// Where the features are read from.
+    pub mapping: Mapping,
+}
+
+/// Where a feature is.
+struct Scope<'a> {
+    name: &'a str,
+    path: FieldPath,
+    /// The names that lead to it, joined by slashes.
+    key: String,
+    /// The axes of the structures around it.
+    outer: Vec<Dim>,
+    /// The sequences around it inside the innermost structure.
+    own: Vec<Dim>,
+    /// What `--schema` says.
+    declared: Option<&'a Field>,
+}
+
+impl Mapper<'_> {
+    /// The field of a feature of the record; how it is read is added to the mapping. `declared`: what `--schema` says.
+    ///
+    /// # Errors
+    /// It is of a connector that is not known, or stored in a way that TFDS cannot read either.
+    pub fn field(&mut self, name: &str, feature: &Feature, declared: Option<&Field>) -> Result<Field> {
+        let scope = Scope { name, path: FieldPath::name(name), key: name.to_owned(), outer: Vec::new(), own: Vec::new(), declared };
+        let (field, node) = self.node(feature, scope)?;
+        self.mapping.fields.push(node);
+        Ok(field)
+    }
+
+    fn node(&mut self, feature: &Feature, mut scope: Scope) -> Result<(Field, Node)> {
+        match feature {
+            Feature::Sequence(inner, length) => {
+                let inside = if scope.own.is_empty() { Dim::UNIFORM } else { Dim::RAGGED };
+                scope.own.push(length.map_or(inside, Dim::known));
+                self.node(inner, scope)
+            }
+            Feature::Dict(features) => self.structure(features, scope),
+            Feature::Tensor(tensor) => self.leaf(tensor, scope),
+            Feature::Unknown(what) => {
+                let Some(tensor) = scope.declared.and_then(|field| declared_tensor(field, scope.own.len())) else {
+                    return Err(Error::usage(format!("the feature connector is not known: {what}"))
+                        .in_field(&scope.path)
+                        .help(format!("say what is stored: --schema '{}'", example(&scope)))
+                        .help("or read the other fields only: select"));
+                };
+                self.leaf(&tensor, scope)
+            }
+        }
+    }
+
+    fn structure(&mut self, features: &[(String, Feature)], scope: Scope) -> Result<(Field, Node)> {
+        if features.is_empty() {
+            return Err(Error::usage("a FeaturesDict without features")
+                .in_field(&scope.path)
+                .help("leave it out by naming the others: select"));
+        }
+        let (mut fields, mut nodes) = (Vec::new(), Vec::new());
+        let outer = record_dims(&scope.outer, &scope.own);
+        let declared = scope.declared.and_then(|field| field.ty.fields());
+        for (name, feature) in features {
+            let inner = Scope {
+                name,
+                path: scope.path.join(name),
+                key: format!("{}/{name}", scope.key),
+                outer: outer.clone(),
+                own: Vec::new(),
+                declared: declared.and_then(|fields| fields.iter().find(|field| field.name == *name)),
+            };
+            let (field, node) = self.node(feature, inner)?;
+            fields.push(field);
+            nodes.push(node);
+        }
+        let levels = scope.own.len();
+        let node = Node::Struct { path: scope.path.to_string(), levels, optional: false, fields: nodes };
+        Ok((Field::new(scope.name, Type::structure(fields, scope.own)), node))
+    }
+
+    fn leaf(&mut self, tensor: &Tensor, scope: Scope) -> Result<(Field, Node)> {
+        let nsequences = scope.outer.len() + scope.own.len();
+        let is_packed = tensor.encoding != Encoding::None;
+        // A tensor inside no sequence has its sizes once in each record.
+        let unknown = |axis: usize| if nsequences == 0 || (scope.own.is_empty() && axis == 0) { Dim::UNIFORM } else { Dim::RAGGED };
+        let sizes: Vec<Dim> = tensor.shape.iter().enumerate().map(|(axis, size)| size.map_or_else(|| unknown(axis), Dim::known)).collect();
+        let names = if tensor.is_label { self.labels.names(&scope.path) } else { None };
+        let dims = [scope.own.as_slice(), &sizes].concat();
+        let stored_dims = record_dims(&scope.outer, if is_packed { &scope.own } else { &dims });
+        let is_dynamic = is_packed && tensor.shape.iter().filter(|size| size.is_none()).count() > 1;
+        let base = if is_dynamic { format!("{}/value", scope.key) } else { scope.key.clone() };
+        let (values, axes) = self.slots(&base, &stored_dims, nsequences).map_err(|e| e.in_field(&scope.path))?;
+        let dtype = tensor.element.dtype();
+        let stored = match (&names, &tensor.element) {
+            _ if is_packed => {
+                let sizes = format!("{}/shape", scope.key);
+                let sizes =
+                    is_dynamic.then(|| self.mapping.slot(if nsequences > 1 { format!("{sizes}/ragged_flat_values") } else { sizes }));
+                Stored::Packed(Arc::new(self.packing(tensor, sizes)))
+            }
+            (Some(names), _) if self.labels.are_read() => Stored::Named(names.clone()),
+            (_, Element::Of(DType::UInt64)) => Stored::Bits,
+            _ => Stored::Values,
+        };
+        let dtype = if matches!(stored, Stored::Named(_)) { DType::String } else { dtype };
+        let optional = tensor.optional && nsequences == 0;
+        let absent = match stored_dims.first() {
+            _ if optional => Absent::Null,
+            Some(dim) if !matches!(dim.size, Size::Known(_)) => Absent::Empty,
+            _ => Absent::Error,
+        };
+        let field = Field::new(scope.name, Type::tensor(dtype.clone(), dims).with_optional(optional));
+        let field = with_metadata(field, tensor, names.as_deref())?;
+        let leaf = Leaf {
+            path: scope.path.to_string(),
+            values,
+            dtype,
+            shape: if stored_dims.is_empty() { Shape::Scalar } else { Shape::Dense(axes) },
+            dims: stored_dims,
+            absent,
+            optional,
+            step: None,
+            context: true,
+            inferred: false,
+            stored,
+        };
+        Ok((field, Node::Leaf(Box::new(leaf))))
+    }
+
+    /// The feature of the values, and how each axis after axis 0 is split.
+    fn slots(&mut self, key: &str, dims: &[Dim], nsequences: usize) -> Result<(usize, Vec<AxisRows>)> {
+        let is_ragged = nsequences > 1;
+        let values = self.mapping.slot(if is_ragged { format!("{key}/ragged_flat_values") } else { key.to_owned() });
+        let is_open = |dim: &Dim| !matches!(dim.size, Size::Known(_));
+        let nopen = dims.iter().filter(|dim| is_open(dim)).count();
+        let mut axes = Vec::new();
+        for (axis, dim) in dims.iter().enumerate().skip(1) {
+            axes.push(match dim.size {
+                Size::Known(size) => AxisRows::Every(usize::try_from(size).map_err(|_| Error::data(format!("an axis of {size} rows")))?),
+                _ if is_ragged && axis < nsequences => {
+                    let lengths = self.mapping.slot(format!("{key}/ragged_row_lengths_{}", axis - 1));
+                    AxisRows::Stored(PartitionEncoding::RowLengths, lengths)
+                }
+                _ if nopen == 1 => AxisRows::Rest,
+                _ => {
+                    let error = Error::usage("a tensor with several unknown sizes that are stored nowhere");
+                    return Err(error.help("TFDS cannot read it either; leave it out by naming the other fields: select"));
+                }
+            });
+        }
+        Ok((values, axes))
+    }
+
+    fn packing(&self, tensor: &Tensor, sizes: Option<usize>) -> Packing {
+        let known = tensor.shape.iter().copied().try_fold(1u64, |n, size| n.checked_mul(size?));
+        let max_nbytes = known.and_then(|n| n.checked_mul(8)).map_or(self.max_nbytes, |n| n.min(self.max_nbytes));
+        Packing { element: tensor.element.clone(), dims: tensor.shape.clone(), zlib: tensor.encoding == Encoding::Zlib, sizes, max_nbytes }
+    }
+}
+
+/// The axes of a field in the record: axis 0 of a field is uniform in its structure, not in the record.
+fn record_dims(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
+    let mut dims = [outer, own].concat();
+    if let Some(first) = dims.get_mut(outer.len()).filter(|dim| !outer.is_empty() && dim.size == Size::Uniform) {
+        *first = Dim::RAGGED;
+    }
+    dims
+}
+
+/// The tensor that `--schema` says a feature of an unknown connector is stored as.
+fn declared_tensor(field: &Field, nsequences: usize) -> Option<Tensor> {
+    let dtype = field.ty.dtype().filter(|dtype| !field.ty.is_sparse() && kind_of(dtype).is_some())?;
+    let size = |dim: &Dim| if let Size::Known(n) = dim.size { Some(n) } else { None };
+    Some(Tensor {
+        element: Element::Of(dtype.clone()),
+        shape: field.ty.dims.get(nsequences..)?.iter().map(size).collect(),
+        encoding: Encoding::None,
+        optional: field.ty.optional,
+        is_label: false,
+        connector: serde_json::Value::Null,
+    })
+}
+
+/// A type for the feature, as it may be said in `--schema`.
+fn example(scope: &Scope) -> String {
+    let own = if scope.own.is_empty() { String::new() } else { format!("[{}]", vec!["?"; scope.own.len()].join(", ")) };
+    scope.path.names().iter().rev().enumerate().fold(String::new(), |inner, (depth, name)| {
+        let name = crate::path::quoted(name);
+        if depth == 0 {
+            format!("{name}: bytes{own}")
+        } else {
+            format!("{name}: {{{inner}}}{}", if scope.outer.is_empty() { "" } else { "[?]" })
+        }
+    })
+}
+
+/// The field with its connector, and the names of its classes, as metadata.
+fn with_metadata(field: Field, tensor: &Tensor, names: Option<&[String]>) -> Result<Field> {
+    if tensor.connector.is_null() {
+        return Ok(field);
+    }
+    let arrow = to_arrow_field(&field, Form::default())?;
+    let mut metadata = arrow.metadata().clone();
+    metadata.insert(CONNECTOR.to_owned(), tensor.connector.to_string());
+    if let Some(names) = names {
+        metadata.insert(CLASS_NAMES.to_owned(), serde_json::Value::from(names.to_vec()).to_string());
+    }
+    Ok(Field { storage: Storage::of(arrow.with_nullable(true).with_metadata(metadata)), ..field })
+}

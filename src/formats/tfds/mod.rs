@@ -1,0 +1,65 @@
+//! A directory of TensorFlow Datasets (TFDS), RLDS episodes among them, without TensorFlow.
+//!
+//! ```text
+//! dataset_info.json -> info      name, splits, lengths and names of shards
+//!   --split         -> split     which records of which splits: train+test, train[:10%]
+//! features.json     -> features  the tree of feature connectors, of all generations of the file
+//!                   -> mapping   its schema, and the features of a tf.Example that each field is read from
+//! shards            -> read      cut and decoded as TFRecords (formats/tfrecord)
+//! ```
+//!
+//! A directory is one input: the records of the split, shard by shard in the order of their numbers (tfds.load
+//! interleaves shards). The number of records in each shard is compared with that in dataset_info.json.
+//!
+//! Sources of the meaning, in tensorflow/datasets: `core/features/*.py`, `core/example_parser.py`,
+//! `core/example_serializer.py`, `core/splits.py`, `core/naming.py`, `core/utils/shard_utils.py`. What is read is
+//! what is stored: images, video and audio files are their encoded bytes, a missing optional feature is null.
+
+mod features;
+mod info;
+mod json;
+mod labels;
+mod mapping;
+mod read;
+mod split;
+
+use crate::error::Result;
+use crate::formats::format::{Format, Reader};
+use crate::io::Input;
+use crate::options::Options;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file of the feature connectors.
+const FEATURES: &str = "features.json";
+/// The file of the splits and their shards.
+const INFO: &str = "dataset_info.json";
+
+/// `tfds`.
+pub struct Tfds;
+
+impl Format for Tfds {
+    fn name(&self) -> &'static str {
+        "tfds"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a directory of TensorFlow Datasets or RLDS: features.json, dataset_info.json, TFRecords"
+    }
+
+    fn recognises(&self, input: &Input) -> bool {
+        input.directory().is_some()
+    }
+
+    fn holds(&self, directory: &Path) -> bool {
+        [FEATURES, INFO].iter().all(|name| directory.join(name).is_file())
+    }
+
+    fn has_splits(&self) -> bool {
+        true
+    }
+
+    fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
+        Some(read::TfdsReader::open(input, options).map(|reader| Box::new(reader) as Box<dyn Reader>))
+    }
+}

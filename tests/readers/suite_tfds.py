@@ -1,0 +1,162 @@
+"""Directories of TensorFlow Datasets, both ways. `run.sh TATTER tfds` runs it in an environment of its own."""
+import json
+import logging
+import os
+import random
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+import tfds_sets
+from harness import difference
+
+SPLITS = {"train": 11, "test": 4}
+SEED = 1
+
+
+def run(harness):
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    tfds.display_progress_bar(False)
+    directory = everything(harness)
+    harness.check("all connectors: what tatter reads is what TFDS reads", lambda: read_all(harness, directory))
+    harness.check("all connectors, features.json of the oldest generation", lambda: read_oldest(harness, directory))
+    harness.check("class labels as their names", lambda: class_names(harness, directory))
+    harness.check("slices of splits are those of TFDS", lambda: slices(harness))
+
+
+def everything(harness):
+    records = {split: [tfds_sets.record(k + 7 * len(split)) for k in range(n)] for split, n in SPLITS.items()}
+    return tfds_sets.build(harness.path("sets"), "everything", tfds_sets.everything(), records, 3)
+
+
+class SkipFiles:
+    """Decoders that leave encoded images as their bytes."""
+
+    @staticmethod
+    def of(feature):
+        kinds = tfds.features
+        if isinstance(feature, kinds.FeaturesDict):
+            found = {name: SkipFiles.of(inner) for name, inner in feature.items()}
+            return {name: decoder for name, decoder in found.items() if decoder is not None} or None
+        if isinstance(feature, kinds.Sequence):
+            return SkipFiles.of(feature.feature)
+        return tfds.decode.SkipDecoding() if isinstance(feature, kinds.Image) else None
+
+
+def of_tfds(directory, split):
+    """The records that TFDS reads, as Python's own values; images as the bytes of their files."""
+    builder = tfds.builder_from_directory(directory)
+    config = tfds.ReadConfig(interleave_cycle_length=1)
+    dataset = builder.as_dataset(split=split, read_config=config, decoders=SkipFiles.of(builder.info.features))
+    return [plain(record) for record in tfds.as_numpy(dataset)]
+
+
+def plain(value):
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, (tf.RaggedTensor, tf.compat.v1.ragged.RaggedTensorValue)):
+        return value.to_list()
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist() if value.dtype.kind != "V" and value.dtype.name != "bfloat16" else value.astype(np.float32).tolist())
+    if isinstance(value, np.generic):
+        return value.item() if value.dtype.name != "bfloat16" else float(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "__iter__") and not isinstance(value, (bytes, str)):
+        return [plain(inner) for inner in value]
+    return value
+
+
+def of_tatter(harness, *arguments):
+    table = pa.ipc.open_stream(harness.run("convert", *arguments, "--to", "arrow")).read_all()
+    return table.to_pylist()
+
+
+def like(found, expected):
+    """What tatter gives in the form of TFDS: sequences of structures as structures of sequences, text as bytes."""
+    if isinstance(expected, dict) and isinstance(found, list):
+        return {name: like(each(found, name), inner) for name, inner in expected.items()}
+    if isinstance(expected, dict):
+        return {name: like(found[name], inner) for name, inner in expected.items()}
+    if isinstance(expected, list) and isinstance(found, list):
+        filler = expected[-1] if expected else None
+        return [like(element, expected[i] if i < len(expected) else filler) for i, element in enumerate(found)]
+    return found.encode() if isinstance(found, str) else found
+
+
+def each(found, name):
+    return [each(element, name) for element in found] if isinstance(found, list) else found[name]
+
+
+def compare(found, expected):
+    """Fields that a record lacks are null in tatter; TFDS fills them with the least value."""
+    assert len(found) == len(expected), (len(found), len(expected))
+    for mine, theirs in zip(found, expected):
+        for name, least in [("optional", -(2**63)), ("optional_text", b"")]:
+            if name in theirs and mine[name] is None:
+                assert theirs[name] == least, theirs[name]
+                theirs = {**theirs, name: None}
+        assert sorted(mine) == sorted(theirs), (sorted(mine), sorted(theirs))
+        wrong = difference(like(mine, theirs), theirs)
+        assert wrong is None, wrong
+
+
+def read_all(harness, directory):
+    for split in [*SPLITS, "train+test", "train[2:9]", "train[-30%:]"]:
+        compare(of_tatter(harness, directory, "--split", split), of_tfds(directory, split))
+
+
+def read_oldest(harness, directory):
+    oldest = harness.path("oldest")
+    shutil.copytree(directory, oldest)
+    features = tfds.builder_from_directory(directory).info.features.to_json()
+    with open(os.path.join(oldest, "features.json"), "w") as file:
+        json.dump(features, file)
+    assert "type" in features and "pythonClassName" not in features
+    compare(of_tatter(harness, oldest, "--split", "train"), of_tfds(oldest, "train"))
+
+
+def class_names(harness, directory):
+    features = tfds.builder_from_directory(directory).info.features
+    named = of_tatter(harness, directory, "--split", "train", "--class-names")
+    for mine, theirs in zip(named, of_tfds(directory, "train")):
+        assert mine["label"] == features["label"].int2str(theirs["label"])
+        assert mine["labels"] == [features["labels"].feature.int2str(n) for n in theirs["labels"]]
+        assert [o["label"] for o in mine["objects"]] == [features["objects"]["label"].int2str(n) for n in theirs["objects"]["label"]]
+        assert mine["class"] == theirs["class"], "it has no names"
+    table = pa.ipc.open_stream(harness.run("convert", directory, "--split", "test", "--to", "arrow")).read_all()
+    assert json.loads(table.schema.field("label").metadata[b"tfds:class_names"]) == ["cat", "dog"]
+
+
+def slices(harness):
+    """Random slices of a data set of several shards, some of them empty."""
+    features = tfds.features.FeaturesDict({"n": np.int64})
+    directory = tfds_sets.build(harness.path("sets"), "numbers", features, {"train": [{"n": n} for n in range(107)], "val-2": [{"n": n} for n in range(9)]}, 4)
+    builder, rng = tfds.builder_from_directory(directory), random.Random(SEED)
+    bound = lambda n: rng.choice(["", str(rng.randint(-n, n))])
+    percent = lambda: rng.choice(["", f"{rng.randint(-100, 100)}%", f"{rng.uniform(0, 100):.2f}%"])
+    shard = lambda: rng.choice(["", f"{rng.randint(-4, 4)}shard"])
+    specs = ["train", "val-2", "all", "train+val-2", "train[2shard]"]
+    for _ in range(60):
+        n = rng.choice([107, 9])
+        kind = rng.choice([lambda: bound(n), percent, shard])
+        first, last = kind(), kind()
+        if first or last:
+            specs.append(f"{'train' if n == 107 else 'val-2'}[{first}:{last}]")
+    for spec in specs:
+        try:
+            expected = [n for info in builder.info.splits[spec].file_instructions for n in numbers(info)]
+        except ValueError:
+            assert harness.run("convert", directory, "--split", spec, ok=False).returncode == 2, spec
+            continue
+        assert [record["n"] for record in of_tatter(harness, directory, "--split", spec)] == expected, spec
+
+
+def numbers(instruction):
+    parse = lambda raw: tf.io.parse_single_example(raw, {"n": tf.io.FixedLenFeature([], tf.int64)})["n"].numpy().item()
+    shard = [parse(raw) for raw in tf.data.TFRecordDataset(str(instruction.filename))]
+    take = len(shard) if instruction.take == -1 else instruction.skip + instruction.take
+    return shard[instruction.skip : take]
