@@ -6,6 +6,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+/// The file of the feature connectors.
+pub const FEATURES: &str = "features.json";
+/// The file of the splits and their shards.
+pub const INFO: &str = "dataset_info.json";
+
 /// More than any description of a data set has.
 const MAX_NBYTES: u64 = 256 << 20;
 

@@ -23,17 +23,13 @@ mod mapping;
 mod read;
 mod split;
 
+use self::json::{FEATURES, INFO};
 use crate::error::Result;
 use crate::formats::format::{Format, Reader};
 use crate::io::Input;
 use crate::options::Options;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The file of the feature connectors.
-const FEATURES: &str = "features.json";
-/// The file of the splits and their shards.
-const INFO: &str = "dataset_info.json";
 
 /// `tfds`.
 pub struct Tfds;

@@ -2,10 +2,10 @@
 
 use super::features::{self, Feature};
 use super::info::Info;
+use super::json::{self, FEATURES, INFO};
 use super::labels::Labels;
 use super::mapping::Mapper;
 use super::split::{Slice, slices};
-use super::{FEATURES, INFO, json};
 use crate::chunk::Decoded;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};

@@ -10,7 +10,7 @@
 //! | `x: sparse<T>[..] from v at i, ...` | `v`, `i`, ..., sorted by index: tf.io.SparseFeature |
 //! | `x: {a: T}[?]` | those of `x.a: T[?]` |
 
-use super::packed::Packing;
+use super::packing::Packing;
 use super::wire::Kind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
