@@ -7,10 +7,12 @@
 //! - [`schema`]: the Arrow fields that columns are read as and written from;
 //! - [`read`]: row groups, or ranges of their rows, as tasks;
 //! - [`lanes`]: a large row group, read once by all its tasks;
-//! - [`write`]: a group of rows encoded on any thread.
+//! - [`write`]: a group of rows encoded on any thread; [`dictionary`]: what gets a dictionary;
+//! - [`encode`]: column chunks, page by page.
 
 mod annotation;
 mod dictionary;
+mod encode;
 mod facts;
 mod failure;
 mod footer;

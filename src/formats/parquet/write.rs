@@ -1,6 +1,7 @@
 //! A group of rows encoded on any thread, appended in order.
 
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
+use super::encode::{ChunkWriter, Codec, EncodedChunk, Kind, leaf_types, leaves_of};
 use super::failure::lifted;
 use super::schema::OutputSchema;
 use crate::chunk::{Chunk, Origin};
@@ -22,7 +23,7 @@ use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::ops::Range;
@@ -45,7 +46,7 @@ pub struct ParquetWriter {
     output: OutputSchema,
     rows: usize,
     /// The columns of the row group at hand that have come so far.
-    columns: Vec<ArrowColumnChunk>,
+    columns: Vec<DoneChunk>,
     file: Option<SerializedFileWriter<Box<dyn Write + Send>>>,
 }
 
@@ -54,12 +55,15 @@ struct GroupEncoder {
     schema: SchemaRef,
     columns: Vec<Column>,
     properties: WriterProperties,
+    compression: Compression,
 }
 
 /// A column as if it were the only one.
 struct Column {
     parquet: SchemaDescriptor,
     arrow: SchemaRef,
+    /// How its leaves are stored; `None`: the parquet crate encodes them.
+    kinds: Option<Vec<Kind>>,
 }
 
 impl Column {
@@ -67,14 +71,30 @@ impl Column {
         let roots = parquet.root_schema().get_fields().iter().zip(arrow.fields());
         let column = |(root, field): (&TypePtr, &FieldRef)| {
             let root = Type::group_type_builder("schema").with_fields(vec![root.clone()]).build().map_err(lifted)?;
-            Ok(Column { parquet: SchemaDescriptor::new(Arc::new(root)), arrow: Arc::new(Schema::new(vec![field.clone()])) })
+            let parquet = SchemaDescriptor::new(Arc::new(root));
+            let mut types = Vec::new();
+            leaf_types(field, &mut types);
+            let kinds = types.iter().zip(parquet.columns()).map(|(ty, column)| Kind::of(ty, column)).collect();
+            Ok(Column { parquet, arrow: Arc::new(Schema::new(vec![field.clone()])), kinds })
         };
         roots.map(column).collect()
     }
 }
 
 /// Consecutive columns of an encoded row group.
-struct Group(Vec<ArrowColumnChunk>);
+struct Group(Vec<DoneChunk>);
+
+/// An encoded leaf of a row group.
+enum DoneChunk {
+    Own(EncodedChunk),
+    Crate(ArrowColumnChunk),
+}
+
+/// What encodes the leaves of a column.
+enum Writers {
+    Own(Vec<ChunkWriter>),
+    Crate(Vec<ArrowColumnWriter>),
+}
 
 impl ParquetWriter {
     /// # Errors
@@ -108,6 +128,7 @@ impl ParquetWriter {
             schema: output.wide.clone(),
             columns: Column::all(&output.parquet, &output.wide)?,
             properties: of_columns().build(),
+            compression,
         });
         Ok(ParquetWriter {
             encoder,
@@ -140,9 +161,10 @@ impl Encode for GroupEncoder {
         let rows = Rows(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
         let mut chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.columns.into_iter()).collect();
         let mut encoded = Vec::new();
+        let mut codec = Codec::new(self.compression)?;
         for index in first..first + width {
             let column = chunks.iter_mut().filter_map(Iterator::next).filter(|part| part.nrows() > 0).collect();
-            self.encode_column(index, column, &rows, &mut encoded)?;
+            self.encode_column(index, column, &rows, &mut codec, &mut encoded)?;
         }
         Ok(Box::new(Group(encoded)))
     }
@@ -204,7 +226,14 @@ fn next_window(column: &mut VecDeque<Tensor>) -> Result<Option<Tensor>> {
 }
 
 impl GroupEncoder {
-    fn encode_column(&self, index: usize, mut column: VecDeque<Tensor>, rows: &Rows, encoded: &mut Vec<ArrowColumnChunk>) -> Result<()> {
+    fn encode_column(
+        &self,
+        index: usize,
+        mut column: VecDeque<Tensor>,
+        rows: &Rows,
+        codec: &mut Codec,
+        encoded: &mut Vec<DoneChunk>,
+    ) -> Result<()> {
         let mut seen = 0;
         let mut next = || -> Result<Option<ArrayRef>> {
             let Some(window) = next_window(&mut column)? else { return Ok(None) };
@@ -223,13 +252,22 @@ impl GroupEncoder {
         }
         let mut writers = self.column_writers(index, &first, rows.count())?;
         for array in first {
-            self.write(index, &array, &mut writers)?;
+            self.write(index, &array, &mut writers, codec)?;
         }
         while let Some(array) = next()? {
-            self.write(index, &array, &mut writers)?;
+            self.write(index, &array, &mut writers, codec)?;
         }
-        for writer in writers {
-            encoded.push(writer.close().map_err(lifted)?);
+        match writers {
+            Writers::Own(writers) => {
+                for writer in writers {
+                    encoded.push(DoneChunk::Own(writer.finish(codec)?));
+                }
+            }
+            Writers::Crate(writers) => {
+                for writer in writers {
+                    encoded.push(DoneChunk::Crate(writer.close().map_err(lifted)?));
+                }
+            }
         }
         Ok(())
     }
@@ -248,8 +286,8 @@ impl GroupEncoder {
     }
 
     /// A writer for each leaf of a column, whose first windows are given; without dictionaries where they do not pay.
-    fn column_writers(&self, index: usize, first: &[ArrayRef], nrows: usize) -> Result<Vec<ArrowColumnWriter>> {
-        let Column { parquet, arrow } = &self.columns[index];
+    fn column_writers(&self, index: usize, first: &[ArrayRef], nrows: usize) -> Result<Writers> {
+        let Column { parquet, arrow, kinds } = &self.columns[index];
         let mut samples: Vec<Sample> = parquet.columns().iter().map(|_| Sample::default()).collect();
         for array in first {
             let mut columns = Vec::new();
@@ -257,21 +295,35 @@ impl GroupEncoder {
             samples.iter_mut().zip(&columns).for_each(|(sample, column)| sample.look(column));
         }
         let seen: usize = first.iter().map(|a| a.len()).sum();
+        let pays: Vec<bool> = samples.into_iter().map(|sample| sample.pays(seen as f64 / nrows as f64)).collect();
+        if let Some(kinds) = kinds {
+            let columns = parquet.columns().iter().zip(kinds).zip(pays);
+            let writer =
+                |((column, kind), pays): ((&ColumnDescPtr, &Kind), bool)| ChunkWriter::new(column.clone(), *kind, pays, self.compression);
+            return Ok(Writers::Own(columns.map(writer).collect()));
+        }
         let mut properties = self.properties.clone().into_builder();
-        for (sample, column) in samples.into_iter().zip(parquet.columns()) {
-            if !sample.pays(seen as f64 / nrows as f64) {
+        for (pays, column) in pays.into_iter().zip(parquet.columns()) {
+            if !pays {
                 properties = properties.set_column_dictionary_enabled(column.path().clone(), false);
             }
         }
         // The factory takes what it needs from a writer; this one writes to nowhere.
         let nowhere =
             SerializedFileWriter::new(std::io::sink(), parquet.root_schema_ptr(), Arc::new(properties.build())).map_err(lifted)?;
-        ArrowRowGroupWriterFactory::new(&nowhere, arrow.clone()).create_column_writers(0).map_err(lifted)
+        ArrowRowGroupWriterFactory::new(&nowhere, arrow.clone()).create_column_writers(0).map(Writers::Crate).map_err(lifted)
     }
 
-    fn write(&self, index: usize, array: &ArrayRef, writers: &mut [ArrowColumnWriter]) -> Result<()> {
+    fn write(&self, index: usize, array: &ArrayRef, writers: &mut Writers, codec: &mut Codec) -> Result<()> {
         let field = self.schema.field(index);
         let in_field = |e: Error| e.in_field(quoted(field.name()));
+        let writers = match writers {
+            Writers::Own(writers) => {
+                let mut leaves = leaves_of(field, array).into_iter().zip(writers);
+                return leaves.try_for_each(|(leaf, writer)| writer.write(&leaf, codec)).map_err(in_field);
+            }
+            Writers::Crate(writers) => writers,
+        };
         let mut writers = writers.iter_mut();
         for leaf in compute_leaves(field, array).map_err(lifted).map_err(in_field)? {
             let writer = writers.next().ok_or_else(|| Error::internal("more leaves than columns"))?;
@@ -305,7 +357,11 @@ impl Writer for ParquetWriter {
         let columns = std::mem::take(&mut self.columns);
         let mut group = self.file()?.next_row_group().map_err(lifted)?;
         for column in columns {
-            column.append_to_row_group(&mut group).map_err(lifted)?;
+            match column {
+                DoneChunk::Own(chunk) => chunk.append_to(&mut group),
+                DoneChunk::Crate(chunk) => chunk.append_to_row_group(&mut group),
+            }
+            .map_err(lifted)?;
         }
         group.close().map_err(lifted)?;
         Ok(())

@@ -1,0 +1,260 @@
+//! The values of a leaf in a row group, page after page.
+
+use super::codec::Codec;
+use super::interner::{Numbers, Strings};
+use super::levels::{Leaf, Slots};
+use super::page::{EncodedChunk, PageInWork, Pages};
+use super::range::ValueRange;
+use super::{Kind, hybrid};
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::ByteArrayType;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericByteArray, PrimitiveArray, downcast_primitive_array};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::DataType;
+use parquet::basic::Compression;
+use parquet::file::properties::{DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, DEFAULT_PAGE_SIZE};
+use parquet::schema::types::ColumnDescPtr;
+use std::ops::Range;
+
+/// Slots after which a page may end: a batch has as many, or fewer of long strings, and whole rows.
+const BATCH: usize = 1024;
+/// Slots of a long row that are written at a time.
+const PART: usize = 1 << 16;
+/// Bytes after which a page or a dictionary ends in the middle of a row. Such a column has no offset index, as the format has it.
+const LONGEST_PAGE: usize = 8 * DEFAULT_PAGE_SIZE;
+
+/// Writes the pages of a leaf.
+pub struct ChunkWriter {
+    kind: Kind,
+    dictionary: Dictionary,
+    page: PageInWork,
+    /// Numbers of a batch.
+    numbers: Vec<u64>,
+    range: ValueRange,
+    pages: Pages,
+}
+
+enum Dictionary {
+    None,
+    Numbers(Numbers),
+    Strings(Strings),
+}
+
+impl Dictionary {
+    fn count(&self) -> usize {
+        match self {
+            Dictionary::None => 0,
+            Dictionary::Numbers(numbers) => numbers.values.len(),
+            Dictionary::Strings(strings) => strings.count(),
+        }
+    }
+
+    fn nbytes(&self, kind: Kind) -> usize {
+        match self {
+            Dictionary::None => 0,
+            Dictionary::Numbers(numbers) => numbers.values.len() * kind.width(),
+            Dictionary::Strings(strings) => strings.page.len(),
+        }
+    }
+
+    /// Bits of an index.
+    fn width(&self) -> u8 {
+        hybrid::width_of(self.count().saturating_sub(1)).max(1)
+    }
+}
+
+impl ChunkWriter {
+    /// `dictionary`: it starts with one.
+    pub fn new(column: ColumnDescPtr, kind: Kind, dictionary: bool, compression: Compression) -> ChunkWriter {
+        let dictionary = match kind {
+            Kind::Bytes { .. } if dictionary => Dictionary::Strings(Strings::new()),
+            Kind::Signed { .. } | Kind::Unsigned { .. } | Kind::Float | Kind::Double if dictionary => Dictionary::Numbers(Numbers::new()),
+            _ => Dictionary::None,
+        };
+        ChunkWriter {
+            kind,
+            dictionary,
+            page: PageInWork::default(),
+            numbers: Vec::new(),
+            range: ValueRange::default(),
+            pages: Pages::new(column, compression),
+        }
+    }
+
+    /// Appends some rows.
+    ///
+    /// # Errors
+    /// The codec fails.
+    pub fn write(&mut self, leaf: &Leaf, codec: &mut Codec) -> Result<()> {
+        let slots = &leaf.slots;
+        let batch = batch_size(&leaf.values);
+        let (mut ranges, mut current) = (slots.ranges.iter(), 0..0);
+        let mut at = 0;
+        while at < slots.count {
+            let row_end = slots.row_end(at + batch);
+            while at < row_end {
+                let part = at..row_end.min(at + PART);
+                at = part.end;
+                let mut missing = self.page.push_levels(slots, part);
+                while missing > 0 {
+                    if current.is_empty() {
+                        current = ranges.next().cloned().ok_or_else(|| Error::internal("fewer values than levels"))?;
+                    }
+                    let end = current.end.min(current.start + missing);
+                    self.push_values(&leaf.values, current.start..end);
+                    missing -= end - current.start;
+                    current.start = end;
+                }
+                if at == row_end || self.page_nbytes().max(self.dictionary.nbytes(self.kind)) >= LONGEST_PAGE {
+                    self.end_batch(at < row_end, codec)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push_values(&mut self, array: &ArrayRef, range: Range<usize>) {
+        let array = array.as_ref();
+        match array.data_type() {
+            DataType::Boolean => {
+                let values = array.as_boolean();
+                self.numbers.clear();
+                self.numbers.extend(range.map(|i| u64::from(values.value(i))));
+                self.range.see_numbers(self.kind, &self.numbers);
+                self.page.bits.extend(self.numbers.iter().map(|bit| *bit as u8));
+            }
+            DataType::Utf8 => self.push_strings(array.as_string::<i32>(), range),
+            DataType::LargeUtf8 => self.push_strings(array.as_string::<i64>(), range),
+            DataType::Binary => self.push_strings(array.as_binary::<i32>(), range),
+            DataType::LargeBinary => self.push_strings(array.as_binary::<i64>(), range),
+            _ => {
+                self.numbers.clear();
+                downcast_primitive_array!(
+                    array => copy_numbers(array, range, self.kind, &mut self.numbers),
+                    _ => {}
+                );
+                self.push_numbers();
+            }
+        }
+    }
+
+    fn push_numbers(&mut self) {
+        if let Dictionary::Numbers(dictionary) = &mut self.dictionary {
+            return dictionary.intern(&self.numbers, &mut self.page.indices);
+        }
+        self.range.see_numbers(self.kind, &self.numbers);
+        plain_numbers(self.kind, &self.numbers, &mut self.page.plain);
+    }
+
+    fn push_strings<T: ByteArrayType>(&mut self, array: &GenericByteArray<T>, range: Range<usize>) {
+        let (offsets, bytes) = (array.value_offsets(), array.value_data());
+        let mut start = offsets[range.start].as_usize();
+        self.page.nbytes_of_strings += (offsets[range.end].as_usize() - start) as i64;
+        let ends = offsets[range.start + 1..=range.end].iter().map(|end| end.as_usize());
+        if let Dictionary::Strings(dictionary) = &mut self.dictionary {
+            self.page.indices.extend(ends.map(|end| dictionary.intern(bytes, std::mem::replace(&mut start, end), end)));
+            return;
+        }
+        for end in ends {
+            let string = &bytes[std::mem::replace(&mut start, end)..end];
+            self.range.see_string(string);
+            self.page.plain.extend_from_slice(&(string.len() as u32).to_le_bytes());
+            self.page.plain.extend_from_slice(string);
+        }
+    }
+
+    /// About the bytes of the values in the page.
+    fn page_nbytes(&self) -> usize {
+        self.page.plain.len() + self.page.bits.len() / 8 + self.page.indices.len() * usize::from(self.dictionary.width()) / 8
+    }
+
+    /// Ends the page if it is full. A dictionary that has become too large gets no further pages.
+    fn end_batch(&mut self, in_row: bool, codec: &mut Codec) -> Result<()> {
+        let is_large = self.dictionary.nbytes(self.kind) > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
+        let is_full = self.page.rows >= DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT || self.page_nbytes() >= DEFAULT_PAGE_SIZE;
+        if is_large || is_full {
+            self.pages.end_page(&mut self.page, self.dictionary.width(), in_row, codec)?;
+        }
+        if is_large {
+            self.end_dictionary(codec)?;
+        }
+        Ok(())
+    }
+
+    fn end_dictionary(&mut self, codec: &mut Codec) -> Result<()> {
+        let count = self.dictionary.count();
+        let mut page = Vec::new();
+        match std::mem::replace(&mut self.dictionary, Dictionary::None) {
+            Dictionary::Numbers(numbers) => {
+                self.range.see_numbers(self.kind, &numbers.values);
+                plain_numbers(self.kind, &numbers.values, &mut page);
+            }
+            Dictionary::Strings(strings) => {
+                strings.iter().for_each(|string| self.range.see_string(string));
+                page = strings.page;
+            }
+            Dictionary::None => {}
+        }
+        if count > 0 { self.pages.end_dictionary(page, count, codec) } else { Ok(()) }
+    }
+
+    /// The column chunk.
+    ///
+    /// # Errors
+    /// The codec fails.
+    pub fn finish(mut self, codec: &mut Codec) -> Result<EncodedChunk> {
+        self.pages.end_page(&mut self.page, self.dictionary.width(), false, codec)?;
+        self.end_dictionary(codec)?;
+        self.pages.finish(self.kind, self.range)
+    }
+}
+
+impl Slots {
+    /// The first end of a row from `at` on.
+    fn row_end(&self, at: usize) -> usize {
+        let at = at.min(self.count);
+        self.repetition
+            .get(at..)
+            .and_then(|levels| memchr::memchr(0, levels))
+            .map_or(if self.max_repetition > 0 { self.count } else { at }, |n| at + n)
+    }
+}
+
+/// As many slots as have about a page of strings.
+fn batch_size(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+            let width = array.get_array_memory_size() / array.len().max(1);
+            (DEFAULT_PAGE_SIZE / width.max(1)).clamp(1, BATCH)
+        }
+        _ => BATCH,
+    }
+}
+
+fn copy_numbers<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, range: Range<usize>, kind: Kind, out: &mut Vec<u64>) {
+    let width = size_of::<T::Native>();
+    let bytes = &array.values().inner().as_slice()[range.start * width..range.end * width];
+    // Signed numbers keep their sign.
+    let signed = matches!(kind, Kind::Signed { .. });
+    match (width, signed) {
+        (8, _) => out.extend(bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))),
+        (4, true) => out.extend(bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as u64)),
+        (4, false) => out.extend(bytes.as_chunks().0.iter().map(|b| u64::from(u32::from_le_bytes(*b)))),
+        (2, true) => out.extend(bytes.as_chunks().0.iter().map(|b| i16::from_le_bytes(*b) as u64)),
+        (2, false) => out.extend(bytes.as_chunks().0.iter().map(|b| u64::from(u16::from_le_bytes(*b)))),
+        (_, true) => out.extend(bytes.iter().map(|b| *b as i8 as u64)),
+        (_, false) => out.extend(bytes.iter().map(|b| u64::from(*b))),
+    }
+}
+
+fn plain_numbers(kind: Kind, numbers: &[u64], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + numbers.len() * kind.width(), 0);
+    let out = &mut out[start..];
+    if kind.width() == 8 {
+        out.as_chunks_mut().0.iter_mut().zip(numbers).for_each(|(bytes, number)| *bytes = number.to_le_bytes());
+    } else {
+        out.as_chunks_mut().0.iter_mut().zip(numbers).for_each(|(bytes, number)| *bytes = (*number as u32).to_le_bytes());
+    }
+}

@@ -1,0 +1,198 @@
+//! Values to dictionary indices, numbered in the order of their first appearance.
+//!
+//! Keys are 64 bits. Numbers are keys as they are, and so are strings of up to seven bytes, with their length in the
+//! top byte: most words never touch the dictionary's text. Only longer strings are hashed into a key and compared.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Numbers below this have a table of their own, without hashing.
+const DIRECT: u64 = 1 << 17;
+const EMPTY: u32 = u32::MAX;
+const FIRST_SLOTS: usize = 1024;
+/// What the keys of long strings have in the top byte.
+const HASHED: u64 = 0xff << 56;
+
+/// Keys with open addressing.
+struct Table {
+    slots: Vec<(u64, u32)>,
+    count: usize,
+    seed: u64,
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { slots: Vec::new(), count: 0, seed: RandomState::new().hash_one(0) | 1 }
+    }
+
+    /// The index of a key, of which `is_same` has the last word; `next` is that of a new one.
+    #[inline]
+    fn index_of(&mut self, key: u64, next: u32, is_same: impl Fn(u32) -> bool) -> u32 {
+        if self.count * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = mixed(key, self.seed) as usize & mask;
+        loop {
+            let slot = &mut self.slots[at];
+            if slot.1 == EMPTY {
+                *slot = (key, next);
+                self.count += 1;
+                return next;
+            }
+            if slot.0 == key && is_same(slot.1) {
+                return slot.1;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(FIRST_SLOTS);
+        let old = std::mem::replace(&mut self.slots, vec![(0, EMPTY); size]);
+        for (key, index) in old.into_iter().filter(|slot| slot.1 != EMPTY) {
+            let mut at = mixed(key, self.seed) as usize & (size - 1);
+            while self.slots[at].1 != EMPTY {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = (key, index);
+        }
+    }
+}
+
+#[inline]
+fn mixed(key: u64, seed: u64) -> u64 {
+    let product = u128::from(key ^ seed) * u128::from(seed ^ 0x9E37_79B9_7F4A_7C15);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Numbers, as their bits.
+pub struct Numbers {
+    table: Table,
+    direct: Vec<u32>,
+    pub values: Vec<u64>,
+}
+
+impl Numbers {
+    pub fn new() -> Numbers {
+        Numbers { table: Table::new(), direct: Vec::new(), values: Vec::new() }
+    }
+
+    pub fn intern(&mut self, numbers: &[u64], indices: &mut Vec<u32>) {
+        indices.extend(numbers.iter().map(|number| {
+            let next = self.values.len() as u32;
+            let index = if *number < DIRECT { self.direct(*number as usize, next) } else { self.table.index_of(*number, next, |_| true) };
+            if index == next {
+                self.values.push(*number);
+            }
+            index
+        }));
+    }
+
+    #[inline]
+    fn direct(&mut self, number: usize, next: u32) -> u32 {
+        if number >= self.direct.len() {
+            self.direct.resize((number + 1).next_power_of_two(), EMPTY);
+        }
+        let index = &mut self.direct[number];
+        if *index == EMPTY {
+            *index = next;
+        }
+        *index
+    }
+}
+
+/// Strings, as a dictionary page has them: each after its length in four bytes.
+pub struct Strings {
+    table: Table,
+    pub page: Vec<u8>,
+    /// Where each string ends in the page.
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    pub fn new() -> Strings {
+        Strings { table: Table::new(), page: Vec::new(), ends: Vec::new() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|index| string_at(&self.page, &self.ends, index))
+    }
+
+    /// The index of the string at a range of `bytes`.
+    #[inline]
+    pub fn intern(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
+        let next = self.ends.len() as u32;
+        let length = end - start;
+        let index = if length < 8 {
+            let word = match bytes.get(start..start + 8) {
+                Some(word) => word.try_into().map_or(0, u64::from_le_bytes) & !(u64::MAX << (8 * length)),
+                None => bytes[start..end].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            };
+            self.table.index_of(word | (length as u64) << 56, next, |_| true)
+        } else {
+            let string = &bytes[start..end];
+            let key = hash(string, self.table.seed) | HASHED;
+            let (page, ends) = (&self.page, &self.ends);
+            self.table.index_of(key, next, |index| string_at(page, ends, index as usize) == string)
+        };
+        if index == next {
+            self.page.extend_from_slice(&(length as u32).to_le_bytes());
+            self.page.extend_from_slice(&bytes[start..end]);
+            self.ends.push(self.page.len());
+        }
+        index
+    }
+}
+
+fn string_at<'a>(page: &'a [u8], ends: &[usize], index: usize) -> &'a [u8] {
+    let start = index.checked_sub(1).map_or(0, |before| ends[before]) + 4;
+    &page[start..ends[index]]
+}
+
+/// A hash of at least eight bytes.
+fn hash(string: &[u8], seed: u64) -> u64 {
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let last = word(&string[string.len() - 8..]);
+    let whole = string.chunks_exact(8).fold(string.len() as u64, |hash, bytes| mixed(hash ^ word(bytes), seed).wrapping_add(hash));
+    mixed(whole ^ last, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_have_one_index() {
+        let mut numbers = Numbers::new();
+        let mut indices = Vec::new();
+        let values: Vec<u64> = (0..20_000u64).map(|i| i % 5000 * 0x1_0001_0001).collect();
+        numbers.intern(&values, &mut indices);
+        assert_eq!(numbers.values.len(), 5000);
+        assert!(values.iter().zip(&indices).all(|(value, index)| numbers.values[*index as usize] == *value));
+    }
+
+    #[test]
+    fn strings_of_any_length() {
+        let text = "abcdefgh\0\0\0\0ijklmnopqrstuvwxyz0123456789";
+        let bytes = text.as_bytes();
+        let mut strings = Strings::new();
+        for _ in 0..2 {
+            for length in 0..=bytes.len() {
+                for start in 0..=bytes.len() - length {
+                    let index = strings.intern(bytes, start, start + length) as usize;
+                    assert_eq!(string_at(&strings.page, &strings.ends, index), &bytes[start..start + length]);
+                }
+            }
+        }
+        let mut all: Vec<&[u8]> = strings.iter().collect();
+        assert_eq!(all.len(), strings.count());
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), strings.count());
+    }
+}

@@ -1,0 +1,100 @@
+//! Column chunks: values, levels and dictionaries into pages.
+//!
+//! - [`levels`]: the repetition and definition levels of the leaves of a column;
+//! - [`hybrid`]: the run-length and bit-packing encoding of levels and dictionary indices;
+//! - [`interner`]: values to dictionary indices;
+//! - [`range`]: the smallest and the largest value; [`codec`]: compression;
+//! - [`chunk`]: the values of a leaf in a row group, [`page`]: its pages.
+//!
+//! The parquet crate writes page headers and footers. Its own column writers hash every value with a hash table of
+//! strings, and copy each value several times; they take the types that are rare.
+
+mod chunk;
+mod codec;
+mod hybrid;
+mod interner;
+mod levels;
+mod page;
+mod range;
+
+pub use chunk::ChunkWriter;
+pub use codec::Codec;
+pub use levels::leaves_of;
+pub use page::EncodedChunk;
+
+use arrow_schema::{DataType, Field, TimeUnit};
+use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::schema::types::ColumnDescriptor;
+
+/// How the values of a leaf are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    /// In four bytes, or eight.
+    Signed {
+        nbytes: usize,
+    },
+    Unsigned {
+        nbytes: usize,
+    },
+    Float,
+    Double,
+    Bytes {
+        utf8: bool,
+    },
+}
+
+impl Kind {
+    /// `None` for types that are left to the parquet crate.
+    pub fn of(ty: &DataType, column: &ColumnDescriptor) -> Option<Kind> {
+        use DataType::*;
+        let kind = match ty {
+            Boolean => Kind::Bool,
+            Int8 | Int16 | Int32 | Date32 | Time32(TimeUnit::Millisecond) => Kind::Signed { nbytes: 4 },
+            UInt8 | UInt16 | UInt32 => Kind::Unsigned { nbytes: 4 },
+            Int64 | Time64(_) | Timestamp(TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond, _) => {
+                Kind::Signed { nbytes: 8 }
+            }
+            UInt64 => Kind::Unsigned { nbytes: 8 },
+            Float32 => Kind::Float,
+            Float64 => Kind::Double,
+            Utf8 | LargeUtf8 => Kind::Bytes { utf8: true },
+            Binary | LargeBinary => Kind::Bytes { utf8: false },
+            _ => return None,
+        };
+        let physical = match kind {
+            Kind::Bool => PhysicalType::BOOLEAN,
+            Kind::Signed { nbytes: 4 } | Kind::Unsigned { nbytes: 4 } => PhysicalType::INT32,
+            Kind::Signed { .. } | Kind::Unsigned { .. } => PhysicalType::INT64,
+            Kind::Float => PhysicalType::FLOAT,
+            Kind::Double => PhysicalType::DOUBLE,
+            Kind::Bytes { .. } => PhysicalType::BYTE_ARRAY,
+        };
+        let has_order = match (column.logical_type_ref(), column.converted_type()) {
+            (None | Some(LogicalType::String | LogicalType::Json | LogicalType::Bson | LogicalType::Enum), _) => {
+                column.converted_type() != ConvertedType::DECIMAL
+            }
+            (Some(LogicalType::Integer(..) | LogicalType::Date | LogicalType::Time(..) | LogicalType::Timestamp(..)), _) => true,
+            _ => false,
+        };
+        (physical == column.physical_type() && has_order).then_some(kind)
+    }
+
+    /// Bytes of a number.
+    fn width(self) -> usize {
+        match self {
+            Kind::Signed { nbytes } | Kind::Unsigned { nbytes } => nbytes,
+            Kind::Float => 4,
+            _ => 8,
+        }
+    }
+}
+
+/// The types of the leaves of a field, in the order of Parquet's columns.
+pub fn leaf_types<'a>(field: &'a Field, out: &mut Vec<&'a DataType>) {
+    match field.data_type() {
+        DataType::Struct(fields) => fields.iter().for_each(|f| leaf_types(f, out)),
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => leaf_types(f, out),
+        ty => out.push(ty),
+    }
+}

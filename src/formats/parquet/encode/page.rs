@@ -1,0 +1,330 @@
+//! Pages, and what the footer says of them.
+
+use super::super::failure::lifted;
+use super::codec::Codec;
+use super::levels::Slots;
+use super::range::ValueRange;
+use super::{Kind, hybrid};
+use crate::error::Result;
+use bytes::buf::Reader;
+use bytes::{Buf, Bytes};
+use parquet::basic::{Compression, Encoding, PageType};
+use parquet::column::page::{CompressedPage, Page, PageWriteSpec, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use std::io::{Read, Write};
+use std::ops::Range;
+
+/// The page that is filled.
+#[derive(Default)]
+pub struct PageInWork {
+    repetition: Vec<u8>,
+    definition: Vec<u8>,
+    slots: usize,
+    values: usize,
+    /// Rows that begin in it.
+    pub rows: usize,
+    /// Values: of a dictionary, plain, or booleans.
+    pub indices: Vec<u32>,
+    pub plain: Vec<u8>,
+    pub bits: Vec<u8>,
+    pub nbytes_of_strings: i64,
+}
+
+impl PageInWork {
+    /// Appends some slots, and gives the number of their values.
+    pub fn push_levels(&mut self, slots: &Slots, part: Range<usize>) -> usize {
+        let (count, max) = (part.len(), slots.max_definition);
+        let number = |levels: &[u8], wanted: u8| levels.iter().filter(|level| **level == wanted).count();
+        let repetition = if slots.max_repetition > 0 { &slots.repetition[part.clone()] } else { &[] };
+        let definition = if max > 0 { &slots.definition[part] } else { &[] };
+        let values = if max > 0 { number(definition, max) } else { count };
+        self.rows += if slots.max_repetition > 0 { number(repetition, 0) } else { count };
+        self.repetition.extend_from_slice(repetition);
+        self.definition.extend_from_slice(definition);
+        self.slots += count;
+        self.values += values;
+        values
+    }
+}
+
+/// Pages that are done.
+pub struct Pages {
+    column: ColumnDescPtr,
+    compression: Compression,
+    dictionary: Option<(Vec<u8>, PageWriteSpec)>,
+    sink: TrackedWrite<Vec<u8>>,
+    specs: Vec<PageWriteSpec>,
+    rows: Vec<usize>,
+    nbytes_of_strings: Vec<i64>,
+    encodings: Vec<PageEncodingStats>,
+    nulls: usize,
+    repetition: Option<LevelHistogram>,
+    definition: Option<LevelHistogram>,
+    /// A page ends in the middle of a row.
+    splits_rows: bool,
+}
+
+impl Pages {
+    pub fn new(column: ColumnDescPtr, compression: Compression) -> Pages {
+        Pages {
+            compression,
+            dictionary: None,
+            sink: TrackedWrite::new(Vec::new()),
+            specs: Vec::new(),
+            rows: Vec::new(),
+            nbytes_of_strings: Vec::new(),
+            encodings: Vec::new(),
+            nulls: 0,
+            repetition: LevelHistogram::try_new(column.max_rep_level()),
+            definition: LevelHistogram::try_new(column.max_def_level()),
+            column,
+            splits_rows: false,
+        }
+    }
+
+    /// Ends a data page, unless it is empty. `in_row`: in the middle of a row.
+    pub fn end_page(&mut self, page: &mut PageInWork, index_width: u8, in_row: bool, codec: &mut Codec) -> Result<()> {
+        if page.slots == 0 {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        for (levels, histogram) in [(&mut page.repetition, &mut self.repetition), (&mut page.definition, &mut self.definition)] {
+            if let Some(histogram) = histogram {
+                level_section(levels, histogram, &mut bytes);
+                levels.clear();
+            }
+        }
+        let encoding = if page.indices.is_empty() { Encoding::PLAIN } else { Encoding::RLE_DICTIONARY };
+        if !page.indices.is_empty() {
+            bytes.push(index_width);
+            hybrid::encode(&page.indices, index_width, &mut bytes);
+            page.indices.clear();
+        }
+        if bytes.is_empty() {
+            bytes = std::mem::take(&mut page.plain);
+        } else {
+            bytes.append(&mut page.plain);
+        }
+        bytes.extend(page.bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
+        page.bits.clear();
+        let size = bytes.len();
+        let page_done = Page::DataPage {
+            buf: codec.compress(bytes)?.into(),
+            num_values: page.slots as u32,
+            encoding,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let spec = SerializedPageWriter::new(&mut self.sink).write_page(CompressedPage::new(page_done, size)).map_err(lifted)?;
+        self.specs.push(spec);
+        self.count_encoding(PageType::DATA_PAGE, encoding);
+        self.nulls += page.slots - page.values;
+        self.rows.push(page.rows);
+        self.nbytes_of_strings.push(page.nbytes_of_strings);
+        self.splits_rows |= in_row;
+        (page.slots, page.values, page.rows, page.nbytes_of_strings) = (0, 0, 0, 0);
+        Ok(())
+    }
+
+    fn count_encoding(&mut self, page_type: PageType, encoding: Encoding) {
+        match self.encodings.iter_mut().find(|stats| stats.page_type == page_type && stats.encoding == encoding) {
+            Some(stats) => stats.count += 1,
+            None => self.encodings.push(PageEncodingStats { page_type, encoding, count: 1 }),
+        }
+    }
+
+    /// The dictionary of `count` values, which is first in the file.
+    pub fn end_dictionary(&mut self, page: Vec<u8>, count: usize, codec: &mut Codec) -> Result<()> {
+        let size = page.len();
+        let buf = codec.compress(page)?.into();
+        let page = Page::DictionaryPage { buf, num_values: count as u32, encoding: Encoding::PLAIN, is_sorted: false };
+        let mut sink = TrackedWrite::new(Vec::new());
+        let spec = SerializedPageWriter::new(&mut sink).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
+        let stats = PageEncodingStats { page_type: PageType::DICTIONARY_PAGE, encoding: Encoding::PLAIN, count: 1 };
+        self.encodings.insert(0, stats);
+        self.dictionary = Some((sink.into_inner().map_err(lifted)?, spec));
+        Ok(())
+    }
+
+    /// The column chunk.
+    pub fn finish(self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
+        let (dictionary, first) = self.dictionary.unzip();
+        let dictionary = dictionary.unwrap_or_default();
+        let start = dictionary.len() as i64;
+        let all = || self.specs.iter().chain(&first);
+        let compressed: usize = all().map(|spec| spec.compressed_size).sum();
+        let is_bytes = matches!(kind, Kind::Bytes { .. });
+        let metadata = ColumnChunkMetaData::builder(self.column.clone())
+            .set_compression(self.compression)
+            .set_encodings(self.encodings.iter().map(|stats| stats.encoding).chain([Encoding::RLE]).collect())
+            .set_page_encoding_stats(self.encodings)
+            .set_total_compressed_size(compressed as i64)
+            .set_total_uncompressed_size(all().map(|spec| spec.uncompressed_size as i64).sum())
+            .set_num_values(self.specs.iter().map(|spec| i64::from(spec.num_values)).sum())
+            .set_dictionary_page_offset(first.is_some().then_some(0))
+            .set_data_page_offset(start)
+            .set_statistics(range.statistics(kind, self.nulls as u64))
+            .set_unencoded_byte_array_data_bytes(is_bytes.then(|| self.nbytes_of_strings.iter().sum()))
+            .set_repetition_level_histogram(self.repetition)
+            .set_definition_level_histogram(self.definition)
+            .build()
+            .map_err(lifted)?;
+        let mut offsets = OffsetIndexBuilder::new();
+        for ((spec, rows), nbytes) in self.specs.iter().zip(&self.rows).zip(&self.nbytes_of_strings) {
+            offsets.append_row_count(*rows as i64);
+            offsets.append_offset_and_size(start + spec.offset as i64, spec.compressed_size as i32);
+            offsets.append_unencoded_byte_array_data_bytes(is_bytes.then_some(*nbytes));
+        }
+        let close = ColumnCloseResult {
+            bytes_written: compressed as u64,
+            rows_written: self.rows.iter().sum::<usize>() as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: (!self.splits_rows).then(|| offsets.build()),
+        };
+        let pages = self.sink.into_inner().map_err(lifted)?;
+        Ok(EncodedChunk { bytes: [dictionary.into(), pages.into()], close })
+    }
+}
+
+/// Levels as a page has them: their length in four bytes, then runs.
+fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8>) {
+    let max = histogram.len() - 1;
+    let mut rest = levels.len();
+    for level in 1..=max {
+        let count = levels.iter().filter(|found| usize::from(**found) == level).count();
+        histogram.increment_by(level as i16, count as i64);
+        rest -= count;
+    }
+    histogram.increment_by(0, rest as i64);
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    hybrid::encode(levels, hybrid::width_of(max), out);
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// A column chunk, to be appended to a row group.
+pub struct EncodedChunk {
+    /// The dictionary page, and the data pages.
+    bytes: [Bytes; 2],
+    close: ColumnCloseResult,
+}
+
+impl EncodedChunk {
+    /// # Errors
+    /// The output fails.
+    pub fn append_to<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<W>) -> ParquetResult<()> {
+        group.append_column(&ChunkBytes(self.bytes), self.close)
+    }
+}
+
+struct ChunkBytes([Bytes; 2]);
+
+impl Length for ChunkBytes {
+    fn len(&self) -> u64 {
+        self.0.iter().map(|bytes| bytes.len() as u64).sum()
+    }
+}
+
+impl ChunkReader for ChunkBytes {
+    type T = std::io::Chain<Reader<Bytes>, Reader<Bytes>>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        let [dictionary, pages] = self.0.clone();
+        if start > 0 {
+            return Err(ParquetError::General("a column chunk is read from its start".to_owned()));
+        }
+        Ok(dictionary.reader().chain(pages.reader()))
+    }
+
+    fn get_bytes(&self, _: u64, _: usize) -> ParquetResult<Bytes> {
+        Err(ParquetError::General("a column chunk is read as a whole".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChunkWriter, leaves_of};
+    use super::*;
+    use arrow_array::builder::{Int64Builder, LargeListBuilder, StringBuilder};
+    use arrow_array::cast::AsArray;
+    use arrow_array::{Array, ArrayRef, RecordBatch};
+    use arrow_schema::{Field, Schema};
+    use arrow_select::concat::concat;
+    use parquet::arrow::ArrowSchemaConverter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::file::writer::SerializedFileWriter;
+    use std::sync::Arc;
+
+    /// What a reader makes of windows of a column, and the encodings and the offset index of its first leaf.
+    fn read_back(windows: &[ArrayRef], kind: Kind, compression: Compression) -> (ArrayRef, ColumnChunkMetaData) {
+        let field = Field::new("a", windows[0].data_type().clone(), true);
+        let schema = Schema::new(vec![field.clone()]);
+        let descriptor = ArrowSchemaConverter::new().convert(&schema).unwrap();
+        let mut codec = Codec::new(compression).unwrap();
+        let mut writer = ChunkWriter::new(descriptor.column(0), kind, true, compression);
+        for window in windows {
+            writer.write(&leaves_of(&field, window)[0], &mut codec).unwrap();
+        }
+        let mut file = SerializedFileWriter::new(Vec::new(), descriptor.root_schema_ptr(), Arc::default()).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        writer.finish(&mut codec).unwrap().append_to(&mut group).unwrap();
+        group.close().unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file.into_inner().unwrap())).unwrap();
+        let metadata = reader.metadata().row_group(0).column(0).clone();
+        let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+        let columns: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(0).as_ref()).collect();
+        (concat(&columns).unwrap(), metadata)
+    }
+
+    #[test]
+    fn a_row_of_many_pages() {
+        let mut lists = LargeListBuilder::new(Int64Builder::new());
+        for row in 0..5i64 {
+            let length = if row == 2 { 3_000_000 } else { row };
+            (0..length).for_each(|i| lists.values().append_value((i + row) << 20));
+            lists.append(row != 3);
+        }
+        let list: ArrayRef = Arc::new(lists.finish());
+        let (back, metadata) = read_back(std::slice::from_ref(&list), Kind::Signed { nbytes: 8 }, Compression::SNAPPY);
+        // The hidden elements of a null are not written.
+        let (back, list) = (back.as_list::<i32>(), list.as_list::<i64>());
+        assert_eq!(back.nulls(), list.nulls());
+        assert!((0..5).filter(|row| list.is_valid(*row)).all(|row| back.value(row) == list.value(row)));
+        assert!(metadata.offset_index_range().is_none(), "rows are split");
+    }
+
+    #[test]
+    fn a_dictionary_that_becomes_too_large_is_given_up() {
+        let windows: Vec<ArrayRef> = (0..12)
+            .map(|window| {
+                let mut strings = StringBuilder::new();
+                for row in 0..5000 {
+                    match row % 7 {
+                        0 => strings.append_null(),
+                        1 => strings.append_value("again"),
+                        _ => strings.append_value(format!("{} of {window}: {}", row, "é".repeat(row % 40))),
+                    }
+                }
+                Arc::new(strings.finish()) as ArrayRef
+            })
+            .collect();
+        let all = concat(&windows.iter().map(AsRef::as_ref).collect::<Vec<_>>()).unwrap();
+        for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4_RAW] {
+            let (back, metadata) = read_back(&windows, Kind::Bytes { utf8: true }, compression);
+            assert_eq!(&back, &all);
+            let encodings = metadata.page_encoding_stats_mask().unwrap();
+            assert!(encodings.is_set(Encoding::PLAIN) && encodings.is_set(Encoding::RLE_DICTIONARY));
+            assert_eq!(metadata.statistics().unwrap().null_count_opt(), Some(all.null_count() as u64));
+            assert!(metadata.offset_index_range().is_some());
+        }
+    }
+}
