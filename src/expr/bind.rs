@@ -1,6 +1,6 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Function, as_node, dtype_named, map_lookup, subscript};
+use super::call::{Function, Meaning, as_node, dtype_named, map_lookup, subscript};
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
@@ -8,7 +8,7 @@ use super::functions;
 use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
 use super::python;
 use super::span::{Span, name_text};
-use super::syntax::{Argument, Expr, ExprKind};
+use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::nearest;
 use crate::schema::{Element, Field, Literal, Type};
 use std::collections::BTreeMap;
@@ -175,7 +175,7 @@ impl Binder<'_> {
     fn function_value(&self, function: &'static Function, name: &str, span: &Span) -> OperandKind {
         let (text, span, written) = (self.text.clone(), span.clone(), name.to_owned());
         let apply = move |positional: Vec<Operand>, keywords: Vec<(String, Span, Operand)>| {
-            let kind = function.call(&written, span.clone(), text.clone(), positional, keywords)?;
+            let kind = called(function, &written, span.clone(), text.clone(), positional, keywords)?;
             Ok(Operand { kind, span: span.clone() })
         };
         OperandKind::Function(FunctionValue { name: name.to_owned(), apply: Arc::new(apply) })
@@ -351,8 +351,37 @@ impl Binder<'_> {
         positional: Vec<Operand>,
         keywords: Vec<(String, Span, Operand)>,
     ) -> ExprResult<OperandKind> {
-        function.call(name, span, self.text.clone(), positional, keywords)
+        called(function, name, span, self.text.clone(), positional, keywords)
     }
+}
+
+/// What a call of a function gives.
+fn called(
+    function: &Function,
+    name: &str,
+    span: Span,
+    text: Arc<str>,
+    positional: Vec<Operand>,
+    keywords: Vec<(String, Span, Operand)>,
+) -> ExprResult<OperandKind> {
+    let Meaning::Formula(formula) = function.meaning else {
+        return function.call(name, span, text, positional, keywords);
+    };
+    let call = function.matched(name, span.clone(), text.clone(), positional, keywords)?;
+    let formula = formula(&call)?;
+    // Only its parameters are names in a formula.
+    let mut scope = Scope::of_fields(&[], Arc::default());
+    let mut values = Vec::new();
+    for (name, given, default) in call.arguments() {
+        let kind = match given {
+            Some(given) => given.kind.clone(),
+            None => Binder { scope: &scope, text: text.clone() }.bind(&parse_formula(default, &span)?)?.kind,
+        };
+        values.push((name.to_owned(), kind));
+    }
+    scope.values = values;
+    let in_call = |error: ExprError| error.within(name);
+    Ok(Binder { scope: &scope, text }.bind(&parse_formula(&formula, &span)?).map_err(in_call)?.kind)
 }
 
 /// A name without the prefixes under which TensorFlow's and Paddle's guides import it.

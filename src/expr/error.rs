@@ -50,6 +50,14 @@ impl ExprError {
         self
     }
 
+    /// Names the function whose formula is wrong for its arguments.
+    pub fn within(mut self, function: &str) -> ExprError {
+        if !self.0.message.starts_with(function) {
+            self.0.message = format!("{function}: {}", self.0.message);
+        }
+        self
+    }
+
     pub fn message(&self) -> &str {
         &self.0.message
     }

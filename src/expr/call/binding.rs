@@ -147,6 +147,11 @@ impl Call {
         })
     }
 
+    /// The names of the parameters, each with its argument or else its default as it is written in the signature.
+    pub fn arguments(&self) -> impl Iterator<Item = (&'static str, Option<&Operand>, &'static str)> {
+        self.params.iter().zip(&self.given).map(|(param, given)| (param.names[0], given.as_ref(), param.default.unwrap_or("None")))
+    }
+
     /// Adds the keys of the records, a uint64 for each, to the kernel's arguments.
     pub fn record_keys(&mut self) -> Arg {
         self.push(Node { ty: Type::tensor(DType::UInt64, Vec::new()), span: self.span.clone(), kind: NodeKind::Keys })

@@ -17,8 +17,16 @@ pub struct Function {
     pub summary: &'static str,
     /// Expressions without fields and what they give: shown in the manual, run by a test.
     pub examples: &'static [(&'static str, &'static str)],
+    pub meaning: Meaning,
+}
+
+/// What a call of a function is.
+#[derive(Clone, Copy)]
+pub enum Meaning {
     /// Checks the arguments, and gives the type of the result with the kernel that computes it.
-    pub bind: fn(&mut Call) -> ExprResult<OperandKind>,
+    Kernel(fn(&mut Call) -> ExprResult<OperandKind>),
+    /// An expression of the parameters, which may depend on arguments that are known before the first record.
+    Formula(fn(&Call) -> ExprResult<String>),
 }
 
 impl Function {
@@ -27,10 +35,25 @@ impl Function {
         Signature::parse(self.signature).usage(self.names[0])
     }
 
-    /// What a call of the function gives; `name` is how it was written.
+    /// The arguments of a call in the order of the parameters; `name` is how the function was written.
     ///
     /// # Errors
-    /// Arguments that do not match the parameters; as `bind`.
+    /// Arguments that do not match the parameters.
+    pub fn matched(
+        &self,
+        name: &str,
+        span: Span,
+        text: Arc<str>,
+        positional: Vec<Operand>,
+        keywords: Vec<(String, Span, Operand)>,
+    ) -> ExprResult<Call> {
+        Call::new(Signature::parse(self.signature), name, span, text, positional, keywords)
+    }
+
+    /// What a call of a function with a kernel gives.
+    ///
+    /// # Errors
+    /// As [`Function::matched`]; whatever is wrong with the arguments.
     pub fn call(
         &self,
         name: &str,
@@ -39,7 +62,10 @@ impl Function {
         positional: Vec<Operand>,
         keywords: Vec<(String, Span, Operand)>,
     ) -> ExprResult<OperandKind> {
-        let mut call = Call::new(Signature::parse(self.signature), name, span, text, positional, keywords)?;
-        (self.bind)(&mut call)
+        let mut call = self.matched(name, span, text, positional, keywords)?;
+        match self.meaning {
+            Meaning::Kernel(bind) => bind(&mut call),
+            Meaning::Formula(_) => Err(call.internal(format!("{} has no kernel", self.names[0]))),
+        }
     }
 }

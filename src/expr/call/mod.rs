@@ -24,7 +24,7 @@ mod subscript;
 pub use binding::{Arg, Call};
 pub use coerce::{alike, as_node, cast_node, not_null, strict, strict_node};
 pub use fold::fold;
-pub use function::Function;
+pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};
 pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
 pub use maps::{is_map, map_lookup, map_part};

@@ -2,12 +2,31 @@
 //!
 //! A row has the names, the signature with TensorFlow's keywords and defaults, one line, examples
 //! that are run as tests, and `bind`: it checks the arguments' types and gives the type of the result
-//! with the kernel that computes it. Adding a function is one row.
+//! with the kernel that computes it. A function of other functions has a formula instead. Adding a function is one row.
 
 /// A row of a family's table.
 macro_rules! function {
     ($names:expr, $signature:literal, $summary:literal, $examples:expr, $bind:expr) => {
-        Function { names: &$names, signature: $signature, summary: $summary, examples: &$examples, bind: $bind }
+        Function {
+            names: &$names,
+            signature: $signature,
+            summary: $summary,
+            examples: &$examples,
+            meaning: crate::expr::call::Meaning::Kernel($bind),
+        }
+    };
+}
+
+/// The same for a formula.
+macro_rules! formula {
+    ($names:expr, $signature:literal, $summary:literal, $examples:expr, $formula:expr) => {
+        Function {
+            names: &$names,
+            signature: $signature,
+            summary: $summary,
+            examples: &$examples,
+            meaning: crate::expr::call::Meaning::Formula($formula),
+        }
     };
 }
 
@@ -19,6 +38,9 @@ mod construct;
 mod convert;
 mod cross;
 mod decompose;
+mod dense;
+mod distinct;
+mod formulas;
 mod higher;
 mod join;
 mod left_out;
@@ -57,6 +79,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Activations", functions: activations::FUNCTIONS },
     Family { title: "Conversions of numbers", functions: casts::FUNCTIONS },
     Family { title: "Reductions", functions: reduce::FUNCTIONS },
+    Family { title: "Norms and moments", functions: formulas::FUNCTIONS },
     Family { title: "Construction", functions: construct::FUNCTIONS },
     Family { title: "Ragged tensors from partitions", functions: partitions::FUNCTIONS },
     Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
@@ -64,10 +87,12 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Dense and sparse", functions: convert::FUNCTIONS },
     Family { title: "Joining and cutting", functions: join::FUNCTIONS },
     Family { title: "Axes", functions: axes::FUNCTIONS },
+    Family { title: "Dense tensors", functions: dense::FUNCTIONS },
     Family { title: "Repetition", functions: repeat::FUNCTIONS },
     Family { title: "Matrices", functions: matrix::FUNCTIONS },
     Family { title: "Selection", functions: select::FUNCTIONS },
     Family { title: "Order and counts", functions: sort::FUNCTIONS },
+    Family { title: "Distinct values", functions: distinct::FUNCTIONS },
     Family { title: "Vocabularies", functions: lookup::FUNCTIONS },
     Family { title: "Random numbers", functions: random::FUNCTIONS },
     Family { title: "Along an axis", functions: lines::FUNCTIONS },
@@ -91,6 +116,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
     Family { title: "Templates", functions: strings::format::FUNCTIONS },
     Family { title: "Compressed bytes", functions: strings::compressed::FUNCTIONS },
+    Family { title: "Bytes as numbers", functions: strings::raw::FUNCTIONS },
     Family { title: "Times", functions: time::FUNCTIONS },
     Family { title: "Structures", functions: structured::fields::FUNCTIONS },
     Family { title: "Structures made of fields", functions: structured::construct::FUNCTIONS },

@@ -7,5 +7,5 @@ mod lexer;
 mod parser;
 mod tree;
 
-pub use parser::{parse_expression, parse_statements};
+pub use parser::{parse_expression, parse_formula, parse_statements};
 pub use tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};

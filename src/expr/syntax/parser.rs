@@ -23,6 +23,20 @@ pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     }
 }
 
+/// Parses an expression that takes the place of another: all of it has that one's span.
+///
+/// # Errors
+/// As [`parse_expression`].
+pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
+    let mut tokens = tokens(text)?;
+    for token in &mut tokens {
+        token.span = span.clone();
+    }
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let expr = parser.tuple_or_expression()?;
+    if *parser.peek() == Kind::End { Ok(expr) } else { Err(parser.unexpected("the end of the formula")) }
+}
+
 /// Parses assignments separated by `;` or new lines, as `map` takes them.
 ///
 /// # Errors

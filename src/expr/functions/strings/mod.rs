@@ -13,6 +13,7 @@ pub mod join;
 pub mod letters;
 pub mod ngrams;
 pub mod number;
+pub mod raw;
 pub mod regex;
 mod shared;
 pub mod unicode;

@@ -1,0 +1,85 @@
+//! The distinct values of a row, in the order of their first appearance.
+//!
+//! Source of the meaning: `tf.unique`, `tf.unique_with_counts`.
+
+use super::apply::with_dtype;
+use crate::expr::call::{Call, Function};
+use crate::expr::error::ExprResult;
+use crate::expr::kernels::cast::cast;
+use crate::expr::kernels::level::from_lengths;
+use crate::expr::operand::OperandKind;
+use crate::schema::{DType, Dim};
+use crate::tensor::Tensor;
+use crate::tensor::hash::row_hashes;
+use arrow_array::{ArrayRef, Int64Array};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["unique"],
+        "x, out_idx=int32 -> y, idx",
+        "The distinct values in the order of their first appearance, and the index among them of each value.",
+        [("unique([7, 5, 7])[0]", "[7, 5]"), ("unique([7, 5, 7]).idx", "[0, 1, 0]")],
+        |call| unique(call, false)
+    ),
+    function!(
+        ["unique_with_counts"],
+        "x, out_idx=int32 -> y, idx, count",
+        "The same as unique, and how often each distinct value appears.",
+        [("unique_with_counts([\"a\", \"b\", \"a\"]).count", "[2, 1]")],
+        |call| unique(call, true)
+    ),
+];
+
+fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
+    let x = call.tensor(0)?;
+    if x.rank() != 1 {
+        return Err(call.error(format!("{} works on a vector; this has {} axes", call.name, x.rank())));
+    }
+    let to = call.dtype(1)?.unwrap_or(DType::Int32);
+    if !matches!(to, DType::Int32 | DType::Int64) {
+        return Err(call.error(format!("{}: out_idx is int32 or int64, not {to}", call.name)));
+    }
+    let mut distinct = x.ty.clone();
+    distinct.dims = vec![Dim::UNIFORM];
+    let mut types = vec![distinct.clone(), with_dtype(&x.ty, to.clone())];
+    if counted {
+        types.push(with_dtype(&distinct, to.clone()));
+    }
+    call.several(types, move |args| {
+        let tensor = x.of(args)?;
+        let list = tensor.as_list()?;
+        let (rows, values) = (list.partition(), list.values());
+        let hashes = row_hashes(std::slice::from_ref(values), values.nrows());
+        let (mut first, mut lengths) = (Vec::new(), Vec::with_capacity(rows.nrows()));
+        let (mut indices, mut counts): (Vec<i64>, Vec<i64>) = (Vec::with_capacity(values.nrows()), Vec::new());
+        // The numbers of the distinct values of each hash.
+        let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+        for row in 0..rows.nrows() {
+            seen.clear();
+            let start = first.len();
+            for value in rows.range(row) {
+                let same = seen.entry(hashes[value]).or_default();
+                let known = same.iter().copied().find(|number| values.rows_equal(first[start + number], values, value));
+                let number = known.unwrap_or_else(|| {
+                    same.push(first.len() - start);
+                    first.push(value);
+                    counts.push(0);
+                    first.len() - start - 1
+                });
+                counts[start + number] += 1;
+                indices.push(number as i64);
+            }
+            lengths.push(first.len() - start);
+        }
+        let integers = |values: Vec<i64>| Ok(Tensor::Leaf(cast(&(Arc::new(Int64Array::from(values)) as ArrayRef), &to)?));
+        let groups = from_lengths(lengths)?;
+        let mut results =
+            vec![Tensor::list(groups.clone(), values.gather(&first)?, None)?, Tensor::list(rows.clone(), integers(indices)?, None)?];
+        if counted {
+            results.push(Tensor::list(groups, integers(counts)?, None)?);
+        }
+        Ok(results)
+    })
+}

@@ -1,0 +1,94 @@
+//! Norms, moments and the like: formulas of reductions.
+//!
+//! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
+//! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
+
+use crate::expr::call::{Call, Function};
+use crate::expr::error::ExprResult;
+use crate::expr::operand::OperandKind;
+use crate::schema::Literal;
+
+pub static FUNCTIONS: &[Function] = &[
+    formula!(
+        ["norm", "linalg.norm"],
+        "tensor|x, ord=\"euclidean\", axis=None, keepdims=False",
+        "The norm of the values, or of those along an axis: euclidean (2), the sum of magnitudes (1) or the largest (math.inf).",
+        [("norm([3.0, 4.0])", "5.0"), ("norm([[3.0, 4.0], [0.0, 1.0]], axis=1, ord=1)", "[7.0, 1.0]")],
+        norm
+    ),
+    formula!(
+        ["math.reduce_euclidean_norm"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "The square root of the sum of squares along axes.",
+        [("math.reduce_euclidean_norm([[3.0, 4.0], [0.0, 1.0]], 1)", "[5.0, 1.0]")],
+        |_| text("sqrt(reduce_sum(square(input_tensor), axis, keepdims))")
+    ),
+    formula!(
+        ["math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize"],
+        "x, axis=None, epsilon=1e-12",
+        "The values divided by their euclidean norm.",
+        [("math.l2_normalize([3.0, 4.0])", "[0.6, 0.8]")],
+        |_| text("x * math.rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))")
+    ),
+    formula!(
+        ["reduce_logsumexp", "math.reduce_logsumexp"],
+        "input_tensor|x, axis=None, keepdims=False",
+        "The logarithm of the sum of exp(x) along axes.",
+        [("reduce_logsumexp([0.0, 0.0, 0.0])", "1.0986123")],
+        |_| {
+            let greatest = |keepdims: &str| {
+                let greatest = format!("reduce_max(input_tensor, axis, {keepdims})");
+                format!("where(math.is_finite({greatest}), {greatest}, 0.0)")
+            };
+            let shifted = format!("exp(input_tensor - {})", greatest("True"));
+            Ok(format!("math.log(reduce_sum({shifted}, axis, keepdims)) + {}", greatest("keepdims")))
+        }
+    ),
+    formula!(
+        ["math.count_nonzero", "count_nonzero"],
+        "input|x, axis=None, keepdims=False, dtype=int64",
+        "How many values along axes are not 0, false or empty.",
+        [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
+        |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
+    ),
+    formula!(
+        ["nn.moments"],
+        "x, axes, shift=None, keepdims=False",
+        "Mean and variance along axes.",
+        [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
+        |_| text("(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))")
+    ),
+    formula!(["nn.l2_loss"], "t|x", "Half the sum of squares.", [("nn.l2_loss([3.0, 4.0])", "12.5")], |_| text(
+        "reduce_sum(square(t)) / 2.0"
+    )),
+    formula!(
+        ["clip_by_norm"],
+        "t|x, clip_norm, axes=None",
+        "The values, scaled down where their euclidean norm is greater.",
+        [("clip_by_norm([3.0, 4.0], 1.0)", "[0.6, 0.8]")],
+        |_| text("t * clip_norm / maximum(sqrt(reduce_sum(square(t), axes, True)), clip_norm)")
+    ),
+];
+
+fn text(formula: &str) -> ExprResult<String> {
+    Ok(formula.to_owned())
+}
+
+fn norm(call: &Call) -> ExprResult<String> {
+    let ord = match call.given(1).map(|item| &item.kind) {
+        None => 2.0,
+        Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" => 2.0,
+        Some(OperandKind::Literal(Literal::Int(n))) => *n as f64,
+        Some(OperandKind::Literal(Literal::Float(x))) => *x,
+        Some(_) => return Err(call.error("norm: ord must be \"euclidean\", 1, 2 or math.inf")),
+    };
+    if ord == 2.0 {
+        text("sqrt(reduce_sum(square(tensor), axis, keepdims))")
+    } else if ord == 1.0 {
+        text("reduce_sum(abs(tensor), axis, keepdims)")
+    } else if ord == f64::INFINITY {
+        text("reduce_max(abs(tensor), axis, keepdims)")
+    } else {
+        Err(call.error("norm: ord must be \"euclidean\", 1, 2 or math.inf"))
+    }
+}
