@@ -77,6 +77,11 @@ impl Execution<'_> {
                     stages.map(verb, map, Arc::new(with_part(schema)));
                     route = Some(Parting::LastColumn);
                 }
+                Operator::Split(Route::Folded(fold)) => {
+                    let schema = Arc::new(with_part(schema));
+                    stages.fold(verb, FoldNode::new(fold, schema.clone()), schema);
+                    route = Some(Parting::LastColumn);
+                }
             }
         }
         let takes_faults = report.as_ref().is_some_and(|(_, report)| report.takes_faults());

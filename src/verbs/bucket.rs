@@ -1,39 +1,43 @@
-//! `bucket`: groups records of similar length into batches.
+//! `bucket`: groups records of similar length, or of equal keys, into batches.
 
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
+use super::shared::keys::KeyTable;
 use super::shared::memory::{Budget, owned};
 use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
+use super::shared::shares::key_text;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::schema::{DType, Schema, Size};
-use crate::tensor::RowPartition;
+use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
+use crate::tensor::{RowPartition, Tensor};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_cast::cast;
 use arrow_schema::DataType;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Groups records of similar length into batches.
+/// Groups records of similar length, or of equal keys, into batches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Bucket {
-    /// Length of a record: len(tokens), a field, or any integer expression
+    /// Length of a record: len(tokens), a field, or any integer expression; without --boundaries a key
     #[arg(long, value_name = "EXPR")]
     by: String,
-    /// Bucket boundaries, as 10,20: below 10, 10 to 19, 20 and above
+    /// Bucket boundaries, as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
-    boundaries: Numbers,
-    /// Batch size of each bucket, one more than boundaries
-    #[arg(long, value_name = "N,..", value_parser = parse_sizes)]
-    batch_sizes: Numbers,
+    boundaries: Option<Numbers>,
+    /// Batch size of each bucket, one more than boundaries; of keys as cat=4,dog=2,8: 8 for all others
+    #[arg(long, value_name = "N,..")]
+    batch_sizes: String,
     /// Pad each batch to its longest record
     #[arg(long)]
     pad: bool,
@@ -59,23 +63,58 @@ fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
     numbers(text).map(Numbers)
 }
 
-fn parse_sizes(text: &str) -> Result<Numbers, Error> {
-    let numbers = numbers(text)?;
-    if numbers.contains(&0) {
-        return Err(Error::usage("a batch size must be at least 1"));
+/// The batch sizes of `--boundaries`.
+fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
+    let sizes = numbers(text).map_err(|e| Error::usage(format!("--batch-sizes: {}", e.message())))?;
+    if sizes.contains(&0) {
+        return Err(Error::usage("--batch-sizes: a batch size must be at least 1"));
     }
-    Ok(Numbers(numbers))
+    if sizes.len() != nbuckets {
+        let error = format!("expected {nbuckets} batch sizes, one more than boundaries, found {}", sizes.len());
+        return Err(Error::usage(error).help("one size per bucket: one for each boundary, and one for longer records"));
+    }
+    Ok(sizes)
+}
+
+/// The batch sizes of keys.
+#[derive(Clone, Debug, Default)]
+struct KeySizes {
+    named: HashMap<String, usize>,
+    others: Option<usize>,
+}
+
+/// Parses `cat=4,dog=2,8`.
+fn parse_key_sizes(text: &str) -> Result<KeySizes> {
+    let mut sizes = KeySizes::default();
+    for word in text.split(',').map(str::trim) {
+        let (name, number) = word.rsplit_once('=').map_or((None, word), |(name, number)| (Some(name.trim().to_owned()), number.trim()));
+        let size = number.parse::<usize>().ok().filter(|n| *n > 0 && i64::try_from(*n).is_ok());
+        let Some(size) = size else {
+            let error = Error::usage(format!("--batch-sizes: expected KEY=N, or N for all others, found `{word}`"));
+            return Err(error.help("as in --batch-sizes cat=4,dog=2,8"));
+        };
+        let before = match name {
+            Some(name) => sizes.named.insert(name, size),
+            None => sizes.others.replace(size),
+        };
+        if before.is_some() {
+            let error = Error::usage(format!("--batch-sizes: found a second size for the same keys, `{word}`"));
+            return Err(error.help("a size for each range of lengths needs --boundaries"));
+        }
+    }
+    Ok(sizes)
 }
 
 impl Verb for Bucket {
     const NAME: &'static str = "bucket";
-    const SUMMARY: &'static str = "Group records of similar length into batches";
+    const SUMMARY: &'static str = "Group records of similar length, or of equal keys, into batches";
     const ABOUT: &'static str = "\
-Each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
-written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets. \
+Without --boundaries there is a bucket for each value of EXPR, a string, an integer or a bool. With --boundaries each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
+written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets, that of \
+their boundaries or keys. The records of open buckets are held in memory (see --max-memory). \
 With --pad every batch is padded to its longest record, with --pad-to-boundary to the bucket's boundary minus 1; \
 --shape and --default work as in `padded-batch`.";
-    const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length";
+    const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "short and long records in separate batches of two",
@@ -89,14 +128,15 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
             input: "{\"x\": [1]}\n{\"x\": [2, 2, 2]}\n{\"x\": [3, 3]}\n{\"x\": [4, 4, 4, 4]}\n{\"x\": []}\n",
             output: "{\"x\":[[1,-1],[3,3]]}\n{\"x\":[[2,2,2,-1],[4,4,4,4]]}\n{\"x\":[[]]}\n",
         },
+        Example {
+            about: "batches of one language each",
+            args: "bucket --by lang --batch-sizes de=1,2",
+            input: "{\"lang\": \"en\", \"id\": 1}\n{\"lang\": \"de\", \"id\": 2}\n{\"lang\": \"fr\", \"id\": 3}\n{\"lang\": \"en\", \"id\": 4}\n",
+            output: "{\"lang\":[\"de\"],\"id\":[2]}\n{\"lang\":[\"en\",\"en\"],\"id\":[1,4]}\n{\"lang\":[\"fr\"],\"id\":[3]}\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let (boundaries, sizes) = (&self.boundaries.0, &self.batch_sizes.0);
-        if sizes.len() != boundaries.len() + 1 {
-            let error = format!("expected {} batch sizes, one more than boundaries, found {}", boundaries.len() + 1, sizes.len());
-            return Err(Error::usage(error).help("one size per bucket: one for each boundary, and one for longer records"));
-        }
         let pads = self.pad || self.pad_to_boundary;
         if !pads && !self.padding.is_empty() {
             return Err(Error::usage("--shape and --default need --pad or --pad-to-boundary"));
@@ -104,11 +144,10 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
         if self.padding.has_max() {
             return Err(Error::usage("`max` is the longest of the whole input, which is not known when a batch is padded"));
         }
-        let by = bind_scalar(&self.by, schema, options)?;
-        if !by.ty().dtype().is_some_and(DType::is_integer) {
-            return Err(Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty()))
-                .help("the length of a field is len(FIELD)"));
+        if self.pad_to_boundary && self.boundaries.is_none() {
+            return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));
         }
+        let numbering = self.numbering(schema, options)?;
         let batched = batched_schema(schema, Size::Uniform);
         let mut padders = Vec::new();
         let mut dense = batched.clone();
@@ -118,24 +157,26 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
             match self.pad_to_boundary {
                 false => padders.push((plan.edits(&batched, None)?, limits)),
                 true => {
-                    for boundary in boundaries {
+                    for boundary in self.boundaries.iter().flat_map(|boundaries| &boundaries.0) {
                         padders.push(to_boundary(schema, &batched, &self.padding, options, *boundary)?);
                     }
                 }
             }
         }
-        let buckets = sizes.iter().map(|size| Open { size: *size, parts: Vec::new(), nrows: 0 }).collect();
+        let sizes = match &self.boundaries {
+            Some(boundaries) => parse_sizes(&self.batch_sizes, boundaries.0.len() + 1)?,
+            None => Vec::new(),
+        };
         let fold = Buckets {
-            by,
+            numbering,
             text: self.by.clone(),
-            boundaries: boundaries.clone(),
-            buckets,
+            buckets: sizes.into_iter().map(Open::new).collect(),
             padders,
             to_boundary: self.pad_to_boundary,
             drop_remainder: self.drop_remainder,
             names: names(schema),
             budget: Budget::new("bucket", "use smaller batches", options),
-            left: 0,
+            left: None,
         };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
@@ -148,6 +189,30 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
             Some(used) => Demand { records: None, ..after }.and_fields(used.read),
             None => Demand::everything(),
         }
+    }
+}
+
+impl Bucket {
+    fn numbering(&self, schema: &Schema, options: &Options) -> Result<Numbering> {
+        let by = bind_scalar(&self.by, schema, options)?;
+        let is_integer = by.ty().dtype().is_some_and(DType::is_integer);
+        if let Some(boundaries) = &self.boundaries {
+            if !is_integer {
+                let error = Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty()));
+                return Err(error.help("the length of a field is len(FIELD)"));
+            }
+            let (boundaries, to_boundary) = (boundaries.0.clone(), self.pad_to_boundary);
+            return Ok(Numbering::Lengths { by, boundaries, to_boundary });
+        }
+        let sizes = parse_key_sizes(&self.batch_sizes).map_err(|e| match numbers(&self.batch_sizes) {
+            Ok(sizes) if sizes.len() > 1 => Error::usage("several --batch-sizes need --boundaries, or KEY=N for each key")
+                .help("ranges of lengths: --boundaries 10,20 --batch-sizes 8,4,2")
+                .help("keys: --batch-sizes cat=4,dog=2,8"),
+            _ => e,
+        })?;
+        let text = bind_scalar(&key_text(&self.by, schema, options)?, schema, options)?;
+        let table = KeyTable::new(Self::NAME, "bucket by a coarser key", options);
+        Ok(Numbering::Keys { by, text, sizes, table })
     }
 }
 
@@ -185,10 +250,23 @@ struct Open {
     nrows: usize,
 }
 
+impl Open {
+    fn new(size: usize) -> Open {
+        Open { size, parts: Vec::new(), nrows: 0 }
+    }
+}
+
+/// How records find their bucket.
+enum Numbering {
+    /// By a length between boundaries.
+    Lengths { by: ScalarExpr, boundaries: Vec<usize>, to_boundary: bool },
+    /// By a key, which has a text too.
+    Keys { by: ScalarExpr, text: ScalarExpr, sizes: KeySizes, table: KeyTable },
+}
+
 struct Buckets {
-    by: ScalarExpr,
+    numbering: Numbering,
     text: String,
-    boundaries: Vec<usize>,
     buckets: Vec<Open>,
     /// None: batches are not padded; one for all, or one for each boundary.
     padders: Vec<(Edits, Vec<RecordLimit>)>,
@@ -196,34 +274,57 @@ struct Buckets {
     drop_remainder: bool,
     names: Arc<[String]>,
     budget: Budget,
-    /// The next bucket to empty at the end.
-    left: usize,
+    /// The buckets still to be emptied at the end, the last one first.
+    left: Option<Vec<usize>>,
 }
 
 impl Buckets {
-    /// The bucket of each row.
-    fn numbers(&self, chunk: &Chunk) -> Result<Vec<usize>> {
-        let lengths = self.by.eval(chunk)?;
-        let lengths = cast(lengths.as_leaf()?, &DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
-        let lengths = lengths.as_primitive::<Int64Type>();
-        (0..chunk.nrows)
-            .map(|row| {
-                if lengths.is_null(row) {
-                    let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
-                    return Err(error.help("fill it first with fill-null, or leave such records out with filter"));
+    /// The bucket of each row; buckets of new keys are added.
+    fn numbers(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
+        let is_null = |row: usize| {
+            let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
+            error.help("fill it first with fill-null, or leave such records out with filter")
+        };
+        match &mut self.numbering {
+            Numbering::Lengths { by, boundaries, to_boundary } => {
+                let lengths = by.eval(chunk)?;
+                let lengths = cast(lengths.as_leaf()?, &DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
+                let lengths = lengths.as_primitive::<Int64Type>();
+                let number = |row: usize| match lengths.is_null(row) {
+                    true => Err(is_null(row)),
+                    false => between(lengths.value(row), boundaries, *to_boundary).map_err(|e| e.at_row(row)),
+                };
+                (0..chunk.nrows).map(number).collect()
+            }
+            Numbering::Keys { by, text, sizes, table } => {
+                let keys = by.eval(chunk)?;
+                if let Some(row) = keys.first_null_row() {
+                    return Err(is_null(row));
                 }
-                let length = lengths.value(row);
-                // As in TensorFlow: the first boundary above the length; boundaries need not increase.
-                let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
-                let number = self.boundaries.iter().position(is_above).unwrap_or(self.boundaries.len());
-                if self.to_boundary && number == self.boundaries.len() {
-                    let last = self.boundaries.last().copied().unwrap_or(0);
-                    let error = Error::data(format!("a length of {length} is not below the last boundary, {last}")).at_row(row);
-                    return Err(error.help("--pad-to-boundary needs a boundary above the longest record; add one"));
+                let found = table.insert(&Chunk::try_new(chunk.nrows, vec![keys], Origin::default())?)?;
+                if !found.fresh.is_empty() {
+                    let texts = cast(text.eval(chunk)?.as_leaf()?, &DataType::LargeBinary).map_err(|e| Error::data(e.to_string()))?;
+                    let texts = texts.as_binary::<i64>();
+                    for row in found.fresh {
+                        let name = String::from_utf8_lossy(texts.value(row));
+                        let size = sizes.named.get(name.as_ref()).copied().or(sizes.others).ok_or_else(|| {
+                            let error = Error::data(format!("there is no batch size for the key {name:?}")).at_row(row);
+                            error.help("give a size for all other keys: --batch-sizes KEY=N,..,N")
+                        })?;
+                        self.buckets.push(Open::new(size));
+                    }
                 }
-                Ok(number)
-            })
-            .collect()
+                Ok(found.numbers.into_iter().map(|number| number as usize).collect())
+            }
+        }
+    }
+
+    /// The buckets, in the order of their boundaries or keys.
+    fn order(&mut self) -> Result<Vec<usize>> {
+        let Numbering::Keys { table, .. } = &mut self.numbering else { return Ok((0..self.buckets.len()).collect()) };
+        let parts = table.take_parts();
+        let keys = parts.iter().filter_map(|part| part.columns.first()).collect::<Vec<_>>();
+        if keys.is_empty() { Ok(Vec::new()) } else { sorted_rows(&[(Tensor::concat(&keys)?, false)]) }
     }
 
     /// A batch of the records of a bucket.
@@ -255,19 +356,33 @@ impl Buckets {
     }
 }
 
+/// The bucket of a length.
+fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize> {
+    // As in TensorFlow: the first boundary above the length; boundaries need not increase.
+    let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
+    let number = boundaries.iter().position(is_above).unwrap_or(boundaries.len());
+    if to_boundary && number == boundaries.len() {
+        let last = boundaries.last().copied().unwrap_or(0);
+        let error = Error::data(format!("a length of {length} is not below the last boundary, {last}"));
+        return Err(error.help("--pad-to-boundary needs a boundary above the longest record; add one"));
+    }
+    Ok(number)
+}
+
 impl Fold for Buckets {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let numbers = self.numbers(&chunk)?;
-        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); self.buckets.len()];
+        let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (row, number) in numbers.into_iter().enumerate() {
-            waiting[number].push(row);
-            if self.buckets[number].nrows + waiting[number].len() == self.buckets[number].size {
-                let rows = std::mem::take(&mut waiting[number]);
+            let rows = waiting.entry(number).or_default();
+            rows.push(row);
+            if self.buckets[number].nrows + rows.len() == self.buckets[number].size {
+                let rows = std::mem::take(rows);
                 self.add(number, chunk.gather(&rows)?)?;
                 out.extend(self.close(number)?);
             }
         }
-        for (number, rows) in waiting.into_iter().enumerate() {
+        for (number, rows) in waiting {
             if !rows.is_empty() {
                 self.add(number, owned(&chunk.gather(&rows)?)?)?;
             }
@@ -276,9 +391,14 @@ impl Fold for Buckets {
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        while !self.drop_remainder && self.left < self.buckets.len() {
-            self.left += 1;
-            if let Some(batch) = self.close(self.left - 1)? {
+        if self.drop_remainder {
+            return Ok(None);
+        }
+        if self.left.is_none() {
+            self.left = Some(self.order()?.into_iter().rev().collect());
+        }
+        while let Some(number) = self.left.as_mut().and_then(Vec::pop) {
+            if let Some(batch) = self.close(number)? {
                 return Ok(Some(batch));
             }
         }

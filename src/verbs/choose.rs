@@ -1,14 +1,10 @@
 //! `choose`: records of several inputs in a given order.
 
 use super::combine::{Chooser, Combination, Combined, Sources, Stop, check_inputs};
-use super::shared::unchanged;
-use super::verb::{Bound, Example, Verb};
-use crate::demand::Demand;
+use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::Schema;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 /// Records of several inputs in a given order.
 #[derive(clap::Args, Clone, Debug)]
@@ -45,14 +41,6 @@ as for several FILEs.";
             output: "{\"x\":\"a\"}\n{\"x\":\"b\"}\n",
         },
     ];
-
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(unchanged::bound(schema))
-    }
-
-    fn demand(&self, after: Demand) -> Demand {
-        after
-    }
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;

@@ -2,14 +2,10 @@
 
 use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
 use super::shared::args::positive;
-use super::shared::unchanged;
-use super::verb::{Bound, Example, Verb};
-use crate::demand::Demand;
+use super::verb::{Example, Verb};
 use crate::error::Result;
 use crate::options::Options;
-use crate::schema::Schema;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 /// Some records of each input in turn.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,14 +42,6 @@ for several FILEs.";
             output: "{\"a\":1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n{\"a\":1}\n{\"a\":3}\n",
         },
     ];
-
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(unchanged::bound(schema))
-    }
-
-    fn demand(&self, after: Demand) -> Demand {
-        after
-    }
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 1, options)?;

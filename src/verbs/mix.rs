@@ -1,17 +1,13 @@
 //! `mix`: draws records from several inputs.
 
 use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
-use super::shared::unchanged;
-use super::verb::{Bound, Example, Verb};
-use crate::demand::Demand;
+use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::random::Random;
-use crate::schema::Schema;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Draws records from several inputs.
 #[derive(clap::Args, Clone, Debug)]
@@ -63,14 +59,6 @@ pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5."
             output: "{\"index\":0,\"a\":-1}\n{\"index\":1,\"a\":-1}\n{\"index\":2,\"a\":1}\n{\"index\":3,\"a\":2}\n{\"index\":4,\"a\":3}\n",
         },
     ];
-
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(unchanged::bound(schema))
-    }
-
-    fn demand(&self, after: Demand) -> Demand {
-        after
-    }
 
     fn combine(&self, words: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &words, 2, options)?;

@@ -33,6 +33,7 @@ mod pack;
 mod padded_batch;
 mod partition;
 mod promote;
+mod rejection_resample;
 mod rename;
 mod repeat;
 mod sample;
@@ -56,6 +57,7 @@ mod unique;
 mod validate;
 pub mod verb;
 mod window;
+mod windows;
 mod zip;
 
 pub use verb::{Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Report, Route, Verb, Verdict};
@@ -81,6 +83,7 @@ pub static VERBS: &[Entry] = &[
     entry::<sort::Sort>(Group::Records),
     entry::<filter::Filter>(Group::Records),
     entry::<split::Split>(Group::Records),
+    entry::<rejection_resample::RejectionResample>(Group::Records),
     entry::<unique::Unique>(Group::Records),
     entry::<repeat::Repeat>(Group::Records),
     entry::<assert::Assert>(Group::Records),
@@ -115,6 +118,7 @@ pub static VERBS: &[Entry] = &[
     entry::<promote::Promote>(Group::Tensors),
     entry::<decompose::Decompose>(Group::Tensors),
     entry::<compose::Compose>(Group::Tensors),
+    entry::<windows::Windows>(Group::Tensors),
 ];
 
 /// The verb of that name.

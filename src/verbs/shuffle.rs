@@ -133,7 +133,7 @@ impl Whole {
         written.remark(Shuffle::NAME, &self.options)?;
         let places = self.places(written.total_rows())?;
         // Each record is sorted to its place.
-        let mut sorter = Sorter::new(Shuffle::NAME, &self.schema, false, &self.options);
+        let mut sorter = Sorter::new(Shuffle::NAME, &self.schema, &[], &self.options);
         let mut start = 0;
         for number in 0..written.len() {
             let chunk = written.read(number)?;

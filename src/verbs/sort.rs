@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// Sorts records by keys.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sort {
-    /// Sort keys: fields or scalar expressions, as label,len(tokens); may be repeated
-    #[arg(long, value_name = "EXPR", required = true)]
+    /// Sort keys: fields or scalar expressions, as label,-len(tokens); - for descending; may be repeated
+    #[arg(long, value_name = "EXPR", required = true, allow_hyphen_values = true)]
     by: Vec<String>,
-    /// Sort in descending order; also --reverse
+    /// Reverse the order of every key; also --reverse
     #[arg(long, short = 'r', alias = "reverse")]
     descending: bool,
 }
@@ -27,8 +27,8 @@ impl Verb for Sort {
     const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
 Holds all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. \
-The sort is stable: records with equal keys stay in order. NaN sorts \
-after all numbers and null after everything, with --descending too. Strings are compared by their bytes, which is the \
+The sort is stable: records with equal keys stay in order. A key that starts with - is sorted in descending order, whatever its type. \
+NaN sorts after all numbers and null after everything, in descending order too. Strings are compared by their bytes, which is the \
 order of their code points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -43,24 +43,31 @@ order of their code points; false sorts before true.";
             input: "{\"id\": 3, \"label\": \"b\"}\n{\"id\": 2, \"label\": null}\n{\"id\": 1, \"label\": \"b\"}\n{\"id\": 0, \"label\": \"a\"}\n",
             output: "{\"id\":0,\"label\":\"a\"}\n{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":null}\n",
         },
+        Example {
+            about: "labels from last to first, and in each the ids in order",
+            args: "sort --by -label,id",
+            input: "{\"id\": 3, \"label\": \"b\"}\n{\"id\": 2, \"label\": \"a\"}\n{\"id\": 1, \"label\": \"b\"}\n",
+            output: "{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":\"a\"}\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let mut keys = Vec::new();
-        for text in self.keys() {
+        let (mut keys, mut descending) = (Vec::new(), Vec::new());
+        for (text, is_descending) in self.keys() {
+            descending.push(is_descending);
             let key = bind_scalar(text, schema, options)?;
             if key.ty().dtype().is_some_and(|d| !d.is_tensor() && d.time().is_none() && *d != crate::schema::DType::Null) {
                 return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
             }
             keys.push(key);
         }
-        let fold = Sorted { keys, sorter: Sorter::new(Self::NAME, schema, self.descending, options) };
+        let fold = Sorted { keys, sorter: Sorter::new(Self::NAME, schema, &descending, options) };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
         let after = Demand { records: None, ..after };
-        self.keys().fold(after, |after, text| match names_used(text, false) {
+        self.keys().fold(after, |after, (text, _)| match names_used(text, false) {
             Some(used) => after.and_fields(used.read),
             None => Demand::everything(),
         })
@@ -68,9 +75,12 @@ order of their code points; false sorts before true.";
 }
 
 impl Sort {
-    /// The key expressions, in order.
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        self.by.iter().flat_map(|by| split_commas(by)).map(str::trim)
+    /// The key expressions, in order, and whether each is descending.
+    fn keys(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.by.iter().flat_map(|by| split_commas(by)).map(str::trim).map(|text| match text.strip_prefix('-') {
+            Some(rest) => (rest.trim_start(), !self.descending),
+            None => (text, self.descending),
+        })
     }
 }
 

@@ -1,13 +1,15 @@
 //! `split`: divides records among several outputs in one pass.
 
-use super::verb::{Bound, Example, Map, Operator, Part, Route, Verb};
+use super::shared::keys::{KeyTable, Keys};
+use super::shared::shares::{key_text, parse_shares};
+use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Part, Route, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used, sip};
 use crate::options::Options;
 use crate::printable::shell_word;
-use crate::schema::{DType, Schema};
+use crate::schema::Schema;
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -31,6 +33,9 @@ pub struct Split {
     /// With --into: records with equal values stay together [default: each record by itself]
     #[arg(long, value_name = "EXPR")]
     by: Option<String>,
+    /// With --into: each value of these fields is divided in the same shares
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    stratify: Option<Keys>,
     /// With --into: another seed gives another division
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -46,7 +51,9 @@ is the name of the part: -o '{}/data@8.tfrecord'. All outputs have one format, a
 With --into, about the given share of the records goes to each part: a record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
 of --by, a string or the decimal text of an integer or bool; without --by, the number of the record, from 0. Thus records of equal \
-keys stay together, and no record changes its part when others are added (without --by: added at the end).";
+keys stay together, and no record changes its part when others are added (without --by: added at the end).\n\
+With --stratify FIELDS the records of each value are divided apart, in their order: after any number of them, a part has its share of \
+that value to within one record (of three or more parts: one record for each part less one). Which of them it gets is drawn by --seed.";
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -62,12 +69,23 @@ keys stay together, and no record changes its part when others are added (withou
             output: "input   standard input (jsonl)\nschema in\n    user: int64\nafter split\n    user: int64\n\
                      output  users-train.parquet (parquet)\noutput  users-test.parquet (parquet)\n",
         },
+        Example {
+            about: "half of the records of each label",
+            args: "split --into a=0.5,b=0.5 --stratify label -o '{}.jsonl' in.jsonl && cat b.jsonl",
+            input: "==> in.jsonl <==\n{\"label\": 0, \"id\": 1}\n{\"label\": 0, \"id\": 2}\n{\"label\": 1, \"id\": 3}\n{\"label\": 1, \"id\": 4}\n",
+            output: "{\"label\":0,\"id\":2}\n{\"label\":1,\"id\":4}\n",
+        },
     ];
     const ARGUMENT_UNLESS: Option<&'static str> = Some("--into");
 
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         match (&self.into, &self.other) {
             (None, _) if self.by.is_some() => Err(Error::usage("--by is the key of --into NAME=SHARE,.., which is not given")),
+            (None, _) if self.stratify.is_some() => Err(Error::usage("--stratify divides the shares of --into, which is not given")),
+            (Some(_), _) if self.by.is_some() && self.stratify.is_some() => {
+                let error = Error::usage("--by keeps the records of a key together, --stratify divides them: they exclude each other");
+                Err(error.help("by a key whose shares of --stratify FIELD are alike, --by is enough"))
+            }
             (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
             (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
             (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
@@ -92,6 +110,12 @@ keys stay together, and no record changes its part when others are added (withou
                 let bucket = bind_scalar(&bucket_of(by, self.seed, schema, options)?, schema, options)?;
                 Route::Mapped(Arc::new(Bucketed { bucket, ends: ends(&shares(into)?) }))
             }
+            (Some(into), None) if self.stratify.is_some() => {
+                let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
+                let shares = shares(into)?.into_iter().map(|(_, share)| share).collect();
+                let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser value", options);
+                Route::Folded(Box::new(Stratified { keys, shares, seed: self.seed, table, given: Vec::new() }))
+            }
             (Some(into), None) => {
                 let (ends, seed) = (ends(&shares(into)?), self.seed);
                 Route::Numbered(Arc::new(move |number| part_of(sip((seed, 0), number.to_string().as_bytes()) % BUCKETS, &ends)))
@@ -104,7 +128,7 @@ keys stay together, and no record changes its part when others are added (withou
         let used = match (&self.into, &self.by) {
             (None, _) => names_used(&self.condition, false),
             (Some(_), Some(by)) => names_used(by, false),
-            (Some(_), None) => return after,
+            (Some(_), None) => return after.and_fields(self.stratify.iter().flat_map(Keys::names)),
         };
         used.map_or_else(Demand::everything, |used| after.and_fields(used.read))
     }
@@ -115,36 +139,16 @@ const BUCKETS: u64 = 1_000_000;
 
 /// The bucket of a key, as an expression.
 fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<String> {
-    let key = bind_scalar(by, schema, options)?;
-    let text = match key.ty().dtype() {
-        Some(DType::String | DType::Bytes) => format!("({by})"),
-        Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => format!("strings.as_string({by})"),
-        _ => {
-            let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
-            return Err(error.help(format!("make it text: --by 'strings.as_string({by})'")));
-        }
-    };
-    Ok(format!("strings.to_hash_bucket_strong({text}, {BUCKETS}, [{seed}, 0])"))
+    Ok(format!("strings.to_hash_bucket_strong({}, {BUCKETS}, [{seed}, 0])", key_text(by, schema, options)?))
 }
 
 /// `train=0.9,test=0.1`.
 fn shares(text: &str) -> Result<Vec<(String, f64)>> {
-    let mut shares: Vec<(String, f64)> = Vec::new();
-    for word in text.split(',') {
-        let parsed = word.trim().split_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
-        let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && *share > 0.0 && share.is_finite()) else {
-            return Err(Error::usage(format!("--into: expected NAME=SHARE, found `{word}`")).help("as in --into train=0.9,test=0.1"));
-        };
-        if name.contains(['/', '@', '#']) || shares.iter().any(|(other, _)| other == name) {
-            return Err(Error::usage(format!("--into: `{name}` cannot name a part: names are different, without / @ #")));
-        }
-        shares.push((name.to_owned(), share));
+    let shares = parse_shares(text, "--into", false)?;
+    match shares.iter().find(|(name, _)| name.contains(['/', '@', '#', '='])) {
+        Some((name, _)) => Err(Error::usage(format!("--into: `{name}` cannot name a part: names are without / @ # ="))),
+        None => Ok(shares),
     }
-    let sum: f64 = shares.iter().map(|(_, share)| share).sum();
-    if (sum - 1.0).abs() > 1e-6 {
-        return Err(Error::usage(format!("--into: the shares add up to {sum}: expected 1")));
-    }
-    Ok(shares)
 }
 
 /// Where the buckets of each part end.
@@ -204,6 +208,48 @@ impl Map for Bucketed {
     }
 }
 
+/// Divides the records of each key in the same shares.
+struct Stratified {
+    /// The fields of the key.
+    keys: Vec<usize>,
+    shares: Vec<f64>,
+    seed: u64,
+    table: KeyTable,
+    /// For each key, the records of each part so far.
+    given: Vec<Vec<u64>>,
+}
+
+impl Stratified {
+    /// The part of the next record of a key: drawn among those that have less than their share, by what they lack.
+    fn part(&mut self, key: usize) -> usize {
+        let given = &mut self.given[key];
+        let number: u64 = given.iter().sum();
+        let lacks = |(share, given): (&f64, &u64)| (share * (number + 1) as f64 - *given as f64).max(0.0);
+        let lacking: Vec<f64> = self.shares.iter().zip(given.iter()).map(lacks).collect();
+        let drawn = sip((self.seed, key as u64 + 1), number.to_string().as_bytes());
+        let mut at = (drawn >> 11) as f64 / (1u64 << 53) as f64 * lacking.iter().sum::<f64>();
+        let most = |a: &usize, b: &usize| lacking[*a].total_cmp(&lacking[*b]);
+        let found = lacking.iter().position(|lack| {
+            at -= lack;
+            at < 0.0
+        });
+        let part = found.or_else(|| (0..lacking.len()).max_by(most)).unwrap_or(0);
+        given[part] += 1;
+        part
+    }
+}
+
+impl Fold for Stratified {
+    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
+        let found = self.table.insert(&chunk.with_columns(columns)?)?;
+        self.given.resize_with(self.table.len(), || vec![0; self.shares.len()]);
+        let parts = found.numbers.into_iter().map(|key| self.part(key as usize) as i64).collect();
+        out.push(with_part(&chunk, parts)?);
+        Ok(Flow::More)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,8 +259,28 @@ mod tests {
         let ends = ends(&shares("a=0.7,b=0.2,c=0.1").unwrap());
         assert_eq!(ends, [700_000, 900_000, 1_000_000]);
         assert_eq!([0, 699_999, 700_000, 999_999].map(|bucket| part_of(bucket, &ends)), [0, 0, 1, 2]);
-        for wrong in ["a=1,a=0", "a", "a=0.5", "a=0.5,a=0.5", "=1", "a=-1,b=2", "a/b=1", "a=nan,b=1"] {
+        for wrong in ["a/b=1", "a@2=1", "a=b=1"] {
             assert!(shares(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_key_is_divided_in_its_shares_whenever_it_ends() {
+        for (shares, most) in [(vec![0.9, 0.1], 1.0), (vec![0.5, 0.5], 1.0), (vec![0.7, 0.2, 0.1], 2.0)] {
+            for seed in 0..20 {
+                let table = KeyTable::unlimited(&Options::default());
+                let given = vec![vec![0; shares.len()]; 2];
+                let mut stratified = Stratified { keys: Vec::new(), shares: shares.clone(), seed, table, given };
+                for n in 1..500u64 {
+                    stratified.part((n % 2) as usize);
+                    stratified.part(1);
+                    for given in &stratified.given {
+                        let total = given.iter().sum::<u64>() as f64;
+                        let near = shares.iter().zip(given).all(|(share, n)| (share * total - *n as f64).abs() < most + 1e-6);
+                        assert!(near, "{given:?} of {shares:?}");
+                    }
+                }
+            }
         }
     }
 }

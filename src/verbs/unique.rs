@@ -106,7 +106,7 @@ impl Fold for Seen {
         if rows.is_empty() {
             return Ok(Flow::More);
         }
-        let others = self.others.get_or_insert_with(|| Sorter::new(self.verb, &numbered(&self.schema), false, &self.options));
+        let others = self.others.get_or_insert_with(|| Sorter::new(self.verb, &numbered(&self.schema), &[], &self.options));
         let mut chunk = chunk.gather(&rows)?;
         let positions = numbers(rows.iter().map(|row| first + *row as u64));
         let hashes = numbers(row_hashes(&keys.gather(&rows)?.columns, rows.len()));
@@ -119,7 +119,7 @@ impl Fold for Seen {
         let Some(mut others) = self.others.take() else {
             return self.firsts.as_mut().map_or(Ok(None), Sorter::next_deferred);
         };
-        let mut firsts = Sorter::new(self.verb, &self.schema, false, &self.options);
+        let mut firsts = Sorter::new(self.verb, &self.schema, &[], &self.options);
         // The keys of one hash, each of its first record: hardly ever more than one.
         let (mut hash, mut known): (u64, Vec<Chunk>) = (0, Vec::new());
         while let Some(chunk) = others.next_deferred()? {

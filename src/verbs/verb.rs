@@ -11,9 +11,10 @@
 //! Verbs hold no threads, locks or channels.
 
 use super::combine::Combined;
+use super::shared::unchanged;
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::Schema;
 use std::any::Any;
@@ -65,11 +66,15 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Self::REPORTS
     }
 
-    /// Checks the verb against the schema of its input and returns the operator that does its work.
+    /// Checks the verb against the schema of its input and returns the operator that does its work. A verb that
+    /// [combines](Verb::COMBINES) leaves the records as they are: the run has combined them.
     ///
     /// # Errors
     /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
-    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let _ = options;
+        if Self::COMBINES { Ok(unchanged::bound(schema)) } else { Err(Error::internal("a verb that is not bound")) }
+    }
 
     /// The inputs that these FILEs name, and how it combines them, where it does.
     ///
@@ -100,10 +105,10 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What the verb needs of its input if `after` is needed of its output, from its arguments only. By default everything.
+    /// What the verb needs of its input if `after` is needed of its output, from its arguments only. By default everything; the
+    /// same if it [combines](Verb::COMBINES).
     fn demand(&self, after: Demand) -> Demand {
-        let _ = after;
-        Demand::everything()
+        if Self::COMBINES { after } else { Demand::everything() }
     }
 }
 
@@ -142,6 +147,8 @@ pub enum Part {
 pub enum Route {
     /// The map adds a last column, of int64: the number of the part.
     Mapped(Arc<dyn Map>),
+    /// As [`Route::Mapped`], of all records in order; it adds that column and changes nothing else.
+    Folded(Box<dyn Fold>),
     /// By the number of the record, from 0.
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
 }

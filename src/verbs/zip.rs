@@ -2,14 +2,10 @@
 
 use super::combine::{Combination, Combined, check_inputs};
 use super::shared::args::split_commas;
-use super::shared::unchanged;
-use super::verb::{Bound, Example, Verb};
-use crate::demand::Demand;
+use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::Schema;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 /// The records of several inputs side by side.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,14 +42,6 @@ cut. `zip` is the first verb of a chain, and its inputs follow it: zip A B then 
             output: "{\"x\":{\"id\":1},\"y\":{\"id\":10}}\n",
         },
     ];
-
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(unchanged::bound(schema))
-    }
-
-    fn demand(&self, after: Demand) -> Demand {
-        after
-    }
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;

@@ -67,6 +67,12 @@ const CHAINS: &[&str] = &[
     "partition a --uniform 1",
     "decompose a --encoding row_splits",
     "sort --by a",
+    "sort --by -a",
+    "windows a --size 2 --shift 1",
+    "windows a --size 2 --stride 2 --drop-remainder",
+    "windows a.a --size 3 --pad 0",
+    "bucket --by a --batch-sizes 2",
+    "rejection-resample --by a --target 0=0.5,1=0.5",
     "bucket --by a --boundaries 0 --batch-sizes 2,1",
     "pack --length 4 --overflow split",
     "pack -f a --length 3 --window 2 --overflow drop",
@@ -106,6 +112,10 @@ const PAIRS: &[(&str, &str)] = &[
     ("batch 2", "decompose a --encoding value_rowids"),
     ("fill-null a=0", "batch 2"),
     ("cast a=float32", "to-dense"),
+    ("windows a --size 2", "explode a"),
+    ("windows a --size 2 --drop-remainder", "batch 2"),
+    ("head 4", "sort --by -a"),
+    ("bucket --by a --batch-sizes 2", "unbatch"),
 ];
 
 /// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` looks harder.

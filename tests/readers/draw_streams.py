@@ -103,3 +103,38 @@ for case in range(60):
     want = [{"x": given(window)} for window in stream]
     args = f"window --size {size} --shift {shift} --stride {stride}{' --drop-remainder' if drop else ''} s0.jsonl"
     emit(f"window.{case:04}", args, named([values]), want)
+
+for case in range(30):
+    values = [rng.randint(0, 9) for _ in range(rng.randint(1, 16))]
+    classes, sizes = rng.randint(1, 4), [rng.randint(1, 4) for _ in range(4)]
+    # A window is as large as its key says.
+    stream = dataset(values).group_by_window(
+        key_func=lambda x: x % classes,
+        reduce_func=lambda key, window: window.batch(99),
+        window_size_func=lambda key: tf.gather(tf.constant(sizes, tf.int64), key),
+    )
+    named_sizes = ",".join(f"{key}={size}" for key, size in enumerate(sizes))
+    want = [{"x": batch.tolist()} for batch in stream.as_numpy_iterator()]
+    emit(f"group_by_window.{case:04}", f"bucket --by 'x % {classes}' --batch-sizes {named_sizes} s0.jsonl", named([values]), want)
+
+for case in range(20):
+    values = [rng.randint(0, 2) for _ in range(rng.randint(1, 16))]
+    # Shares of which each keeps all records of a class or none, so that no random number matters.
+    kept = [rng.random() < 0.6 for _ in range(3)]
+    kept[values[0]] = True
+    initial = [1 / 3] * 3
+    target = [k / sum(kept) for k in kept]
+    stream = dataset(values).rejection_resample(lambda x: x, target_dist=target, initial_dist=initial, seed=case)
+    want = [int(x) for _, x in stream.as_numpy_iterator()]
+    shares = lambda dist: ",".join(f"{c}={share:.9f}" for c, share in enumerate(dist))
+    args = f"rejection-resample --by x --initial {shares(initial)} --target {shares(target)} s0.jsonl"
+    emit(f"rejection_resample.{case:04}", args, named([values]), rows(want))
+
+for case in range(40):
+    values = [[rng.randint(0, 9) for _ in range(rng.randint(0, 9))] for _ in range(rng.randint(1, 3))]
+    if not filled(values):
+        continue
+    size, shift, pad = rng.randint(1, 5), rng.randint(1, 5), bool(rng.randint(0, 1))
+    frames = [tf.signal.frame(tf.constant(v, tf.int64, shape=[len(v)]), size, shift, pad_end=pad, pad_value=7).numpy().tolist() for v in values]
+    args = f"windows x --size {size} --shift {shift} {'--pad 7' if pad else '--drop-remainder'} s0.jsonl"
+    emit(f"frame.{case:04}", args, named([values]), rows(frames))

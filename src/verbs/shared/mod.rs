@@ -17,6 +17,7 @@ pub mod padding;
 pub mod pool;
 pub mod prefix;
 pub mod queue;
+pub mod shares;
 pub mod sorter;
 pub mod spill;
 pub mod unchanged;

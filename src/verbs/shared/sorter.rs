@@ -32,7 +32,8 @@ pub struct Sorter {
     verb: &'static str,
     schema: Arc<Schema>,
     options: Options,
-    descending: bool,
+    /// Of each key.
+    descending: Vec<bool>,
     held: Held,
     /// The values of each key in what is held.
     keys: Vec<Vec<Tensor>>,
@@ -55,13 +56,13 @@ enum Output {
 }
 
 impl Sorter {
-    /// Sorts records of this schema, by keys that are given with them.
-    pub fn new(verb: &'static str, schema: &Arc<Schema>, descending: bool, options: &Options) -> Sorter {
+    /// Sorts records of this schema, by keys that are given with them; `descending` is said for each.
+    pub fn new(verb: &'static str, schema: &Arc<Schema>, descending: &[bool], options: &Options) -> Sorter {
         Sorter {
             verb,
             schema: schema.clone(),
             options: options.clone(),
-            descending,
+            descending: descending.to_vec(),
             held: Held::unlimited(options),
             keys: Vec::new(),
             room: Budget::room(options),
@@ -109,8 +110,10 @@ impl Sorter {
     fn take_held(&mut self) -> Result<(Vec<Chunk>, Vec<(Tensor, bool)>)> {
         let parts = self.held.take_parts();
         self.held.clear();
-        let key = |values: Vec<Tensor>| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, self.descending));
-        let keys = std::mem::take(&mut self.keys).into_iter().filter(|values| !values.is_empty()).map(key).collect::<Result<_>>()?;
+        let descending = self.descending.iter().copied().chain(std::iter::repeat(false));
+        let key = |(values, descending): (Vec<Tensor>, bool)| Ok((Tensor::concat(&values.iter().collect::<Vec<_>>())?, descending));
+        let keys = std::mem::take(&mut self.keys).into_iter().zip(descending);
+        let keys = keys.filter(|(values, _)| !values.is_empty()).map(key).collect::<Result<_>>()?;
         Ok((parts, keys))
     }
 

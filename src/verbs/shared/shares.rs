@@ -1,0 +1,61 @@
+//! Shares of the records: `train=0.9,test=0.1`; and the text of a key, which they may be given for.
+
+use crate::error::{Error, Result};
+use crate::expr::bind_scalar;
+use crate::options::Options;
+use crate::schema::{DType, Schema};
+
+/// Parses `NAME=SHARE,..`: different names, and positive shares (or zeros, if `zero` is allowed) that add up to 1.
+///
+/// # Errors
+/// Anything else; `option` names it.
+pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String, f64)>> {
+    let mut shares: Vec<(String, f64)> = Vec::new();
+    for word in text.split(',') {
+        let parsed = word.trim().rsplit_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
+        let is_share = |share: f64| share.is_finite() && (share > 0.0 || (zero && share == 0.0));
+        let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && is_share(*share)) else {
+            let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
+            return Err(Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("as in {option} {example}")));
+        };
+        if shares.iter().any(|(other, _)| other == name) {
+            return Err(Error::usage(format!("{option}: `{name}` is given twice")));
+        }
+        shares.push((name.to_owned(), share));
+    }
+    let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+    if (sum - 1.0).abs() > 1e-6 {
+        return Err(Error::usage(format!("{option}: the shares add up to {sum}: expected 1")));
+    }
+    Ok(shares)
+}
+
+/// A key as text, as an expression: a string itself, an integer or a bool in decimals or as `true`.
+///
+/// # Errors
+/// `by` is not a scalar expression, or its values are of another type.
+pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> {
+    let key = bind_scalar(by, schema, options)?;
+    match key.ty().dtype() {
+        Some(DType::String | DType::Bytes) => Ok(format!("({by})")),
+        Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => Ok(format!("strings.as_string({by})")),
+        _ => {
+            let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
+            Err(error.help(format!("make it text: --by 'strings.as_string({by})'")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_to_one() {
+        assert_eq!(parse_shares("a=0.5, b=c=0.5", "--into", false).unwrap(), [("a".to_owned(), 0.5), ("b=c".to_owned(), 0.5)]);
+        assert!(parse_shares("a=1,b=0", "--target", true).is_ok());
+        for wrong in ["a=1,b=0", "a", "a=0.5", "a=0.5,a=0.5", "=1", "a=-1,b=2", "a=nan,b=1", ""] {
+            assert!(parse_shares(wrong, "--into", false).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `windows FIELD`: overlapping runs of the values of a list.
+
+use super::shared::args::positive;
+use super::shared::edit::{Edits, Scope};
+use super::verb::{Bound, Example, Verb};
+use crate::demand::Demand;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::literal::parse_literal_for;
+use crate::schema::{Dim, Literal, Schema, Size};
+use crate::tensor::literal::literal_array;
+use crate::tensor::{RowPartition, Tensor};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Groups the values of a list into overlapping windows.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Windows {
+    /// Field to divide, along its axis 0
+    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    field: FieldPath,
+    /// Values in a window
+    #[arg(long, value_name = "W", value_parser = positive)]
+    size: usize,
+    /// Values from the start of a window to that of the next [default: W]
+    #[arg(long, value_name = "S", value_parser = positive)]
+    shift: Option<usize>,
+    /// Take every K-th value
+    #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
+    stride: usize,
+    /// Leave out windows with fewer than W values
+    #[arg(long)]
+    drop_remainder: bool,
+    /// Fill windows with fewer than W values with this one
+    #[arg(long, value_name = "VALUE", conflicts_with = "drop_remainder", allow_hyphen_values = true)]
+    pad: Option<String>,
+}
+
+impl Verb for Windows {
+    const NAME: &'static str = "windows";
+    const SUMMARY: &'static str = "Group overlapping runs of the values of a list";
+    const ABOUT: &'static str = "\
+In each record, a window starts at every S-th value of FIELD and holds W values, each K after the one before: `[?]` becomes `[?, (?)]`, and \
+with --drop-remainder or --pad `[?, W]`. A list without values has no window. Windows at the end of a list hold fewer values; \
+--drop-remainder leaves them out, --pad fills them. The field may be a structure, or have more axes, except with --pad. Nulls are \
+refused. `window` does the same to the records of the stream; to make a record of each window: windows FIELD ... then explode FIELD.";
+    const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "blocks of 4 tokens that overlap by 2; the rest is padded",
+            args: "windows tokens --size 4 --shift 2 --pad 0",
+            input: "{\"tokens\": [1, 2, 3, 4, 5]}\n{\"tokens\": []}\n",
+            output: "{\"tokens\":[[1,2,3,4],[3,4,5,0],[5,0,0,0]]}\n{\"tokens\":[]}\n",
+        },
+        Example {
+            about: "a record for every two words that follow each other",
+            args: "windows words --size 2 --shift 1 --drop-remainder then explode words",
+            input: "{\"words\": [\"the\", \"big\", \"dog\"]}\n{\"words\": [\"hush\"]}\n",
+            output: "{\"words\":[\"the\",\"big\"]}\n{\"words\":[\"big\",\"dog\"]}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let mut edits = Edits::new(schema);
+        let path = self.field.clone();
+        let cut = Cut { size: self.size, shift: self.shift.unwrap_or(self.size), stride: self.stride, is_full: self.drop_remainder };
+        edits.change(&self.field, |ty| {
+            if ty.rank() == 0 || ty.is_sparse() {
+                let error = Error::usage(format!("is {ty} and has no axis 0 to divide"));
+                return Err(error.help("the windows of a stream of records are those of `window`"));
+            }
+            let padding = match &self.pad {
+                None => None,
+                Some(text) => Some(self.padding(text, ty)?),
+            };
+            let mut windowed = ty.clone();
+            let inner = if self.drop_remainder || padding.is_some() { Size::Known(self.size as u64) } else { Size::Ragged };
+            let outer = match ty.dims[0].size {
+                Size::Known(n) => usize::try_from(n).map_or(Size::Uniform, |n| Size::Known(cut.starts(n).count() as u64)),
+                _ => Size::Uniform,
+            };
+            windowed.dims.splice(0..1, [Dim::of(outer), Dim::of(inner)]);
+            Ok((windowed, move |tensor: &Tensor, scope: &Scope| {
+                scope.refuse_nulls(tensor, &path)?;
+                cut.apply(tensor, padding.as_ref())
+            }))
+        })?;
+        Ok(edits.bound())
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        after.and_fields(self.field.names().first().cloned())
+    }
+}
+
+impl Windows {
+    /// One row of what fills short windows.
+    fn padding(&self, text: &str, ty: &crate::schema::Type) -> Result<Tensor> {
+        let Some(dtype) = ty.dtype().filter(|_| ty.rank() == 1) else {
+            let error = Error::usage(format!("is {ty}; --pad fills a vector"));
+            return Err(error.help("leave short windows out: --drop-remainder").help("or pad afterwards: to-dense"));
+        };
+        let literal = parse_literal_for(text, Some(dtype)).unwrap_or_else(|_| Literal::String(text.to_owned()));
+        Ok(Tensor::Leaf(literal_array(&literal, dtype).map_err(|e| Error::usage(format!("--pad {text}: {}", e.message())))?))
+    }
+}
+
+/// Where windows start and what they hold.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    size: usize,
+    shift: usize,
+    stride: usize,
+    /// Whether short windows are left out.
+    is_full: bool,
+}
+
+impl Cut {
+    /// The number of values in the window that starts at `start` of `n` values.
+    fn len(self, start: usize, n: usize) -> usize {
+        (n - start).div_ceil(self.stride).min(self.size)
+    }
+
+    /// Where the windows of `n` values start.
+    fn starts(self, n: usize) -> impl Iterator<Item = usize> {
+        (0..n).step_by(self.shift).take_while(move |start| !self.is_full || self.len(*start, n) == self.size)
+    }
+
+    /// `[n, (a), ...]` -> `[n, (w), (s), ...]`. Values are copied: O(windows * size).
+    fn apply(self, tensor: &Tensor, padding: Option<&Tensor>) -> Result<Tensor> {
+        let list = tensor.as_list()?;
+        let (partition, values) = (list.partition(), list.values());
+        let padded = padding.map(|padding| Tensor::concat(&[values, padding])).transpose()?;
+        let (mut rows, mut counts, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..partition.nrows() {
+            let Range { start, end } = partition.range(row);
+            let before = lengths.len();
+            for first in self.starts(end - start) {
+                let len = self.len(first, end - start);
+                rows.extend((0..len).map(|number| start + first + number * self.stride));
+                let filled = if padded.is_some() { self.size } else { len };
+                rows.resize(rows.len() + filled - len, values.nrows());
+                lengths.push(filled as i64);
+            }
+            counts.push((lengths.len() - before) as i64);
+        }
+        let is_known = self.is_full || padded.is_some();
+        let windows = if is_known { RowPartition::uniform(self.size, lengths.len())? } else { RowPartition::from_row_lengths(lengths)? };
+        let items = padded.as_ref().unwrap_or(values).gather(&rows)?;
+        let outer = match partition.uniform_row_length() {
+            Some(n) => RowPartition::uniform(self.starts(n).count(), partition.nrows())?,
+            None => RowPartition::from_row_lengths(counts)?,
+        };
+        Tensor::list(outer, Tensor::list(windows, items, None)?, None)
+    }
+}
