@@ -107,7 +107,7 @@ fn parse_key_sizes(text: &str) -> Result<KeySizes> {
 
 impl Verb for Bucket {
     const NAME: &'static str = "bucket";
-    const SUMMARY: &'static str = "Group records of similar length, or of equal keys, into batches";
+    const SUMMARY: &'static str = "Group records of similar length or equal key into batches";
     const ABOUT: &'static str = "\
 Without --boundaries there is a bucket for each value of EXPR, a string, an integer or a bool. With --boundaries each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
 written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets, that of \

@@ -1,7 +1,6 @@
 //! `convert`: writes records unchanged, in another format.
 
-use super::shared::unchanged::Unchanged;
-use super::verb::{Bound, Example, Operator, Verb};
+use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::Result;
 use crate::options::Options;
@@ -34,7 +33,7 @@ silently: what the output format cannot hold is an error that names the field an
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Unchanged)) })
+        Ok(Bound::unchanged(schema))
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -1,8 +1,7 @@
 //! `rename old=new,..`: renames fields.
 
 use super::shared::fields::split_assignment;
-use super::shared::unchanged::Unchanged;
-use super::verb::{Bound, Example, Operator, Verb};
+use super::verb::{Bound, Example, Operator, Unchanged, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;

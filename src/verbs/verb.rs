@@ -11,7 +11,6 @@
 //! Verbs hold no threads, locks or channels.
 
 use super::combine::Combined;
-use super::shared::unchanged;
 use crate::chunk::{Chunk, Fault};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -73,7 +72,7 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let _ = options;
-        if Self::COMBINES { Ok(unchanged::bound(schema)) } else { Err(Error::internal("a verb that is not bound")) }
+        if Self::COMBINES { Ok(Bound::unchanged(schema)) } else { Err(Error::internal("a verb that is not bound")) }
     }
 
     /// The inputs that these FILEs name, and how it combines them, where it does.
@@ -118,6 +117,22 @@ pub struct Bound {
     pub schema: Arc<Schema>,
     /// What does its work.
     pub operator: Operator,
+}
+
+impl Bound {
+    /// A verb that leaves records as they are.
+    pub fn unchanged(schema: &Arc<Schema>) -> Bound {
+        Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Unchanged)) }
+    }
+}
+
+/// Passes chunks on unchanged.
+pub struct Unchanged;
+
+impl Map for Unchanged {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        Ok(chunk)
+    }
 }
 
 /// The work of a verb on chunks.

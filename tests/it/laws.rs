@@ -77,6 +77,7 @@ const CHAINS: &[&str] = &[
     "pack --length 4 --overflow split",
     "pack -f a --length 3 --window 2 --overflow drop",
     "pack -f a --length 3 --strategy concat",
+    "pack -f a --length 3 --overflow split --strategy best-fit-decreasing --window 3 --positions continue --empty keep",
     "stats",
     "stats --as json --padding 2",
     "stats -f a --as html",

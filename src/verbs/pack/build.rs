@@ -32,6 +32,28 @@ pub enum Overflow {
     Error,
 }
 
+/// Positions of the pieces of a split sequence.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Positions {
+    /// From 0 in each piece
+    #[default]
+    Restart,
+    /// From that of the piece's first item in the sequence
+    Continue,
+}
+
+/// What to do with an empty sequence.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Empty {
+    /// Drop the record
+    #[default]
+    Drop,
+    /// Keep it as a segment without items
+    Keep,
+    /// Stop with an error
+    Error,
+}
+
 /// A field to pack.
 #[derive(Debug)]
 pub struct PackedField {
@@ -56,6 +78,8 @@ pub struct RowLayout {
     pub names: Arc<[String]>,
     /// Items per row.
     pub length: usize,
+    /// Positions of the pieces of a split sequence.
+    pub positions: Positions,
 }
 
 /// The operator of `pack`.
@@ -65,6 +89,7 @@ pub struct Packing {
     /// The sequences of open rows, each a row of its own.
     pool: Pool,
     overflow: Overflow,
+    empty: Empty,
     /// Rows to emit at the end; `None` before.
     rest: Option<VecDeque<PackedRow<RecordId>>>,
     dropped: u64,
@@ -79,8 +104,8 @@ struct Pieces {
 
 impl Packing {
     /// No rows yet.
-    pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, overflow: Overflow, options: &Options) -> Packing {
-        Packing { layout, rows, pool, overflow, rest: None, dropped: 0, options: options.clone() }
+    pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, (overflow, empty): (Overflow, Empty), options: &Options) -> Packing {
+        Packing { layout, rows, pool, overflow, empty, rest: None, dropped: 0, options: options.clone() }
     }
 
     /// The lengths of the sequences. Checks all fields, so that the error names the first bad record.
@@ -112,6 +137,12 @@ impl Packing {
             let error = Error::data(error).in_field(&packed[0].path).at_row(row);
             errors.push(error.help("split it with --overflow split, drop it with --overflow drop, or use a larger --length"));
         }
+        if self.empty == Empty::Error
+            && let Some(row) = (0..chunk.nrows).find(|row| first.row_length(*row) == 0)
+        {
+            let error = Error::data("has no items, which --empty error refuses").in_field(&packed[0].path).at_row(row);
+            errors.push(error.help("drop such records with --empty drop, or keep them with --empty keep"));
+        }
         errors.into_iter().min_by_key(|e| e.location().row).map_or(Ok(first), Err)
     }
 
@@ -140,7 +171,7 @@ impl Fold for Packing {
         let (mut pieces, mut closed) = (Pieces { of: Vec::new() }, Vec::new());
         for row in 0..chunk.nrows {
             let mut items = lengths.row_length(row);
-            if items == 0 {
+            if items == 0 && self.empty != Empty::Keep {
                 continue;
             }
             if items + more > self.layout.length && self.overflow == Overflow::Drop {
@@ -219,7 +250,8 @@ impl RowLayout {
         for (number, row) in rows.iter().enumerate() {
             for (segment, id) in row.segments.iter().zip(1i64..) {
                 ids.resize(ids.len() + segment.len, id);
-                positions.extend(0..segment.len as i64);
+                let start = if self.positions == Positions::Continue { segment.start as i64 } else { 0 };
+                positions.extend(start..start + segment.len as i64);
             }
             ids.resize((number + 1) * self.length, 0);
             positions.resize((number + 1) * self.length, 0);

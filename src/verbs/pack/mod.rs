@@ -15,7 +15,7 @@ use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
 use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
 use crate::verbs::verb::{Bound, Example, Operator, Verb};
-use build::{Overflow, PackedField, Packing, RowLayout};
+use build::{Empty, Overflow, PackedField, Packing, Positions, RowLayout};
 use std::sync::Arc;
 
 /// The names of the fields that are added.
@@ -33,7 +33,7 @@ pub struct Pack {
     /// How to place sequences in rows
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     strategy: Strategy,
-    /// Maximum number of open rows: more rows mean less padding and more memory
+    /// Maximum number of open rows, or of sequences that are sorted: more mean less padding and more memory
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
     window: usize,
     /// Value appended to each sequence, as tokens=2
@@ -45,6 +45,12 @@ pub struct Pack {
     /// What to do with a sequence longer than a row [default: error]
     #[arg(long, value_name = "HOW", value_enum)]
     overflow: Option<Overflow>,
+    /// Positions of the pieces of a split sequence
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    positions: Positions,
+    /// What to do with a record whose sequence is empty
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    empty: Empty,
 }
 
 impl Verb for Pack {
@@ -54,13 +60,16 @@ impl Verb for Pack {
 Packs the sequences of several records into rows of --length items, to minimize padding. Each row becomes a record \
 with the packed fields, `segment_ids` (the sequences of the row, numbered from 1; 0 for padding) and `positions` (the \
 position of each item in its sequence, from 0). Fields packed together (-f tokens,labels) are aligned: in each record \
-they must have the same length. Without -f all vectors are packed. Every other field gains axis 0, one item per \
-sequence in the row; drop unneeded fields first with `select`. Records with an empty sequence are dropped.
+they must have the same length, as do tokens and a loss mask. Without -f all vectors are packed. Every other field gains axis 0, one item per \
+sequence in the row; drop unneeded fields first with `select`. Records with an empty sequence are dropped; with --empty keep they are \
+segments without items, for the sake of other fields, or hold the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
---window rows are open; when another one is needed, the oldest is written. A sequence longer than a row is an error \
+--window rows are open; when another one is needed, the oldest is written. best-fit-decreasing takes --window sequences at a time, \
+the longest first, and then writes all rows: the densest rows, in another order. A sequence longer than a row is an error \
 unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split where a row ends; only \
-the last row is padded. A piece of a sequence is a segment of its own, with positions from 0.
+the last row is padded. A piece of a sequence is a segment of its own, with positions from 0, or with --positions continue from that of \
+its first item in the sequence.
 
 --separator is appended to each sequence and belongs to it. Nulls are refused.";
     const MEANING: &'static str = "sequence packing for language models; the fields are named as in T5X and seqio";
@@ -78,6 +87,13 @@ the last row is padded. A piece of a sequence is a segment of its own, with posi
             input: "{\"tokens\": [11, 12], \"labels\": [1, 1]}\n{\"tokens\": [21, 22, 23], \"labels\": [1, 0, 1]}\n",
             output: "{\"tokens\":[11,12,2,21],\"labels\":[1,1,-100,1],\"segment_ids\":[1,1,1,2]}\n\
                      {\"tokens\":[22,23,2,0],\"labels\":[0,1,-100,-100],\"segment_ids\":[1,1,1,0]}\n",
+        },
+        Example {
+            about: "a long sequence in pieces whose positions continue",
+            args: "pack -f tokens --length 4 --overflow split --positions continue",
+            input: "{\"tokens\": [11, 12, 13, 14, 15, 16]}\n{\"tokens\": [21, 22]}\n",
+            output: "{\"tokens\":[11,12,13,14],\"segment_ids\":[1,1,1,1],\"positions\":[0,1,2,3]}\n\
+                     {\"tokens\":[15,16,21,22],\"segment_ids\":[1,1,2,2],\"positions\":[4,5,0,1]}\n",
         },
     ];
 
@@ -112,10 +128,10 @@ the last row is padded. A piece of a sequence is a segment of its own, with posi
         }
         let numbers = || Type::tensor(DType::Int64, vec![row.clone()]);
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
-        let layout = RowLayout { packed, names: names(schema), length: self.length };
+        let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions };
         let rows = Rows::new(self.strategy, self.length, self.window);
         let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);
-        let fold = Packing::new(layout, rows, pool, overflow, options);
+        let fold = Packing::new(layout, rows, pool, (overflow, self.empty), options);
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })
     }
 

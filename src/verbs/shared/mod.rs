@@ -20,4 +20,3 @@ pub mod queue;
 pub mod shares;
 pub mod sorter;
 pub mod spill;
-pub mod unchanged;

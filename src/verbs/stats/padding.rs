@@ -201,6 +201,9 @@ impl Packing {
 
 fn put(rows: &mut Rows<()>, length: u64) -> u128 {
     let mut closed: Vec<PackedRow<()>> = Vec::new();
+    if length == 0 {
+        return 0;
+    }
     rows.push(usize::try_from(length).unwrap_or(usize::MAX), &mut |_| (), &mut closed);
     closed.len() as u128
 }
