@@ -172,7 +172,7 @@ impl Origins {
         if is_first {
             self.input = origin.input.clone();
         }
-        self.is_unknown |= self.input != origin.input || matches!(origin.rows, Rows::Unknown);
+        self.is_unknown |= self.input != origin.input || matches!(origin.rows, Rows::Unknown | Rows::Named(..));
         self.has_ranges |= matches!(origin.rows, Rows::Ranges(_));
     }
 

@@ -43,16 +43,39 @@ proptest! {
         prop_assert_eq!(&x["null"], &json!(if rank == 0 { data.len() - there.len() } else { 0 }));
         prop_assert_eq!(x.get("min").cloned(), values.first().map(|n| json!(n)));
         prop_assert_eq!(x.get("max").cloned(), values.last().map(|n| json!(n)));
+        prop_assert_eq!(x.get("zero").map_or(0, |n| n.as_u64().unwrap()), values.iter().filter(|n| **n == 0).count() as u64);
+        if !values.is_empty() {
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<i64>() as f64 / n;
+            let std = (values.iter().map(|x| (*x as f64 - mean).powi(2)).sum::<f64>() / n).sqrt();
+            prop_assert_eq!(&x["mean"], &json!(mean));
+            prop_assert!((x["std"].as_f64().unwrap() - std).abs() <= 1e-12 * std.max(1.0));
+            for share in [0.01, 0.1, 0.5, 0.9, 0.99, 0.999] {
+                let at = ((share * n).ceil() as usize).clamp(1, values.len());
+                prop_assert_eq!(&x["quantiles"][share.to_string()], &json!(values[at - 1]));
+            }
+        }
+        let mut counts: Vec<(i64, i64)> = Vec::new();
+        for value in &values {
+            match counts.last_mut() {
+                Some((count, last)) if last == value => *count -= 1,
+                _ => counts.push((-1, *value)),
+            }
+        }
+        counts.sort_unstable();
+        let top: Vec<Value> = counts.iter().take(10).map(|(count, value)| json!({ "value": value, "count": -count })).collect();
+        let is_shown = counts.first().is_some_and(|(count, _)| *count < -1);
+        prop_assert_eq!(x.get("top").cloned(), is_shown.then(|| Value::Array(top)));
         values.dedup();
         prop_assert_eq!(x.get("distinct").map_or(0, |n| n.as_u64().unwrap()), values.len() as u64);
         if is_padded {
             // A null takes no place in the longest rows, but is a record of its batch.
-            let places: usize = data.chunks(batch).map(|batch| {
+            let elements: usize = data.chunks(batch).map(|batch| {
                 let sizes = batch.iter().filter(|r| !r["x"].is_null()).map(|r| column.bounds(&r["x"]));
                 let longest = sizes.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect());
                 longest.map_or(0, |sizes| sizes.iter().product::<usize>() * batch.len())
             }).sum();
-            prop_assert_eq!(&report["padding"]["fields"][0]["as_they_come"]["places"], &json!(places));
+            prop_assert_eq!(&report["padding"]["fields"][0]["as_they_come"]["elements"], &json!(elements));
         }
     }
 }
