@@ -104,6 +104,8 @@ pub struct Options {
     pub infer_bytes: u64,
     /// The splits of a TFDS data set that are read, such as `train[:10%]`; the name of the one that is written.
     pub split: Option<String>,
+    /// The name of the TFDS data set that is written; `None`: by its directory.
+    pub dataset_name: Option<String>,
     /// Whether class labels of a TFDS data set are read as their names.
     pub class_names: bool,
     /// Index of the first feature in libsvm; `None`: as found, and 1 in what is written.
@@ -180,6 +182,7 @@ impl Default for Options {
             mixed: false,
             infer_bytes: 64 << 20,
             split: None,
+            dataset_name: None,
             class_names: false,
             index_base: None,
             sum_duplicates: false,

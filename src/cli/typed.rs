@@ -137,9 +137,12 @@ pub struct Typed {
     /// Bytes of piped input used for inference
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes, help_heading = "Formats")]
     infer_bytes: u64,
-    /// TFDS: the records to read: a split, 'train[:10%]', train+test, or all
+    /// TFDS: the records to read: a split, 'train[:10%]', train+test, or all; the split to write
     #[arg(long, value_name = "SPLIT", help_heading = "Formats")]
     split: Option<String>,
+    /// TFDS: name of the data set to write [default: that of its directory]
+    #[arg(long = "name", value_name = "NAME", help_heading = "Formats")]
+    dataset_name: Option<String>,
     /// TFDS: read class labels as their names
     #[arg(long, help_heading = "Formats")]
     class_names: bool,
@@ -247,6 +250,7 @@ impl Typed {
             omit_null: self.omit_null,
             infer_bytes: self.infer_bytes,
             split: self.split,
+            dataset_name: self.dataset_name,
             class_names: self.class_names,
             index_base: self.index_base,
             sum_duplicates: self.sum_duplicates,

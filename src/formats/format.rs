@@ -41,6 +41,10 @@ pub trait Format: Sync {
         let _ = directory;
         false
     }
+    /// The files of an output that is a directory; `None`: an output is a file, or shards of one.
+    fn directory(&self) -> Option<&'static dyn Directory> {
+        None
+    }
     /// Whether its data sets have splits, which `--split` names.
     fn has_splits(&self) -> bool {
         false
@@ -83,6 +87,30 @@ pub trait Format: Sync {
     fn is_text(&self) -> bool {
         false
     }
+}
+
+/// An output that is a directory: shards, and files that describe them.
+pub trait Directory: Sync {
+    /// The name of the shards in it, as `-o` takes it: `name@8.ext`.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    fn shards(&self, directory: &Path, options: &Options) -> Result<String>;
+    /// The other files by name, in the order in which they get their names: after the shards, the one last without
+    /// which the directory is not complete.
+    ///
+    /// # Errors
+    /// What is in the directory already cannot be read.
+    fn describe(&self, schema: &Schema, directory: &Path, shards: &[Shard], options: &Options) -> Result<Vec<(String, Vec<u8>)>>;
+}
+
+/// A shard that was written.
+#[derive(Clone, Copy, Debug)]
+pub struct Shard {
+    /// Its records.
+    pub nrecords: u64,
+    /// Its size.
+    pub nbytes: u64,
 }
 
 /// Work that can be done on any thread.

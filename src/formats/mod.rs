@@ -31,7 +31,7 @@ mod tfds;
 mod tfrecord;
 mod webdataset;
 
-pub use format::{Encode, Encoded, Format, Grouping, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+pub use format::{Directory, Encode, Encoded, Format, Grouping, Inference, Observed, Reader, Request, Shard, Task, Tasks, Writer};
 pub use jsonl::value_text;
 
 use crate::error::{Error, Result};

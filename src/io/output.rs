@@ -4,6 +4,7 @@ use super::codec::{self, Codec};
 use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
 use super::names::STANDARD_OUTPUT;
+use super::sharded::Sharded;
 use super::staging::Staging;
 use super::stdout::Held;
 use super::target::{Names, Target};
@@ -33,6 +34,8 @@ pub struct Outputs {
     /// As the user gave it.
     name: Arc<str>,
     target: Target,
+    /// Whether the output is a directory; `Some(true)`: one that is not there yet.
+    directory: Option<bool>,
     /// The names of the second files, where an output is a pair of files.
     seconds: Option<Names>,
     codec: Option<Codec>,
@@ -48,6 +51,8 @@ pub struct Outputs {
 
 #[derive(Default)]
 struct State {
+    /// Other files of a directory, in order.
+    extras: Vec<OsString>,
     staging: Option<Staging>,
     created: BTreeSet<u64>,
     ledger: Arc<Ledger>,
@@ -85,6 +90,7 @@ impl Outputs {
         let outputs = Outputs {
             name: name.into(),
             target,
+            directory: None,
             seconds: None,
             codec,
             extension,
@@ -98,6 +104,53 @@ impl Outputs {
             outputs.refuse_stale(directory, names, |_| true)?;
         }
         Ok(outputs)
+    }
+
+    /// A directory of shards, of the name `shards`, and of other files; see [`Outputs::add`]. It appears as a whole, if it
+    /// is not there yet.
+    ///
+    /// # Errors
+    /// The directory above is missing; a file of that name; as [`Outputs::plan`].
+    pub fn directory(path: &Path, shards: &str, options: &Options) -> Result<Outputs> {
+        let name = path.display().to_string();
+        let is_new = match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => false,
+            Ok(_) => return Err(Error::new(Kind::Io, "this is a file: the output is a directory").in_input(name)),
+            Err(_) => true,
+        };
+        let Some(sharded) = Sharded::parse(shards)? else { return Err(Error::internal("shards without a number")) };
+        // The directory above has to be there.
+        Target::literal(&path.join("x").into_os_string()).or_else(|e| if is_new { Target::literal(path.as_os_str()) } else { Err(e) })?;
+        let (is_hashed, is_durable) = (options.manifest.is_some(), options.durable);
+        let target = Target::Files(path.to_owned(), Names::Shards(sharded));
+        let outputs = Outputs { is_hashed, is_durable, directory: Some(is_new), ..Outputs::new(&name, target, options.force)? };
+        if options.no_clobber {
+            outputs.refuse_existing()?;
+        }
+        Ok(outputs)
+    }
+
+    /// Where it is, if it is a directory.
+    pub fn as_directory(&self) -> Option<&Path> {
+        match (&self.target, self.directory) {
+            (Target::Files(directory, _), Some(_)) => Some(directory),
+            _ => None,
+        }
+    }
+
+    /// Adds a file to a directory; it gets its name after the shards and after those that were added before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut state = self.state();
+        let Some(path) = state.staging.as_ref().map(|staging| staging.path(OsStr::new(name))) else {
+            return Err(Error::internal("a file for a directory without shards"));
+        };
+        let written = Staging::create(&path).and_then(|mut file| file.write_all(bytes));
+        written.map_err(|e| Error::io(&self.name, &format!("writing {name}"), &e))?;
+        state.extras.push(name.into());
+        Ok(())
     }
 
     /// Makes a pair of each file, with these extensions; the name may have either of them, or none.
@@ -245,7 +298,11 @@ impl Outputs {
         let (path, ledger) = {
             let mut state = self.state();
             if state.staging.is_none() {
-                state.staging = Some(Staging::new(directory, &self.pattern())?);
+                let beside = match self.directory {
+                    Some(true) => directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+                    _ => directory,
+                };
+                state.staging = Some(Staging::new(beside, &self.pattern())?);
             }
             state.created.insert(index);
             let path = state.staging.as_ref().map(|staging| staging.path(&name));
@@ -303,7 +360,11 @@ impl Outputs {
         };
         let parts = || [Some(names), self.seconds.as_ref()].into_iter().flatten();
         let files = state.created.iter().flat_map(|index| parts().map(|names| names.name(*index)));
-        let files: Vec<OsString> = files.collect::<Result<_>>()?;
+        let mut files: Vec<OsString> = files.collect::<Result<_>>()?;
+        files.append(&mut state.extras);
+        if self.directory == Some(true) {
+            return staging.put_as(files.iter().map(OsString::as_os_str), directory, self.is_durable);
+        }
         staging.put(files.iter().map(OsString::as_os_str), directory, self.is_durable)
     }
 
@@ -377,6 +438,10 @@ impl Outputs {
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
         for input in inputs {
             let Ok(path) = input.canonicalize() else { continue };
+            if self.directory.is_some() && path == directory {
+                let error = Error::usage("the output would be written into this input").in_input(input.display().to_string());
+                return Err(error.help("allow it with --in-place, or write to another directory"));
+            }
             if path.parent() == Some(&directory) && path.file_name().is_some_and(|name| self.includes(names, name)) {
                 let error = Error::usage("the output would replace this input").in_input(input.display().to_string());
                 return Err(error.help("allow it with --in-place, or write to another file"));

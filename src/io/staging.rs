@@ -73,6 +73,19 @@ impl Staging {
         fs::File::create(path)
     }
 
+    /// Puts files as a new directory `to`, which appears with all of them.
+    ///
+    /// # Errors
+    /// A file cannot be flushed or renamed, or there is a directory of that name by now.
+    pub fn put_as<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, to: &Path, is_durable: bool) -> Result<()> {
+        let made = self.path.join(DIRECTORY);
+        let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "putting the finished directory in place", e);
+        fs::create_dir(&made).map_err(|e| failed(&e))?;
+        self.put(names, &made, is_durable)?;
+        let _registered = registry();
+        fs::rename(&made, to).map_err(|e| failed(&e))
+    }
+
     /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace; flushed
     /// to disk before, if that is wanted, and their names after it.
     ///
@@ -96,6 +109,9 @@ impl Staging {
         flush(directory, directory)
     }
 }
+
+/// The name that a directory has until it is complete.
+const DIRECTORY: &str = ".tatter.directory";
 
 /// How the names of staging directories end: six random letters, and this.
 const SUFFIX: &str = ".tatter";

@@ -34,6 +34,11 @@ pub fn is_dataset(options: &Options) -> impl Fn(&Path) -> bool {
     }
 }
 
+/// The format that `--to` names, if its outputs are directories.
+pub fn directory_of(options: &Options) -> Option<&'static dyn Format> {
+    options.to.as_deref().and_then(formats::find).filter(|format| format.directory().is_some())
+}
+
 /// The format of the output: `--to`, else the extension, else JSON lines.
 ///
 /// # Errors

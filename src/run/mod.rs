@@ -10,6 +10,7 @@ pub mod baseline;
 pub mod chain;
 pub mod combine;
 pub mod conclude;
+mod describe;
 pub mod diff;
 pub mod encode;
 pub mod engine;

@@ -172,6 +172,7 @@ impl<'a> Run<'a> {
             outputs.iter().for_each(|output| output.hold_for_restart());
         }
         loop {
+            let written = chain.schemas.last().cloned();
             let before = began.elapsed();
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
@@ -188,6 +189,9 @@ impl<'a> Run<'a> {
                 result => {
                     progress.finish();
                     let mut done = result?;
+                    if let (Some(format), Some(schema)) = (format, written) {
+                        super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
+                    }
                     done.times.before("infer types", before);
                     ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress);
                     return Ok(None);

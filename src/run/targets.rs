@@ -28,8 +28,14 @@ impl Targets {
         let mut outputs = Vec::new();
         let mut format: Option<&'static dyn Format> = None;
         for name in names(last, options)? {
+            let is_report = last.is_some_and(|verb| verb.is_report());
+            if let (Some(own), false) = (format::directory_of(options), is_report) {
+                outputs.push(Arc::new(directory(own, name.as_deref(), options)?));
+                format = Some(own);
+                continue;
+            }
             let mut output = Outputs::plan(&Options { output: name, ..options.clone() })?;
-            if !last.is_some_and(|verb| verb.is_report()) {
+            if !is_report {
                 let own = format::of_output(&output, options)?;
                 if let Some(first) = format.filter(|first| first.name() != own.name()) {
                     let message = format!("the outputs of a split have one format: found {} and {}", first.name(), own.name());
@@ -48,6 +54,16 @@ impl Targets {
         }
         Ok(Targets { outputs, format })
     }
+}
+
+/// An output that is a directory.
+fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Options) -> Result<Outputs> {
+    let (Some(directory), Some(name)) = (format.directory(), name.filter(|name| *name != OsStr::new("-"))) else {
+        let error = Error::usage(format!("{} is a directory, which is not written to standard output", format.name()));
+        return Err(error.help(format!("name it: --to {} -o DIR", format.name())));
+    };
+    let path = Path::new(name);
+    Outputs::directory(path, &directory.shards(path, options)?, options)
 }
 
 /// The names of the outputs; `None` is standard output.

@@ -24,6 +24,9 @@ def run(harness):
     harness.check("all connectors: what tatter reads is what TFDS reads", lambda: read_all(harness, directory))
     harness.check("all connectors, features.json of the oldest generation", lambda: read_oldest(harness, directory))
     harness.check("class labels as their names", lambda: class_names(harness, directory))
+    harness.check("all connectors: what tatter writes again, TFDS reads as before", lambda: write_again(harness, directory))
+    harness.check("records of any types: what tatter writes, TFDS reads", lambda: write_types(harness))
+    harness.check("several shards, a second split, and no records at all", lambda: write_splits(harness))
     harness.check("slices of splits are those of TFDS", lambda: slices(harness))
 
 
@@ -129,6 +132,80 @@ def class_names(harness, directory):
         assert mine["class"] == theirs["class"], "it has no names"
     table = pa.ipc.open_stream(harness.run("convert", directory, "--split", "test", "--to", "arrow")).read_all()
     assert json.loads(table.schema.field("label").metadata[b"tfds:class_names"]) == ["cat", "dog"]
+
+
+def write_again(harness, directory):
+    written = harness.path("again/1.0.0")
+    os.mkdir(harness.path("again"))
+    harness.run("convert", directory, "--split", "train", "-o", written, "--to", "tfds", "--name", "everything")
+    compare(of_tatter(harness, written, "--split", "train"), of_tfds(directory, "train"))
+    found, expected = of_tfds(written, "train"), of_tfds(directory, "train")
+    for mine, theirs in zip(found, expected, strict=True):
+        # bfloat16 becomes float32, a Video a sequence of images; their values are the same.
+        wrong = difference(mine, {name: theirs[name] for name in mine})
+        assert wrong is None and len(mine) == len(theirs), wrong
+    ours, theirs = (tfds.builder_from_directory(d).info for d in [written, directory])
+    for name in ["image", "labeled", "label", "labels", "audio", "box", "text", "zlib", "steps"]:
+        assert type(ours.features[name]) is type(theirs.features[name]), name
+    assert ours.features["label"].names == ["cat", "dog"]
+    split = ours.splits["train"]
+    nbytes = sum(os.path.getsize(path) - 16 * n for path, n in zip(split.filepaths, split.shard_lengths))
+    assert (split.num_bytes, split.num_examples) == (nbytes, SPLITS["train"])
+
+
+TYPES = """
+    b: bool; u8: uint8; i32: int32; u64: uint64; f16: float16; f32: float32; f64: float64; s: string
+    v: int64[?]; v2: float32[?, 2]; m: float64[2, 2]; dyn: float64[?, ?]; grid: int32[?, ?]; words: string[?]
+    r: int64[?, (?)]; rf: float64[?, (?)]; rr: string[?, (?), (?)]; rk: float32[?, (?), 2]; kr: int16[3, (?)]
+    one: {a: int64, b: {c: string}}; many: {x: float64, y: int64[?], z: {w: bool[?, (?)]}}[?]; deep: {q: uint8}[?, (?)]
+    steps: {obs: {state: float32[2], text: string}, action: float64[2], toks: int32[?]}[?]; k/l: int64
+"""
+
+
+def typed_record(k):
+    r = random.Random(k)
+    ints = lambda n: [r.randrange(100) for _ in range(n)]
+    single = lambda x: float(np.float32(x))
+    return {
+        "b": k % 2 == 0, "u8": 255 - k, "i32": -k, "u64": 2**64 - 1 - k, "f16": k / 4, "f32": single(k / 3), "f64": k / 3, "s": f"é{k}",
+        "v": ints(k % 4), "v2": [[single(k / 7), 1.0]] * (k % 3), "m": [[r.random(), 1.0], [2.0, 3.0]], "dyn": [[r.random()] * (k % 2 + 1)] * (k % 3),
+        "grid": [ints(k % 2 + 1)] * (k % 3), "words": ["a", "", "ü"][: k % 4],
+        "r": [ints(j) for j in range(k % 4)], "rf": [[r.random()] * j for j in range(k % 3)], "rr": [[["x"] * j, []] for j in range(k % 3)],
+        "rk": [[[single(j / 3), 2.0]] * j for j in range(k % 3)], "kr": [ints(k % 3), [], [1]],
+        "one": {"a": k, "b": {"c": str(k)}},
+        "many": [{"x": r.random(), "y": ints(j), "z": {"w": [[True] * i for i in range(j)]}} for j in range(k % 3)],
+        "deep": [[{"q": j}] * j for j in range(k % 4)],
+        "steps": [{"obs": {"state": [0.5, float(j)], "text": "go"}, "action": [r.random(), 1.0], "toks": ints(j)} for j in range(k % 3)],
+        "k/l": k,
+    }
+
+
+def write_types(harness):
+    records = [typed_record(k) for k in range(13)]
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    directory = harness.path("typed")
+    schema = TYPES.strip().replace("\n", ";")
+    harness.run("convert", "--schema", schema, "-o", directory, "--to", "tfds", "--split", "validation", stdin=lines)
+    found = of_tfds(directory, "validation")
+    compare(records, found)
+    compare(of_tatter(harness, directory), found)
+
+
+def write_splits(harness):
+    directory, lines = harness.path("numbers_1"), lambda numbers: "".join(f'{{"n": {n}}}\n' for n in numbers).encode()
+    harness.run("convert", "-o", directory, "--to", "tfds", "--name", "many", "--shards", 3, stdin=lines(range(10)))
+    harness.run("convert", "-o", directory, "--to", "tfds", "--split", "test", stdin=lines(range(4)))
+    builder = tfds.builder_from_directory(directory)
+    assert {name: split.shard_lengths for name, split in builder.info.splits.items()} == {"train": [4, 3, 3], "test": [4]}
+    for split, expected in [("train", range(10)), ("test", range(4)), ("train[:4]", [0, 3, 6, 9])]:
+        assert sorted(record["n"] for record in of_tfds(directory, split)) == list(expected), split
+        assert sorted(record["n"] for record in of_tatter(harness, directory, "--split", split)) == list(expected), split
+    harness.run("convert", "-o", directory, "--to", "tfds", "--split", "train", "--shards", 3, stdin=lines(range(5)))
+    assert len(of_tfds(directory, "train")) == 5, "a split is replaced"
+    empty = harness.path("empty")
+    harness.run("filter", "n > 9", "-o", empty, "--to", "tfds", stdin=lines(range(4)))
+    assert tfds.builder_from_directory(empty).info.splits["train"].num_examples == 0
+    assert of_tatter(harness, empty) == []
 
 
 def slices(harness):

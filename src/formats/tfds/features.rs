@@ -69,6 +69,14 @@ pub fn parse(value: &Value) -> Result<Vec<(String, Feature)>> {
     }
 }
 
+/// One feature.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_one(value: &Value) -> Result<Feature> {
+    feature(value, None, 0)
+}
+
 fn damaged(path: Option<&FieldPath>, what: impl Into<String>) -> Error {
     let error = Error::data(what);
     path.map_or(error.clone(), |path| error.in_field(path))
@@ -208,6 +216,7 @@ pub fn class_name(name: &str) -> String {
         "Audio" => "audio_feature",
         "BBoxFeature" => "bounding_boxes",
         "Scalar" => "scalar",
+        "Dataset" => "dataset_feature",
         _ => "tensor_feature",
     };
     format!("tensorflow_datasets.core.features.{module}.{name}")

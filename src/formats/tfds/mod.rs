@@ -22,12 +22,14 @@ mod labels;
 mod mapping;
 mod read;
 mod split;
+mod write;
 
 use self::json::{FEATURES, INFO};
 use crate::error::Result;
-use crate::formats::format::{Format, Reader};
+use crate::formats::format::{Directory, Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
+use crate::schema::Schema;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,6 +55,18 @@ impl Format for Tfds {
 
     fn has_splits(&self) -> bool {
         true
+    }
+
+    fn has_compression(&self) -> bool {
+        true
+    }
+
+    fn directory(&self) -> Option<&'static dyn Directory> {
+        Some(&write::Dataset)
+    }
+
+    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
+        Some(write::writer(schema, options))
     }
 
     fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {

@@ -21,9 +21,11 @@ pub struct TfRecordWriter {
     out: Option<Box<dyn Write + Send>>,
 }
 
+/// Makes the features of a chunk.
+pub type Flatten = Box<dyn Fn(&Chunk) -> Result<Vec<Feature>> + Send + Sync>;
+
 struct Encoder {
-    schema: Arc<Schema>,
-    sequences: bool,
+    flatten: Flatten,
 }
 
 /// Framed records.
@@ -34,7 +36,13 @@ impl TfRecordWriter {
     /// The schema is one that a tf.Example cannot hold.
     pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
         check(schema, options, sequences)?;
-        Ok(TfRecordWriter { encoder: Arc::new(Encoder { schema: schema.clone(), sequences }), out: None })
+        let schema = schema.clone();
+        Ok(TfRecordWriter::of(Box::new(move |chunk| flatten(&schema, chunk, sequences))))
+    }
+
+    /// A writer of the features that `flatten` makes.
+    pub fn of(flatten: Flatten) -> TfRecordWriter {
+        TfRecordWriter { encoder: Arc::new(Encoder { flatten }), out: None }
     }
 }
 
@@ -65,7 +73,7 @@ impl Writer for TfRecordWriter {
 
 impl Encode for Encoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        let features = flatten(&self.schema, &chunk, self.sequences)?;
+        let features = (self.flatten)(&chunk)?;
         Ok(Box::new(Frames(frames(&features, chunk.nrows))))
     }
 }

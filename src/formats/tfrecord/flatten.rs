@@ -395,7 +395,7 @@ fn sizes(ty: &Type) -> Vec<u64> {
 }
 
 /// All partitions merged into one: which values belong to which record.
-fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
+pub fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
     let (first, rest) = partitions.split_first()?;
     Some(rest.iter().fold(first.clone(), |outer, inner| outer.merge(inner)))
 }

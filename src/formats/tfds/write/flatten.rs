@@ -1,0 +1,206 @@
+//! A chunk as the features of tf.Examples: the mirror of the mapping that reads them.
+
+use super::super::features::Encoding;
+use super::plan::{Leaf, Node, Plan, null_error};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged};
+use crate::path::FieldPath;
+use crate::schema::DType;
+use crate::tensor::{RowPartition, Tensor, row_of};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_buffer::{Buffer, NullBuffer};
+use std::io::Write;
+
+/// The features of a chunk, in the order of its fields.
+///
+/// # Errors
+/// A null.
+pub fn flatten(plan: &Plan, chunk: &Chunk) -> Result<Vec<Feature>> {
+    let mut features = Vec::new();
+    for (node, column) in plan.nodes.iter().zip(&chunk.columns) {
+        walk(node, column.clone(), &[], &FieldPath::name(""), &mut features)?;
+    }
+    Ok(features)
+}
+
+/// `above`: the partitions of the sequences around it, outermost first.
+fn walk(node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, features: &mut Vec<Feature>) -> Result<()> {
+    let (levels, path) = match node {
+        Node::Struct(levels, inner) => (*levels, first_path(inner).and_then(FieldPath::parent).unwrap_or_else(|| path.clone())),
+        Node::Leaf(leaf) => (leaf.levels, leaf.path.clone()),
+    };
+    let mut above = above.to_vec();
+    let mut tensor = tensor;
+    for _ in 0..levels {
+        let Tensor::List(list) = tensor else { return Err(Error::internal("a sequence that is not a list").in_field(&path)) };
+        no_nulls(list.validity(), &above, &path)?;
+        above.push(list.partition().clone());
+        tensor = list.into_values();
+    }
+    match (node, tensor) {
+        (Node::Leaf(leaf), tensor) => self::leaf(leaf, tensor, &above, features),
+        (Node::Struct(_, inner), Tensor::Struct(s)) => {
+            no_nulls(s.validity(), &above, &path)?;
+            inner.iter().zip(s.into_fields()).try_for_each(|(node, column)| walk(node, column, &above, &path, features))
+        }
+        _ => Err(Error::internal("a tensor that is not of its type").in_field(&path)),
+    }
+}
+
+/// The path of a field of a structure.
+fn first_path(nodes: &[Node]) -> Option<&FieldPath> {
+    match nodes.first()? {
+        Node::Leaf(leaf) => Some(&leaf.path),
+        Node::Struct(_, inner) => first_path(inner),
+    }
+}
+
+fn no_nulls(validity: Option<&NullBuffer>, above: &[RowPartition], path: &FieldPath) -> Result<()> {
+    let Some(item) = validity.and_then(|validity| (0..validity.len()).find(|item| validity.is_null(*item))) else { return Ok(()) };
+    let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
+    Err(null_error(path).at_row(record))
+}
+
+fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<Feature>) -> Result<()> {
+    let mut tensor = tensor;
+    let mut inner: Vec<RowPartition> = Vec::new();
+    let mut valid = None;
+    let mut check = |validity: Option<&NullBuffer>, inner: &[RowPartition]| -> Result<()> {
+        if leaf.optional && inner.is_empty() && above.is_empty() {
+            valid = validity.cloned();
+            return Ok(());
+        }
+        no_nulls(validity, &[above, inner].concat(), &leaf.path)
+    };
+    let array = loop {
+        match tensor {
+            Tensor::List(list) => {
+                check(list.validity(), &inner)?;
+                inner.push(list.partition().clone());
+                tensor = list.into_values();
+            }
+            Tensor::Leaf(array) => {
+                check(array.nulls().filter(|nulls| nulls.null_count() > 0), &inner)?;
+                break array;
+            }
+            _ => return Err(Error::internal("a tensor that is not of its type").in_field(&leaf.path)),
+        }
+    };
+    let base = if leaf.has_sizes { format!("{}/value", leaf.key) } else { leaf.key.clone() };
+    if leaf.encoding == Encoding::None {
+        let rows = merged(&[above, &inner].concat());
+        return push(features, &base, values(&leaf.dtype, &array)?, rows, above, valid.as_ref());
+    }
+    let items = merged(&inner);
+    let packed = packed(&leaf.dtype, &array, items.as_ref(), leaf.encoding == Encoding::Zlib)?;
+    if leaf.has_sizes {
+        let nitems = inner.first().map_or(0, RowPartition::nrows);
+        let mut sizes = Vec::with_capacity(nitems * inner.len());
+        for item in 0..nitems {
+            let mut row = item;
+            for partition in &inner {
+                let range = if row < partition.nrows() { partition.range(row) } else { 0..0 };
+                sizes.push(range.len() as i64);
+                // Where there is no row, all further sizes are 0.
+                row = if range.is_empty() { usize::MAX } else { range.start };
+            }
+        }
+        let each = RowPartition::uniform(inner.len(), nitems)?;
+        let rows = merged(&[above, &[each]].concat());
+        push(features, &format!("{}/shape", leaf.key), FeatureValues::Int64(sizes.into()), rows, above, valid.as_ref())?;
+    }
+    push(features, &base, packed, merged(above), above, valid.as_ref())
+}
+
+/// Adds a feature with the row lengths of the sequences around it.
+fn push(
+    features: &mut Vec<Feature>,
+    base: &str,
+    values: FeatureValues,
+    rows: Option<RowPartition>,
+    above: &[RowPartition],
+    valid: Option<&NullBuffer>,
+) -> Result<()> {
+    let name = if above.len() > 1 { format!("{base}/ragged_flat_values") } else { base.to_owned() };
+    features.push(Feature { name, values, steps: None, rows, valid: valid.cloned() });
+    for (level, partition) in above.iter().enumerate().skip(1) {
+        let lengths: Vec<i64> = partition.row_lengths().map(|n| n as i64).collect();
+        features.push(Feature {
+            name: format!("{base}/ragged_row_lengths_{}", level - 1),
+            values: FeatureValues::Int64(lengths.into()),
+            steps: None,
+            rows: merged(&above[..level]),
+            valid: None,
+        });
+    }
+    Ok(())
+}
+
+fn internal(error: arrow_schema::ArrowError) -> Error {
+    Error::internal(format!("{error}"))
+}
+
+/// The values of an array as those of a feature; of uint64 the bits.
+fn values(dtype: &DType, array: &ArrayRef) -> Result<FeatureValues> {
+    let cast = |to| arrow_cast::cast(array, &to).map_err(internal);
+    Ok(match dtype {
+        DType::String | DType::Json | DType::Bytes => match array.as_string_opt::<i64>() {
+            Some(text) => FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone()),
+            None => {
+                let bytes = array.as_binary::<i64>();
+                FeatureValues::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
+            }
+        },
+        DType::UInt64 => FeatureValues::Int64(array.as_primitive::<UInt64Type>().values().iter().map(|v| v.cast_signed()).collect()),
+        DType::Float16 | DType::Float32 => {
+            FeatureValues::Float(cast(arrow_schema::DataType::Float32)?.as_primitive::<Float32Type>().values().clone())
+        }
+        _ => FeatureValues::Int64(cast(arrow_schema::DataType::Int64)?.as_primitive::<Int64Type>().values().clone()),
+    })
+}
+
+/// Tensors as their bytes: one for each row of `items`, or for each value.
+fn packed(dtype: &DType, array: &ArrayRef, items: Option<&RowPartition>, zlib: bool) -> Result<FeatureValues> {
+    fn bytes<T: ArrowPrimitiveType>(array: &ArrayRef) -> (Buffer, usize) {
+        (array.as_primitive::<T>().values().inner().clone(), size_of::<T::Native>())
+    }
+    let (data, width) = match dtype {
+        DType::Bool => (Buffer::from_vec(array.as_boolean().values().iter().map(u8::from).collect::<Vec<u8>>()), 1),
+        DType::Int8 => bytes::<Int8Type>(array),
+        DType::Int16 => bytes::<Int16Type>(array),
+        DType::Int32 => bytes::<Int32Type>(array),
+        DType::Int64 => bytes::<Int64Type>(array),
+        DType::UInt8 => bytes::<UInt8Type>(array),
+        DType::UInt16 => bytes::<UInt16Type>(array),
+        DType::UInt32 => bytes::<UInt32Type>(array),
+        DType::UInt64 => bytes::<UInt64Type>(array),
+        DType::Float16 => bytes::<Float16Type>(array),
+        DType::Float32 => bytes::<Float32Type>(array),
+        DType::Float64 => bytes::<Float64Type>(array),
+        other => return Err(Error::internal(format!("a tensor of {other} as bytes"))),
+    };
+    let nitems = items.map_or(array.len(), RowPartition::nrows);
+    let range = |item: usize| items.map_or(item..item + 1, |partition| partition.range(item));
+    let mut offsets = Vec::with_capacity(nitems + 1);
+    offsets.push(0i64);
+    if !zlib {
+        let first = if nitems == 0 { 0 } else { range(0).start };
+        offsets[0] = (first * width) as i64;
+        offsets.extend((0..nitems).map(|item| (range(item).end * width) as i64));
+        return Ok(FeatureValues::Bytes(offsets.into(), data));
+    }
+    let mut out = Vec::new();
+    for item in 0..nitems {
+        let range = range(item);
+        let mut encoder = flate2::write::ZlibEncoder::new(&mut out, flate2::Compression::default());
+        let written = encoder.write_all(&data[range.start * width..range.end * width]).and_then(|()| encoder.finish().map(drop));
+        written.map_err(|e| Error::internal(format!("zlib: {e}")))?;
+        offsets.push(out.len() as i64);
+    }
+    Ok(FeatureValues::Bytes(offsets.into(), Buffer::from_vec(out)))
+}

@@ -1,0 +1,145 @@
+//! A directory that `tfds.builder_from_directory` reads.
+//!
+//! `plan` chooses connectors by the schema, `flatten` makes the features of a chunk; shards are framed as TFRecords. The
+//! directory is that of the version: its name is the version if it looks like one, and that above it the name of the data
+//! set. A data set that is there already gets one more split, or a new version of the split.
+
+mod flatten;
+mod plan;
+
+use self::plan::Plan;
+use super::json::{self, FEATURES, INFO};
+use crate::error::{Error, Kind, Result};
+use crate::formats::format::{Directory, Shard, Writer};
+use crate::formats::tfrecord::encode::TfRecordWriter;
+use crate::options::{Compression, Options};
+use crate::schema::Schema;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The bytes around a record in its file.
+const FRAME: u64 = 16;
+
+/// A writer of one shard.
+///
+/// # Errors
+/// What TFDS cannot hold; the data set that is there has other features.
+pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    if options.compression.is_some_and(|compression| compression != Compression::None) {
+        return Err(Error::usage("--compression: the shards of TFDS are not compressed"));
+    }
+    let plan = Plan::new(schema)?;
+    if let Some(output) = &options.output {
+        check_features(Path::new(output), &plan.features)?;
+    }
+    Ok(Box::new(TfRecordWriter::of(Box::new(move |chunk| flatten::flatten(&plan, chunk)))))
+}
+
+/// The files of a data set.
+pub struct Dataset;
+
+impl Directory for Dataset {
+    fn shards(&self, directory: &Path, options: &Options) -> Result<String> {
+        let Identity { name, .. } = identity(directory, options)?;
+        let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
+        if !is_empty && !directory.join(INFO).is_file() {
+            let error = Error::new(Kind::Io, format!("the directory holds files, but no data set: there is no {INFO}"));
+            return Err(error.in_input(directory.display().to_string()).help("name a new directory, or an empty one"));
+        }
+        Ok(format!("{name}-{}.tfrecord@{}", split_name(options)?, options.shards.unwrap_or(1)))
+    }
+
+    fn describe(&self, schema: &Schema, directory: &Path, shards: &[Shard], options: &Options) -> Result<Vec<(String, Vec<u8>)>> {
+        let plan = Plan::new(schema)?;
+        check_features(directory, &plan.features)?;
+        let lines = |names: Vec<String>| names.into_iter().map(|name| name + "\n").collect::<String>().into_bytes();
+        let mut files: Vec<(String, Vec<u8>)> = plan.labels.into_iter().map(|(file, names)| (file, lines(names))).collect();
+        files.push((FEATURES.to_owned(), text(&plan.features)));
+        files.push((INFO.to_owned(), text(&info(directory, shards, options)?)));
+        Ok(files)
+    }
+}
+
+fn text(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
+}
+
+/// dataset_info.json, with the splits that are there already.
+fn info(directory: &Path, shards: &[Shard], options: &Options) -> Result<Value> {
+    let Identity { name, version, known } = identity(directory, options)?;
+    let split = split_name(options)?;
+    let nbytes: u64 = shards.iter().map(|shard| shard.nbytes.saturating_sub(FRAME * shard.nrecords)).sum();
+    let own = json!({
+        "name": split,
+        "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
+        "numBytes": nbytes.to_string(),
+        "shardLengths": shards.iter().map(|shard| shard.nrecords.to_string()).collect::<Vec<_>>(),
+    });
+    let mut info = known.unwrap_or_else(|| json!({"name": name, "version": version, "fileFormat": "tfrecord"}));
+    let mut splits: Vec<Value> = info.get("splits").and_then(Value::as_array).cloned().unwrap_or_default();
+    match splits.iter_mut().find(|found| found.get("name").and_then(Value::as_str) == Some(&split)) {
+        Some(found) => *found = own,
+        None => splits.push(own),
+    }
+    info["splits"] = splits.into();
+    Ok(info)
+}
+
+/// The name of the split that is written: that of the one that is read, or `train`.
+fn split_name(options: &Options) -> Result<String> {
+    let Some(given) = options.split.as_deref() else { return Ok("train".to_owned()) };
+    let name = given.split_once('[').map_or(given, |(name, _)| name);
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if !is_name || given.contains('+') || name == "all" || !name.bytes().any(|b| b.is_ascii_alphanumeric()) {
+        return Err(Error::usage(format!("--split {given} does not name the split to write")).help(
+            "to write several splits as one: tatter convert DIR --split all --to arrow | tatter convert --to tfds --split train -o OUT",
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+/// What a data set is called.
+struct Identity {
+    name: String,
+    version: String,
+    /// The dataset_info.json that is there.
+    known: Option<Value>,
+}
+
+fn identity(directory: &Path, options: &Options) -> Result<Identity> {
+    let path = directory.join(INFO);
+    let known = if path.is_file() { Some(json::object(&path)?) } else { None };
+    if let Some(known) = known {
+        let name = json::string(&known, ["name", "name"]).to_owned();
+        if options.dataset_name.as_ref().is_some_and(|given| *given != name) {
+            return Err(Error::usage(format!("the data set that is there has the name {name}")).in_input(path.display().to_string()));
+        }
+        return Ok(Identity { version: json::string(&known, ["version", "version"]).to_owned(), name, known: Some(known) });
+    }
+    let last = |path: Option<&Path>| path.and_then(Path::file_name).map(OsStr::to_string_lossy).unwrap_or_default().into_owned();
+    let own = last(Some(directory));
+    let is_version = own.split('.').count() == 3 && own.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    let (version, by_path) = if is_version { (own, last(directory.parent())) } else { ("1.0.0".to_owned(), own) };
+    let name = match &options.dataset_name {
+        Some(name) => name.clone(),
+        None => by_path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect(),
+    };
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name {
+        return Ok(Identity { name, version, known: None });
+    }
+    let error = Error::usage(format!("{name:?} is not the name of a data set: expected a letter, then letters, digits and underscores"));
+    Err(error.help("give it with --name NAME"))
+}
+
+/// A data set that is there already has to have the same features.
+fn check_features(directory: &Path, features: &Value) -> Result<()> {
+    let path = directory.join(FEATURES);
+    if !path.is_file() || json::object(&path)? == *features {
+        return Ok(());
+    }
+    let error = Error::usage("the data set that is there has other features").in_input(path.display().to_string());
+    Err(error.help("name a new directory, or give the records the same fields and types"))
+}

@@ -1,0 +1,193 @@
+//! Which connectors the fields of a schema become, and how their tensors are stored: decided once, before the first record.
+//!
+//! | field | connector |
+//! |---|---|
+//! | a structure; a list of structures | FeaturesDict; Sequence of it, or Dataset if it is the field `steps` of the record |
+//! | numbers and bools of known sizes and at most one `?` | Tensor |
+//! | ragged axes, several `?`, any `?` below a list of structures | a Sequence for each axis up to the last of them |
+//! | float64 | Tensor with encoding `bytes`, as features hold float32 |
+//! | string; bytes | Text; Tensor of strings |
+//! | what was read from a data set and is of the same type | the connector it had |
+
+use super::super::features::{self, Encoding, Feature, class_name, dimensions};
+use super::super::labels::file_name;
+use super::super::mapping::{CLASS_NAMES, CONNECTOR};
+use crate::error::{Error, Result};
+use crate::formats::tfrecord::packing::Element;
+use crate::path::{FieldPath, quoted};
+use crate::schema::{DType, Element as Content, Field, Schema, Size};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// How records become features.
+pub struct Plan {
+    /// One for each field of the record.
+    pub nodes: Vec<Node>,
+    /// What features.json says.
+    pub features: Value,
+    /// Files with the names of classes.
+    pub labels: Vec<(String, Vec<String>)>,
+}
+
+/// How a field becomes features.
+pub enum Node {
+    /// A structure inside so many sequences of its own.
+    Struct(usize, Vec<Node>),
+    /// A tensor.
+    Leaf(Box<Leaf>),
+}
+
+/// How a tensor becomes a feature.
+pub struct Leaf {
+    /// The field.
+    pub path: FieldPath,
+    /// The names that lead to it, joined by slashes.
+    pub key: String,
+    /// Its outermost axes that are sequences.
+    pub levels: usize,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Whether tensors are stored as bytes.
+    pub encoding: Encoding,
+    /// Whether the sizes of a tensor are stored beside it.
+    pub has_sizes: bool,
+    /// Whether a record may lack it.
+    pub optional: bool,
+}
+
+impl Plan {
+    /// The plan for records of this schema.
+    ///
+    /// # Errors
+    /// What TFDS cannot hold, with the field and the way out.
+    pub fn new(schema: &Schema) -> Result<Plan> {
+        let mut planner = Planner { labels: Vec::new(), keys: HashSet::new() };
+        let (nodes, features) = planner.fields(&schema.fields, None, "", 0)?;
+        Ok(Plan { nodes, features, labels: planner.labels })
+    }
+}
+
+struct Planner {
+    labels: Vec<(String, Vec<String>)>,
+    keys: HashSet<String>,
+}
+
+impl Planner {
+    fn fields(&mut self, fields: &[Field], outer: Option<&FieldPath>, key: &str, depth: usize) -> Result<(Vec<Node>, Value)> {
+        let (mut nodes, mut features) = (Vec::new(), Map::new());
+        for field in fields {
+            let path = outer.map_or_else(|| FieldPath::name(&field.name), |outer| outer.join(&field.name));
+            let key = if outer.is_none() { field.name.clone() } else { format!("{key}/{}", field.name) };
+            let (node, feature) = self.field(field, path, key, depth)?;
+            nodes.push(node);
+            features.insert(field.name.clone(), feature);
+        }
+        Ok((nodes, json!({"pythonClassName": class_name("FeaturesDict"), "featuresDict": {"features": features}})))
+    }
+
+    /// `depth`: the sequences around it.
+    fn field(&mut self, field: &Field, path: FieldPath, key: String, depth: usize) -> Result<(Node, Value)> {
+        let drop = format!("leave it out: drop {path}");
+        match &field.ty.element {
+            Content::Struct(inner) if inner.is_empty() => {
+                Err(Error::usage("TFDS has no structure without fields").in_field(&path).help(drop))
+            }
+            Content::Struct(inner) => {
+                let levels = field.ty.dims.len();
+                let (nodes, feature) = self.fields(inner, Some(&path), &key, depth + levels)?;
+                let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
+                Ok((Node::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
+            }
+            Content::Sparse(_) => Err(Error::usage("TFDS has no sparse tensors")
+                .in_field(&path)
+                .help(format!("make it dense or ragged: to-dense {path} or from-sparse -f {path}; or {drop}"))),
+            Content::Value(dtype) => {
+                let (leaf, feature) = self.leaf(field, dtype, path, key, depth)?;
+                Ok((Node::Leaf(Box::new(leaf)), feature))
+            }
+        }
+    }
+
+    fn leaf(&mut self, field: &Field, dtype: &DType, path: FieldPath, key: String, depth: usize) -> Result<(Leaf, Value)> {
+        if let DType::Arrow(_) | DType::Null = dtype {
+            let what = if *dtype == DType::Null { "a field of no dtype".to_owned() } else { dtype.to_string() };
+            let error = Error::usage(format!("TFDS cannot hold {what}")).in_field(&path);
+            return Err(error.help(format!("it holds numbers, bools, strings and bytes; leave it out: drop {path}")));
+        }
+        let sizes: Vec<Option<u64>> = field.ty.dims.iter().map(|dim| if let Size::Known(n) = dim.size { Some(n) } else { None }).collect();
+        let (levels, encoding, optional, connector) = match self.own_connector(field, dtype, &sizes, depth, &path) {
+            Some(own) => own,
+            None => default_connector(field, dtype, &sizes, depth),
+        };
+        let has_sizes = encoding != Encoding::None && sizes[levels..].iter().filter(|size| size.is_none()).count() > 1;
+        if !self.keys.insert(key.clone()) {
+            return Err(Error::usage(format!("two fields would become the feature `{key}`"))
+                .in_field(&path)
+                .help("give one another name: rename old=new"));
+        }
+        let optional = optional && depth + levels == 0;
+        let leaf = Leaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, optional };
+        Ok((leaf, sequences(connector, levels, "Sequence")))
+    }
+
+    /// The connector that the field had where it was read, if it is still of that type.
+    fn own_connector(
+        &mut self,
+        field: &Field,
+        dtype: &DType,
+        sizes: &[Option<u64>],
+        depth: usize,
+        path: &FieldPath,
+    ) -> Option<(usize, Encoding, bool, Value)> {
+        let metadata = field.storage.arrow()?.metadata();
+        let connector: Value = serde_json::from_str(metadata.get(CONNECTOR)?).ok()?;
+        let Ok(Feature::Tensor(tensor)) = features::parse_one(&connector) else { return None };
+        let levels = sizes.len().checked_sub(tensor.shape.len())?;
+        let nopen = tensor.shape.iter().filter(|size| size.is_none()).count();
+        // Several unknown sizes are stored beside bytes only, and each is the same inside a tensor.
+        let is_stored = tensor.encoding != Encoding::None || nopen == 0 || (nopen == 1 && levels + depth == 0);
+        let inside_ragged = field.ty.dims[levels..].iter().skip(1).any(|dim| dim.size == Size::Ragged) && levels + depth == 0;
+        // A feature holds float32, and the values may be others by now.
+        let is_exact = *dtype != DType::Float64 || tensor.encoding != Encoding::None;
+        if !is_exact
+            || tensor.element != Element::Of(dtype.clone()) || tensor.shape != sizes[levels..] || !is_stored || inside_ragged {
+            return None;
+        }
+        if let Some(names) = metadata.get(CLASS_NAMES).and_then(|names| serde_json::from_str::<Vec<String>>(names).ok()) {
+            self.labels.push((file_name(path), names));
+        }
+        Some((levels, tensor.encoding, tensor.optional, connector))
+    }
+}
+
+fn default_connector(field: &Field, dtype: &DType, sizes: &[Option<u64>], depth: usize) -> (usize, Encoding, bool, Value) {
+    let encoding = if *dtype == DType::Float64 { Encoding::Bytes } else { Encoding::None };
+    let nopen = sizes.iter().filter(|size| size.is_none()).count();
+    let is_ragged = field.ty.dims.iter().any(|dim| dim.size == Size::Ragged);
+    let is_tensor = depth == 0 && !is_ragged && (nopen <= 1 || encoding != Encoding::None);
+    let levels = if is_tensor { 0 } else { sizes.iter().rposition(Option::is_none).map_or(0, |last| last + 1) };
+    let shape = &sizes[levels..];
+    let is_bytes = matches!(dtype, DType::String | DType::Bytes | DType::Json);
+    let connector = if shape.is_empty() && is_bytes && *dtype != DType::Bytes {
+        json!({"pythonClassName": class_name("Text"), "text": {}})
+    } else {
+        let name = if is_bytes { "string".to_owned() } else { dtype.to_string() };
+        let encoding = if encoding == Encoding::None { "none" } else { "bytes" };
+        let tensor = json!({"shape": {"dimensions": dimensions(shape)}, "dtype": name, "encoding": encoding});
+        json!({"pythonClassName": class_name("Tensor"), "tensor": tensor})
+    };
+    (levels, encoding, false, connector)
+}
+
+/// A feature inside sequences. None of them says its length: TFDS does not read nested ones that do.
+fn sequences(feature: Value, levels: usize, name: &str) -> Value {
+    (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": "-1"}}))
+}
+
+/// A null that TFDS has no place for.
+pub fn null_error(path: &FieldPath) -> Error {
+    let top = path.names().first().map_or_else(String::new, |name| quoted(name));
+    Error::data("a data set of TFDS holds no nulls")
+        .in_field(path)
+        .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {top}"))
+}
