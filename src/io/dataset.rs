@@ -21,9 +21,6 @@ pub struct Found {
     pub is_dataset: bool,
 }
 
-/// Whether a directory is one data set of a format, and not a folder of files.
-pub type IsDataset<'a> = &'a dyn Fn(&Path) -> bool;
-
 /// Adds a notice for shards that are missing and for files that are read more than once. What the user names word by
 /// word is meant: files named twice are only noticed where a glob, a list or a directory was searched for them, and a
 /// single shard named by itself is not taken for a dataset.

@@ -1,7 +1,7 @@
 //! What FILE arguments name: files, directories, globs in quotes, shards (`name@8.ext`), standard input.
 
-use super::dataset::{Found, IsDataset};
-use super::folder::Contents;
+use super::dataset::Found;
+use super::folder::{Contents, IsDataset};
 use super::list::List;
 use super::missing::{is_missing, missing};
 use super::names::is_standard_input;

@@ -1,12 +1,14 @@
 //! A directory as an input: the files below it, or the data set that it is.
 
-use super::dataset::IsDataset;
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Whether a directory is one data set of a format, and not a folder of files.
+pub type IsDataset<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// A directory that was named.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! One input: a file, a pipe or bytes in memory, decompressed on the way in.
 
 use super::codec::{self, Codec};
-use super::dataset::{Found, IsDataset};
+use super::dataset::Found;
 use super::expand;
-use super::folder::Folder;
+use super::folder::{Folder, IsDataset};
 use super::missing::missing;
 use super::names::STANDARD_INPUT;
 use super::pipe::Pipe;

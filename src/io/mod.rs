@@ -31,9 +31,9 @@ mod target;
 mod wildcard;
 
 pub use codec::{Codec, is_tfrecord, masked_crc32c};
-pub use dataset::{Found, IsDataset};
+pub use dataset::Found;
 pub use expand::expand;
-pub use folder::Folder;
+pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
 pub use output::{Distribution, Outputs, Written, commit, create_file, scratch, scratch_directory, write_file};
 pub use staging::remove_unfinished;

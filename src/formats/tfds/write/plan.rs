@@ -149,8 +149,7 @@ impl Planner {
         let inside_ragged = field.ty.dims[levels..].iter().skip(1).any(|dim| dim.size == Size::Ragged) && levels + depth == 0;
         // A feature holds float32, and the values may be others by now.
         let is_exact = *dtype != DType::Float64 || tensor.encoding != Encoding::None;
-        if !is_exact
-            || tensor.element != Element::Of(dtype.clone()) || tensor.shape != sizes[levels..] || !is_stored || inside_ragged {
+        if !is_exact || tensor.element != Element::Of(dtype.clone()) || tensor.shape != sizes[levels..] || !is_stored || inside_ragged {
             return None;
         }
         if let Some(names) = metadata.get(CLASS_NAMES).and_then(|names| serde_json::from_str::<Vec<String>>(names).ok()) {
