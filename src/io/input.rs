@@ -338,9 +338,23 @@ pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
             if from.is_none() && options.schema.is_none() && inputs.iter().all(|i| i.head.is_empty() && i.directory().is_none()) =>
         {
             let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
-            Err(error.in_input(first.name().clone()).help("if it is meant to have no records, give a format: --from jsonl"))
+            Err(error
+                .in_input(first.name().clone())
+                .help(format!("if it is meant to have no records, give a format: --from {}", likely_format(first.extension()))))
         }
         _ => Ok(inputs),
+    }
+}
+
+/// The format that a file without bytes may be meant to have.
+fn likely_format(extension: Option<&str>) -> &'static str {
+    match extension {
+        Some("tfrecord" | "tfrecords") => "tfrecord",
+        Some("csv") => "csv",
+        Some("tsv") => "tsv",
+        Some("json") => "json",
+        Some("txt") => "text",
+        _ => "jsonl",
     }
 }
 

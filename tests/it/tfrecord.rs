@@ -115,6 +115,9 @@ fn payloads_that_are_not_examples_are_errors_where_none_is() {
         let schema = read_as(&frame(payload), "", Options { on_error: OnError::Skip, ..options() }).unwrap();
         assert_eq!((schema.schema.fields.len(), schema.faults.len()), (0, 1));
     }
+    let outcome = crate::tatter::tatter(&["schema", "--from", "tfrecord"], &frame(b"plain text"));
+    assert_eq!((outcome.status, outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("record 1: the payload is not a tf.Example"), "{}", outcome.stderr);
     // No features at all: an Example, too.
     assert_eq!(read(&frame(b"")).unwrap().schema.fields.len(), 0);
 }

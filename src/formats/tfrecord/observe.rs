@@ -27,6 +27,8 @@ pub struct Observation {
     /// The first record that is the message it is read as, and the first that is the other one, with what is wrong.
     proper: Option<FirstSeen>,
     foreign: Option<(FirstSeen, &'static str)>,
+    /// The first record that is neither, with what is wrong.
+    unreadable: Option<(FirstSeen, String)>,
 }
 
 /// What has been seen of one feature.
@@ -91,10 +93,11 @@ impl Observation {
                 })
             };
             let here = || FirstSeen { record, input: scan.input.clone() };
-            if outcome.is_err() {
+            if let Err(error) = outcome {
                 if !scan.sequences && seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::SequenceExample {
                     seen.foreign = Some((here(), SEQUENCE_AMONG_EXAMPLES));
                 }
+                seen.unreadable.get_or_insert_with(|| (here(), error.what.into_owned()));
                 continue;
             }
             if scan.sequences && scan.recognised && lists.is_empty() && !found.is_empty() {
@@ -177,6 +180,7 @@ impl Observed for Observation {
         self.records += other.records;
         self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
         self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
+        self.unreadable = [self.unreadable.take(), other.unreadable].into_iter().flatten().min();
         merge(&mut self.features, other.features);
         merge(&mut self.lists, other.lists);
     }
@@ -190,6 +194,14 @@ impl Observed for Observation {
                 Some(proper) => error.help(format!("record {} of {} is a {kind}", proper.record, proper.input)),
                 None => error,
             });
+        }
+        // Where no record can be read, there is nothing to say about their types.
+        if let (None, true, Some((first, reason))) = (&self.proper, stops_at_errors(request) && self.features.is_empty(), &self.unreadable)
+        {
+            let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
+            return Err(error
+                .locate(|at| at.records = Some((first.record, first.record)))
+                .help("only TFRecords of tf.Example and tf.SequenceExample are read; `count` counts any records"));
         }
         if self.features.len() > MAX_FIELDS {
             return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))
