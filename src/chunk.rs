@@ -378,6 +378,8 @@ pub struct Decoded {
     pub faults: Vec<Fault>,
     /// Bytes of input that the block takes, for progress.
     pub nbytes: u64,
+    /// The byte of the input at which each record starts; empty for formats that do not say.
+    pub offsets: Vec<u64>,
 }
 
 #[cfg(test)]

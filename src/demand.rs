@@ -1,6 +1,8 @@
 //! What is needed of the stream at some point: it is pushed down to the reader, so that unused fields are never parsed.
 
+use crate::error::{Error, Result};
 use crate::path::glob_matches;
+use std::ops::RangeInclusive;
 
 /// What is needed of the stream at some point.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,59 @@ impl Demand {
     }
 }
 
+/// Numbers of records, from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbers(Vec<RangeInclusive<u64>>);
+
+impl Numbers {
+    /// `5,17,100-120`; `100-` is all from 100 on.
+    ///
+    /// # Errors
+    /// Something else; a range that ends before it starts; 0.
+    pub fn parse(text: &str) -> Result<Numbers> {
+        let wrong = |word: &str, why: &str| Error::usage(format!("expected numbers of records, as 5,17,100-120, but `{word}` {why}"));
+        let number = |word: &str, digits: &str| digits.parse::<u64>().map_err(|_| wrong(word, "is not a number or a range"));
+        let mut ranges = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            let (first, last) = match word.split_once('-') {
+                Some((first, "")) => (number(word, first)?, u64::MAX),
+                Some((first, last)) => (number(word, first)?, number(word, last)?),
+                None => (number(word, word)?, number(word, word)?),
+            };
+            match () {
+                () if first == 0 => return Err(wrong(word, "starts with 0").help("records count from 1, as in messages")),
+                () if last < first => return Err(wrong(word, "ends before it starts")),
+                () => ranges.push(first..=last),
+            }
+        }
+        ranges.sort_by_key(|range| *range.start());
+        let mut merged: Vec<RangeInclusive<u64>> = Vec::new();
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if *range.start() <= last.end().saturating_add(1) => *last = *last.start()..=*last.end().max(range.end()),
+                _ => merged.push(range),
+            }
+        }
+        Ok(Numbers(merged))
+    }
+
+    /// Ascending ranges that neither meet nor overlap.
+    pub fn ranges(&self) -> &[RangeInclusive<u64>] {
+        &self.0
+    }
+
+    /// Whether the record of that number is one.
+    pub fn contains(&self, number: u64) -> bool {
+        let at = self.0.partition_point(|range| *range.end() < number);
+        self.0.get(at).is_some_and(|range| range.contains(&number))
+    }
+
+    /// The largest.
+    pub fn last(&self) -> u64 {
+        self.0.last().map_or(0, |range| *range.end())
+    }
+}
+
 impl Wanted {
     /// Whether the field of that name is needed.
     pub fn includes(&self, name: &str) -> bool {
@@ -42,5 +97,31 @@ impl Wanted {
             Wanted::All => true,
             Wanted::Matching(patterns) => patterns.iter().any(|p| glob_matches(p, name)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_sorted_and_merged() {
+        for (text, expected) in [
+            ("5", Ok(vec![5..=5])),
+            ("17,5,100-120", Ok(vec![5..=5, 17..=17, 100..=120])),
+            ("3-5, 6,4-10,12-", Ok(vec![3..=10, 12..=u64::MAX])),
+            ("0", Err("`0` starts with 0")),
+            ("5-3", Err("`5-3` ends before it starts")),
+            ("a", Err("`a` is not a number or a range")),
+            ("1,,2", Err("`` is not a number or a range")),
+        ] {
+            match (Numbers::parse(text), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.ranges(), expected, "{text}"),
+                (Err(error), Err(expected)) => assert!(error.message().ends_with(expected), "{error}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+        let numbers = Numbers::parse("3-5,9").unwrap();
+        assert_eq!((1..=10).filter(|n| numbers.contains(*n)).collect::<Vec<_>>(), [3, 4, 5, 9]);
     }
 }

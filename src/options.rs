@@ -1,5 +1,6 @@
 //! The options of a run, resolved: enums and numbers, whatever was typed ([`crate::cli`] reads the words).
 
+use crate::demand::Numbers;
 use crate::error::{Error, Result};
 use crate::notice::{Notices, Tally};
 use crate::path::glob_matches;
@@ -114,6 +115,8 @@ pub struct Options {
     pub sum_duplicates: bool,
     /// How CSV and TSV are written down.
     pub csv: CsvOptions,
+    /// Where records come from, as fields.
+    pub source_columns: SourceColumns,
     /// What of Megatron's datasets is read and written.
     pub megatron: MegatronOptions,
     /// Members of a WebDataset are bytes, whatever their extension.
@@ -132,6 +135,8 @@ pub struct Options {
     pub baseline: Option<Arc<dyn Any + Send + Sync>>,
     /// Hints on the types that inference found, shown only by `schema`.
     pub hints: Notices,
+    /// The records that the first verb keeps, by their numbers in each input; `None`: it has to see all.
+    pub only: Option<Arc<Numbers>>,
     /// Name of the inputs' format, if all have the same; known once they are open.
     pub source: Option<&'static str>,
 }
@@ -187,6 +192,7 @@ impl Default for Options {
             index_base: None,
             sum_duplicates: false,
             csv: CsvOptions::default(),
+            source_columns: SourceColumns::default(),
             megatron: MegatronOptions::default(),
             raw_members: false,
             notices: Notices::default(),
@@ -196,6 +202,7 @@ impl Default for Options {
             tables: Arc::default(),
             baseline: None,
             hints: Notices::default(),
+            only: None,
             source: None,
         }
     }
@@ -220,6 +227,50 @@ pub struct CsvOptions {
     pub nulls: Option<Vec<String>>,
     /// The names of the columns, where the first line is a record.
     pub columns: Option<Vec<String>>,
+}
+
+/// Where a record comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceColumn {
+    /// The name of its input.
+    File,
+    /// Its number in the input, from 1.
+    Record,
+    /// The byte of the input at which it starts, decompressed.
+    Byte,
+}
+
+/// The fields that `--source` adds, with their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceColumns(pub Vec<(String, SourceColumn)>);
+
+impl SourceColumns {
+    /// `file,record,byte`, each perhaps with a name: `path=file`.
+    ///
+    /// # Errors
+    /// Another word, or one name twice.
+    pub fn parse(text: &str) -> Result<SourceColumns> {
+        let mut columns: Vec<(String, SourceColumn)> = Vec::new();
+        for word in text.split(',') {
+            let (name, what) = word.split_once('=').unwrap_or((word, word));
+            let column = match what {
+                "file" => SourceColumn::File,
+                "record" => SourceColumn::Record,
+                "byte" => SourceColumn::Byte,
+                _ => return Err(Error::usage(format!("--source {text}: expected file, record or byte, found `{what}`"))),
+            };
+            if name.is_empty() || columns.iter().any(|(other, _)| other == name) {
+                return Err(Error::usage(format!("--source {text}: each field needs a name of its own")));
+            }
+            columns.push((name.to_owned(), column));
+        }
+        Ok(SourceColumns(columns))
+    }
+
+    /// Whether the bytes at which records start are wanted.
+    pub fn wants_byte(&self) -> bool {
+        self.0.iter().any(|(_, column)| *column == SourceColumn::Byte)
+    }
 }
 
 /// What of Megatron's datasets is read and written.

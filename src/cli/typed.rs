@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
-use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Scalars, When};
+use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Scalars, SourceColumns, When};
 use crate::path::FieldPath;
 use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
@@ -56,6 +56,9 @@ pub struct Typed {
     /// Flush output files to disk (fsync) before they get their names
     #[arg(long, help_heading = "Files")]
     durable: bool,
+    /// Add fields that say where each record comes from: file, record (from 1), byte; NAME=file names them
+    #[arg(long, value_name = "WHAT,..", help_heading = "Files")]
+    source: Option<String>,
     /// Print the plan without running it
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
@@ -261,6 +264,7 @@ impl Typed {
                 columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),
             },
             raw_members: self.raw_members,
+            source_columns: self.source.as_deref().map(SourceColumns::parse).transpose()?.unwrap_or_default(),
             megatron: MegatronOptions {
                 documents: self.documents,
                 vocab_size: self.vocab_size,

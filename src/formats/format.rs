@@ -83,6 +83,10 @@ pub trait Format: Sync {
     fn pair(&self) -> Option<[&'static str; 2]> {
         None
     }
+    /// Whether it tells the byte at which each record starts ([`Decoded::offsets`]).
+    fn has_offsets(&self) -> bool {
+        false
+    }
     /// Whether the output is text that a terminal can show.
     fn is_text(&self) -> bool {
         false

@@ -33,6 +33,7 @@ mod webdataset;
 
 pub use format::{Directory, Encode, Encoded, Format, Grouping, Inference, Observed, Reader, Request, Shard, Task, Tasks, Writer};
 pub use jsonl::value_text;
+pub use tfrecord::index::{Form as IndexForm, write_index};
 
 use crate::error::{Error, Result};
 use crate::io::Input;

@@ -50,6 +50,10 @@ impl Format for Text {
         )
     }
 
+    fn has_offsets(&self) -> bool {
+        true
+    }
+
     fn is_text(&self) -> bool {
         true
     }
@@ -121,7 +125,9 @@ impl Decoder {
         let nbytes = lines.bytes.len() as u64;
         let Some((field, is_bytes)) = &self.field else {
             let origin = Origin::consecutive(self.name.clone(), lines.first_line);
-            return Ok(Decoded { chunk: Chunk::try_new(nlines, Vec::new(), origin)?, faults: Vec::new(), nbytes });
+            let ends = memchr::memchr_iter(b'\n', &lines.bytes).map(|end| lines.byte + end as u64 + 1);
+            let offsets = std::iter::once(lines.byte).chain(ends).take(nlines).collect();
+            return Ok(Decoded { chunk: Chunk::try_new(nlines, Vec::new(), origin)?, faults: Vec::new(), nbytes, offsets });
         };
         let bytes = match lines.bytes.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) if lines.byte == 0 => rest,
@@ -130,7 +136,7 @@ impl Decoder {
         let is_valid = *is_bytes || simdutf8::basic::from_utf8(bytes).is_ok();
         let (mut values, mut offsets) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(nlines + 1));
         offsets.push(0i64);
-        let (mut records, mut faults) = (Vec::new(), Vec::new());
+        let (mut records, mut faults, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut byte = lines.byte + (lines.bytes.len() - bytes.len()) as u64;
         for (number, line) in (lines.first_line..).zip(bytes.split_inclusive(|b| *b == b'\n')).take(nlines) {
             let text = without_end(line);
@@ -144,6 +150,7 @@ impl Decoder {
                 values.extend_from_slice(text);
                 offsets.push(i64::try_from(values.len()).map_err(|_| Error::data("a block too large for this machine"))?);
                 records.push(number);
+                starts.push(byte);
             }
             byte += line.len() as u64;
         }
@@ -151,7 +158,7 @@ impl Decoder {
         let rows = if faults.is_empty() { Rows::From(lines.first_line) } else { Rows::Listed(records.into()) };
         let column = column(values, offsets, *is_bytes)?;
         let origin = Origin { input: Some(self.name.clone()), rows };
-        Ok(Decoded { chunk: Chunk::try_new(nrows, vec![Tensor::Leaf(column)], origin)?, faults, nbytes })
+        Ok(Decoded { chunk: Chunk::try_new(nrows, vec![Tensor::Leaf(column)], origin)?, faults, nbytes, offsets: starts })
     }
 
     /// What is wrong with a line.
@@ -190,7 +197,8 @@ impl Decoder {
             None => Vec::new(),
         };
         let chunk = Chunk::try_new(0, columns, Origin::consecutive(self.name.clone(), long.line))?;
-        Ok(Decoded { chunk, faults: vec![Fault { error, length: long.length, raw: None, kept: false }], nbytes: long.length })
+        let faults = vec![Fault { error, length: long.length, raw: None, kept: false }];
+        Ok(Decoded { chunk, faults, nbytes: long.length, offsets: Vec::new() })
     }
 }
 

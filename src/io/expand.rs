@@ -54,11 +54,18 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
 /// The extensions of files that are read as one: the first is found beside the second.
 const PAIR: [&str; 2] = ["bin", "idx"];
 
-/// Of the two files of a dataset only one is an input, where a glob, a list or a directory named both.
+/// The extensions of indices: `x.tfrecord.idx` says where the records of `x.tfrecord` are.
+const INDICES: [&str; 2] = ["idx", "offsets"];
+
+/// Of the two files of a dataset, or of a file and its index, only one is an input, where a glob, a list or a directory named both.
 fn drop_seconds(all: &mut Vec<Found>) {
     let indices: BTreeSet<PathBuf> =
         all.iter().filter_map(|found| found.path.clone()).filter(|path| has_extension(path, PAIR[1])).collect();
-    let is_beside = |path: &PathBuf| has_extension(path, PAIR[0]) && indices.contains(&path.with_extension(PAIR[1]));
+    let files: BTreeSet<PathBuf> = all.iter().filter_map(|found| found.path.clone()).collect();
+    let is_index =
+        |path: &PathBuf| INDICES.iter().any(|extension| has_extension(path, extension)) && files.contains(&path.with_extension(""));
+    let is_second = |path: &PathBuf| has_extension(path, PAIR[0]) && indices.contains(&path.with_extension(PAIR[1]));
+    let is_beside = |path: &PathBuf| is_index(path) || is_second(path);
     all.retain(|found| !found.is_searched || !found.path.as_ref().is_some_and(is_beside));
 }
 
@@ -146,7 +153,16 @@ mod tests {
         }
         std::fs::create_dir(at("d.x")).unwrap();
         std::fs::create_dir(at("pairs")).unwrap();
-        for name in ["p.bin", "p.idx", "lone.bin", "pairs/a.bin", "pairs/a.idx"] {
+        for name in [
+            "p.bin",
+            "p.idx",
+            "lone.bin",
+            "pairs/a.bin",
+            "pairs/a.idx",
+            "pairs/b.tfrecord",
+            "pairs/b.tfrecord.idx",
+            "pairs/b.tfrecord.offsets",
+        ] {
             std::fs::write(at(name), "").unwrap();
         }
         let cases: &[(&str, Result<&[&str], &str>)] = &[
@@ -157,7 +173,8 @@ mod tests {
             ("p", Ok(&["p.idx"])),
             ("p.bin", Ok(&["p.bin"])),
             ("[pl]*.[bi]*", Ok(&["lone.bin", "p.idx"])),
-            ("pairs", Ok(&["pairs/a.idx"])),
+            ("pairs", Ok(&["pairs/a.idx", "pairs/b.tfrecord"])),
+            ("pairs/b.tfrecord.idx", Ok(&["pairs/b.tfrecord.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
             ("t@2.x", Err("1 of 2 shards are missing, the first is DIR/t-00000-of-00002.x")),
             ("z*.x", Err("no file matches")),

@@ -159,7 +159,7 @@ impl Inputs {
     pub fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
         Request {
             wanted: demand.fields,
-            records: demand.records,
+            records: demand.records.into_iter().chain(self.options.only.as_ref().map(|only| only.last())).min(),
             sample_bytes,
             declared: self.declared.clone(),
             options: self.options.clone(),

@@ -1,6 +1,7 @@
 //! An input with the reader of its format.
 
 use super::format;
+use super::source_columns::with_source;
 use crate::error::{Error, Result};
 use crate::formats::{Format, Reader};
 use crate::io::Input;
@@ -37,5 +38,6 @@ pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
     let reader = format
         .reader(input.clone(), options)
         .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
+    let reader = with_source(reader, &input, format, options)?;
     Ok(Opened { input, format, reader })
 }

@@ -57,6 +57,10 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         options.on_error = OnError::Skip;
     }
     let options = with_baseline(&verbs, with_tables(&verbs, setup(options)?)?)?;
+    let options = match verbs.first().map(|verb| verb.numbers()).transpose()?.flatten() {
+        Some(only) => Arc::new(Options { only: Some(Arc::new(only)), ..options.as_ref().clone() }),
+        None => options,
+    };
     let last = verbs.last().map(AsRef::as_ref);
     let mut ended = Ended::new(Manifest::plan(&options)?);
     let Some(directory) = &options.output_dir else {

@@ -5,7 +5,7 @@ use super::inputs::Inputs;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
-use crate::options::{OnError, Options, Table};
+use crate::options::{OnError, Options, SourceColumns, Table};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::tensor::Tensor;
@@ -23,6 +23,7 @@ pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<A
         return Ok(options);
     }
     let own = Options { from: None, schema: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
+    let own = Options { source_columns: SourceColumns::default(), ..own };
     let own = Arc::new(own);
     let mut tables = Vec::new();
     for (file, fields) in wanted {

@@ -22,6 +22,7 @@ mod fill_null;
 mod filter;
 mod from_dense;
 mod from_sparse;
+mod get;
 mod head;
 mod implode;
 mod interleave;
@@ -75,6 +76,7 @@ pub static VERBS: &[Entry] = &[
     entry::<head::Head>(Group::Records),
     entry::<tail::Tail>(Group::Records),
     entry::<skip::Skip>(Group::Records),
+    entry::<get::Get>(Group::Records),
     entry::<take_while::TakeWhile>(Group::Records),
     entry::<skip_while::SkipWhile>(Group::Records),
     entry::<shard::Shard>(Group::Records),

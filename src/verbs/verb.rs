@@ -12,7 +12,7 @@
 
 use super::combine::Combined;
 use crate::chunk::{Chunk, Fault};
-use crate::demand::Demand;
+use crate::demand::{Demand, Numbers};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::Schema;
@@ -94,6 +94,14 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// [`Verb::bind`] finds what came of it ([`Report::into_baseline`]) in [`Options::baseline`].
     fn baseline(&self) -> Option<OsString> {
         None
+    }
+
+    /// The numbers, in their inputs, of the only records that it keeps, where it chooses by them.
+    ///
+    /// # Errors
+    /// They are not numbers.
+    fn numbers(&self) -> Result<Option<Numbers>> {
+        Ok(None)
     }
 
     /// The outputs that it divides the records among, where it does; such a verb ends a chain.
@@ -380,6 +388,13 @@ pub trait Parsed: Send + Sync {
     fn baseline(&self) -> Option<OsString> {
         None
     }
+    /// See [`Verb::numbers`].
+    ///
+    /// # Errors
+    /// As [`Verb::numbers`].
+    fn numbers(&self) -> Result<Option<Numbers>> {
+        Ok(None)
+    }
     /// See [`Verb::parts`].
     ///
     /// # Errors
@@ -420,6 +435,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn baseline(&self) -> Option<OsString> {
         self.0.baseline()
+    }
+    fn numbers(&self) -> Result<Option<Numbers>> {
+        self.0.numbers()
     }
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         self.0.parts()

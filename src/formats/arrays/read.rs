@@ -182,7 +182,7 @@ impl Decoder {
             .collect::<Result<_>>()
             .map_err(|e| origin.resolve(e, nrows))?;
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::data("a column is missing"));
-        Ok(Decoded { chunk: self.columns.chunk(nrows, origin, read)?, faults: Vec::new(), nbytes })
+        Ok(Decoded { chunk: self.columns.chunk(nrows, origin, read)?, faults: Vec::new(), nbytes, offsets: Vec::new() })
     }
 }
 

@@ -396,7 +396,7 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch of too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
-            return Ok(Decoded { chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?, faults: Vec::new(), nbytes });
+            return Ok(Decoded { chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?, faults: Vec::new(), nbytes, offsets: Vec::new() });
         }
         let named = origin.clone();
         let chunk = contain("a record batch", || {
@@ -415,7 +415,7 @@ impl Batch {
             self.columns.chunk_of_arrays(&arrays, &self.known.arrow, count, origin)
         });
         let chunk = chunk.map_err(|e| named.resolve(e, count))?;
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
     }
 }
 

@@ -30,6 +30,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
                 chunk,
                 faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None, kept: false }],
                 nbytes,
+                offsets: Vec::new(),
             });
         }
     };
@@ -37,13 +38,13 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
     // If any field may be wanted, records are parsed even under a schema without fields: one may be new.
     if matches!(&request.wanted, Wanted::Matching(patterns) if patterns.is_empty()) {
         let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
-        return Ok(Decoded { chunk, faults: Vec::new(), nbytes });
+        return Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() });
     }
     let mut known: LateErrors = Vec::new();
     loop {
-        let (chunk, faults, late) = decode_once(&block, schema, request, skip, &known)?;
+        let Once { chunk, faults, late, offsets } = decode_once(&block, schema, request, skip, &known)?;
         if late.is_empty() || (!skip && !known.is_empty()) {
-            return Ok(Decoded { chunk, faults, nbytes });
+            return Ok(Decoded { chunk, faults, nbytes, offsets });
         }
         // Values that could only be judged as a whole array: the block is decoded again, knowing their records.
         known.extend(late);
@@ -55,12 +56,20 @@ fn build_options(request: &Request) -> BuildOptions<'_> {
     BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
 }
 
-type Once = (Chunk, Vec<Fault>, LateErrors);
+struct Once {
+    chunk: Chunk,
+    faults: Vec<Fault>,
+    late: LateErrors,
+    /// Where each record starts, if that is wanted.
+    offsets: Vec<u64>,
+}
 
 /// `known`: the errors that are known from before, by record in the block.
 fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, known: &[LateError]) -> Result<Once> {
     let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
     let nulls = request.nulls();
+    let wants_offsets = request.options.source_columns.wants_byte();
+    let mut offsets = Vec::new();
     let mut faults: Vec<Fault> = Vec::new();
     let mut known = known;
     // The record of each row, once a record has been left out.
@@ -90,6 +99,9 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 records.advance(end);
                 if let Some(rows) = &mut rows {
                     rows.push(index);
+                }
+                if wants_offsets {
+                    offsets.push(block.offset + start as u64);
                 }
             }
             Err(error) => {
@@ -130,7 +142,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     }
     late.sort_unstable();
     late.dedup_by_key(|error| (error.row, error.column));
-    Ok((Chunk::try_new(nrows, columns, origin)?, faults, late))
+    Ok(Once { chunk: Chunk::try_new(nrows, columns, origin)?, faults, late, offsets })
 }
 
 /// Observes what a cutter has cut.

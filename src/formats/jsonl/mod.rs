@@ -95,6 +95,9 @@ impl Format for Jsonl {
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(JsonWriter::boxed(schema, options, false))
     }
+    fn has_offsets(&self) -> bool {
+        true
+    }
     fn is_text(&self) -> bool {
         true
     }
@@ -118,6 +121,9 @@ impl Format for Json {
     }
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(JsonWriter::boxed(schema, options, true))
+    }
+    fn has_offsets(&self) -> bool {
+        true
     }
     fn is_text(&self) -> bool {
         true

@@ -88,19 +88,20 @@ impl Decoder {
             Piece::TooLong(error, nbytes) => {
                 let error = if self.skips { error } else { error.help(SKIP) };
                 let faults = vec![Fault { error, length: nbytes, raw: None, kept: false }];
-                Ok(Decoded { chunk: self.columns.empty(Origin::default())?, faults, nbytes })
+                Ok(Decoded { chunk: self.columns.empty(Origin::default())?, faults, nbytes, offsets: Vec::new() })
             }
         }
     }
 
     fn block<V: Number>(&self, block: &Block) -> Result<Decoded> {
         let mut lines = Columnar::<V>::new(self);
-        let (mut faults, mut rows) = (Vec::new(), Vec::new());
+        let (mut faults, mut rows, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
         let limit = usize::try_from(block.limit).unwrap_or(usize::MAX);
         for (index, (number, start, line)) in records(&block.lines.bytes).take(limit).enumerate() {
             let record = block.first_record + index as u64;
             let Err((kind, found)) = lines.push(line) else {
                 rows.push(record);
+                offsets.push(block.lines.byte + start as u64);
                 continue;
             };
             lines.undo();
@@ -131,7 +132,7 @@ impl Decoder {
             tensors.get(number).cloned().ok_or_else(|| Error::internal("a column is missing"))
         };
         let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded { chunk, faults, nbytes: block.lines.bytes.len() as u64 })
+        Ok(Decoded { chunk, faults, nbytes: block.lines.bytes.len() as u64, offsets })
     }
 
     /// The message for an index that is not one of the features.

@@ -59,6 +59,10 @@ impl Format for Libsvm {
         Some(write::writer(schema, options))
     }
 
+    fn has_offsets(&self) -> bool {
+        true
+    }
+
     fn is_text(&self) -> bool {
         true
     }

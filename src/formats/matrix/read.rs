@@ -142,7 +142,7 @@ impl Iterator for Records {
             let tensor = decoder.shape.tensor(part, decoder.sums).map_err(|e| origin.resolve(e.in_field(FIELD), nrows))?;
             let nbytes = tensor.nbytes() as u64;
             let chunk = decoder.columns.chunk(nrows, origin, |_| Ok(tensor.clone()))?;
-            Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+            Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
         })))
     }
 }

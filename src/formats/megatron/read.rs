@@ -282,7 +282,7 @@ impl Decoder {
             }
         };
         let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
     }
 
     fn tokens(&self, piece: &Piece) -> Result<Tensor> {

@@ -353,7 +353,7 @@ impl Decode {
             let named = origin.clone();
             contain("the Parquet data", || self.decode(rows, nrows, origin)).map_err(|e| named.resolve(e, nrows))?
         };
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes })
+        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
     }
 
     fn decode(&self, rows: RowRange, nrows: usize, origin: Origin) -> Result<Chunk> {

@@ -276,10 +276,10 @@ impl Open {
 
 /// The columns of the features as the fields of the run.
 fn adapted(decoded: Decoded, columns: &Columns) -> Result<Decoded> {
-    let Decoded { chunk, faults, nbytes } = decoded;
+    let Decoded { chunk, faults, nbytes, offsets } = decoded;
     let own = chunk.columns;
     let column = |place: usize| own.get(place).cloned().ok_or_else(|| Error::internal("a field that was not decoded"));
-    Ok(Decoded { chunk: columns.chunk(chunk.nrows, chunk.origin, column)?, faults, nbytes })
+    Ok(Decoded { chunk: columns.chunk(chunk.nrows, chunk.origin, column)?, faults, nbytes, offsets })
 }
 
 impl Iterator for Shards {

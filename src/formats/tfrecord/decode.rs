@@ -121,6 +121,7 @@ impl Decoder {
         };
         bad.sort_by_key(|b| b.row);
         let chunk = Chunk::try_new(rows.len(), columns, self.origin(block, &rows))?;
+        let offsets = rows.iter().map(|row| block.frame_offset(*row)).collect();
         let mut faults: Vec<(usize, Fault)> = bad.into_iter().map(|b| (b.row, self.fault(block, b))).collect();
         for error in nulled {
             let bad = self.unusable(block, rows[error.row], error);
@@ -128,7 +129,7 @@ impl Decoder {
         }
         faults.sort_by_key(|(row, _)| *row);
         let faults = faults.into_iter().map(|(_, fault)| fault).collect();
-        Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64 })
+        Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64, offsets })
     }
 
     /// No records, for bytes that are not any.

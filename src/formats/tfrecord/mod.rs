@@ -21,11 +21,13 @@ mod entries;
 mod features;
 pub mod flatten;
 pub mod framing;
+pub mod index;
 mod lists;
 pub mod mapping;
 mod named;
 mod nested;
 mod observe;
+mod only;
 mod packed;
 pub mod packing;
 mod resync;
@@ -66,6 +68,10 @@ impl Format for SequenceExample {
         Some(Ok(Box::new(TfRecordReader { input, sequences: true })))
     }
 
+    fn has_offsets(&self) -> bool {
+        true
+    }
+
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(encode::TfRecordWriter::new(schema, options, true).map(|w| Box::new(w) as Box<dyn Writer>))
     }
@@ -92,6 +98,10 @@ impl Format for TfRecord {
         Some(Ok(Box::new(TfRecordReader { input, sequences: false })))
     }
 
+    fn has_offsets(&self) -> bool {
+        true
+    }
+
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(encode::TfRecordWriter::new(schema, options, false).map(|w| Box::new(w) as Box<dyn Writer>))
     }
@@ -110,8 +120,14 @@ struct TfRecordReader {
 }
 
 impl TfRecordReader {
-    fn cutter(&self, request: &Request) -> Result<Cutter> {
-        Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request))
+    /// The pieces of the input: of all records, or of those that the run keeps.
+    fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Box<dyn Iterator<Item = Result<Piece>> + Send>> {
+        let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
+        let Some(only) = &request.options.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes))) };
+        Ok(match index::Index::beside(&self.input, &request.options)? {
+            Some(index) => Box::new(only::at_places(&self.input, index, only.clone(), request.options.max_record_bytes)?),
+            None => Box::new(only::cut_out(cutter()?, only.clone())),
+        })
     }
 }
 
@@ -128,8 +144,8 @@ impl Reader for TfRecordReader {
             recognised: request.options.from.is_none(),
             input: self.input.name().clone(),
         });
-        let cutter = self.cutter(request)?.sampling(request.sample_bytes);
-        Ok(Inference::Scan(Box::new(cutter.filter_map(move |cut| match cut {
+        let pieces = self.pieces(request, request.sample_bytes)?;
+        Ok(Inference::Scan(Box::new(pieces.filter_map(move |cut| match cut {
             Ok(Piece::Block(block)) => {
                 let scan = scan.clone();
                 Some(Ok(Box::new(move || Ok(Box::new(observe::Observation::in_block(&block, &scan)) as Box<dyn Observed>)) as Task<_>))
@@ -143,8 +159,8 @@ impl Reader for TfRecordReader {
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let name = self.input.name().clone();
         let decoder = Arc::new(decode::Decoder::new(schema, request, name.clone(), self.sequences)?);
-        let cutter = self.cutter(request)?;
-        Ok(Box::new(cutter.map(move |cut| {
+        let pieces = self.pieces(request, None)?;
+        Ok(Box::new(pieces.map(move |cut| {
             Ok(match cut? {
                 Piece::Block(block) => {
                     let decoder = decoder.clone();

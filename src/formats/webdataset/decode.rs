@@ -91,7 +91,8 @@ impl Decoder {
             input: Some(self.name.clone()),
             rows: if is_whole { Rows::From(block.first_record) } else { Rows::Listed(records()) },
         };
-        Ok(Decoded { chunk: Chunk::try_new(rows.len(), columns, origin)?, faults, nbytes: block.nbytes })
+        let offsets = rows.iter().filter_map(|row| block.records.get(*row)).map(|record| record.offset).collect();
+        Ok(Decoded { chunk: Chunk::try_new(rows.len(), columns, origin)?, faults, nbytes: block.nbytes, offsets })
     }
 
     /// What is wrong with a record, but for the values of JSON.

@@ -53,6 +53,10 @@ impl Format for WebDataset {
         Some(Ok(Box::new(MemberReader { input })))
     }
 
+    fn has_offsets(&self) -> bool {
+        true
+    }
+
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         Some(write::writer(schema, options))
     }

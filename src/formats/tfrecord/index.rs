@@ -1,0 +1,205 @@
+//! The index beside a TFRecord: where each record starts, and how long it is with its frame.
+//!
+//! Two forms: `x.tfrecord.idx` is text, a line of `OFFSET LENGTH` for each record, as DALI's `tfrecord2idx` writes it;
+//! `x.tfrecord.offsets` is pairs of uint64, little endian.
+
+use super::framing::{FOOTER, HEADER, header};
+use crate::demand::Numbers;
+use crate::error::{Error, Result};
+use crate::formats::columnar::source::Source;
+use crate::io::Input;
+use crate::options::Options;
+use crate::printable::shell_word;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A line or a pair is not longer.
+const ENTRY_NBYTES: u64 = 64;
+const PAIR: u64 = 16;
+
+/// How an index is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A line of offset and length for each record: DALI's.
+    Text,
+    /// Pairs of uint64, little endian.
+    Binary,
+}
+
+impl Form {
+    /// The name of the index of a file.
+    pub fn path(self, file: &Path) -> PathBuf {
+        let mut name = file.as_os_str().to_owned();
+        name.push(match self {
+            Form::Text => ".idx",
+            Form::Binary => ".offsets",
+        });
+        name.into()
+    }
+}
+
+/// Writes the index of a file; the number of its records. Checks the checksums of lengths, not those of records.
+///
+/// # Errors
+/// The file is compressed, cut off or damaged; writing fails.
+pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64> {
+    let name = input.name().clone();
+    if input.codec().is_some() {
+        let plain = Path::new(&*name).with_extension("").display().to_string();
+        let help = format!("decompress it first: tatter convert {} -o {}", shell_word(&name), shell_word(&plain));
+        return Err(Error::usage("this is compressed: its records cannot be read at any place").in_input(name.clone()).help(help));
+    }
+    let failed = |e: &std::io::Error| Error::io(&name, "reading", e);
+    let file = input.file()?;
+    let nbytes = file.metadata().map_err(|e| failed(&e))?.len();
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let (mut at, mut records) = (0u64, 0u64);
+    while at < nbytes {
+        let damaged = |message: &str| {
+            Error::data(message).in_input(name.clone()).locate(|found| {
+                found.records = Some((records + 1, records + 1));
+                found.byte = Some(at);
+            })
+        };
+        let mut frame = [0; HEADER];
+        if nbytes - at < HEADER as u64 {
+            return Err(damaged("the input ends inside a record"));
+        }
+        file.read_exact(&mut frame).map_err(|e| failed(&e))?;
+        let header = header(&frame).filter(|header| header.holds);
+        let header = header.ok_or_else(|| {
+            damaged("the checksum of the record's length is wrong").help(if at == 0 {
+                "is this a TFRecord? an index is made of nothing else"
+            } else {
+                "an index is made of whole files: validate names the damage"
+            })
+        })?;
+        let length = header.length.checked_add((HEADER + FOOTER) as u64).filter(|length| *length <= nbytes - at);
+        let length = length.ok_or_else(|| damaged("the input ends inside a record"))?;
+        file.seek_relative((length - HEADER as u64) as i64).map_err(|e| failed(&e))?;
+        let written = match form {
+            Form::Text => writeln!(out, "{at} {length}"),
+            Form::Binary => out.write_all(&[at.to_le_bytes(), length.to_le_bytes()].concat()),
+        };
+        written.map_err(|e| Error::io("the index", "writing", &e))?;
+        at += length;
+        records += 1;
+    }
+    Ok(records)
+}
+
+/// Where a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub record: u64,
+    pub offset: u64,
+    /// With its frame.
+    pub length: u64,
+}
+
+/// An index that fits its file.
+pub struct Index {
+    form: Form,
+    file: File,
+    nbytes: u64,
+    /// The name of the index, for messages.
+    pub name: Arc<str>,
+}
+
+impl Index {
+    /// The index beside a file, if there is one that ends where the file does.
+    ///
+    /// # Errors
+    /// The notice that it does not, under `--strict`.
+    pub fn beside(input: &Input, options: &Options) -> Result<Option<Index>> {
+        let Some(path) = input.path().filter(|_| input.codec().is_none()) else { return Ok(None) };
+        for form in [Form::Binary, Form::Text] {
+            let place = form.path(path);
+            let name = place.display().to_string();
+            let Ok(file) = File::open(&place) else { continue };
+            let failed = |e: std::io::Error| Error::io(&name, "reading", &e);
+            let nbytes = file.metadata().map_err(failed)?.len();
+            let end = last_end(form, Source::new(file.try_clone().map_err(failed)?).map_err(failed)?).map_err(failed)?;
+            if end == input.nbytes() {
+                return Ok(Some(Index { form, file, nbytes, name: name.into() }));
+            }
+            let text =
+                format!("{name}: this is not the index of {} as it is now; it was not used: tatter index makes it again", input.name());
+            options.notices.add(text, options.strict)?;
+        }
+        Ok(None)
+    }
+
+    /// The entries of these records, in order.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub fn entries(self, numbers: Arc<Numbers>) -> Result<Box<dyn Iterator<Item = Result<Entry>> + Send>> {
+        let name = self.name.clone();
+        let failed = move |e: &std::io::Error| Error::io(&name, "reading", e);
+        let mut file = BufReader::with_capacity(1 << 16, self.file);
+        file.seek(SeekFrom::Start(0)).map_err(|e| failed(&e))?;
+        if self.form == Form::Binary {
+            let count = self.nbytes / PAIR;
+            let numbers: Vec<_> = numbers.ranges().to_vec();
+            let records = numbers.into_iter().flat_map(move |range| *range.start()..=(*range.end()).min(count));
+            let mut next = 1;
+            return Ok(Box::new(records.map(move |record| {
+                let mut pair = [0; PAIR as usize];
+                let moved = if record == next { Ok(0) } else { file.seek(SeekFrom::Start((record - 1) * PAIR)) };
+                next = record + 1;
+                moved.and_then(|_| file.read_exact(&mut pair)).map_err(|e| failed(&e))?;
+                let (offset, length) = of_pair(&pair);
+                Ok(Entry { record, offset, length })
+            })));
+        }
+        let (mut record, mut line) = (0, Vec::new());
+        Ok(Box::new(std::iter::from_fn(move || {
+            loop {
+                line.clear();
+                match (&mut file).take(ENTRY_NBYTES).read_until(b'\n', &mut line) {
+                    Ok(0) => return None,
+                    Ok(_) => {}
+                    Err(e) => return Some(Err(failed(&e))),
+                }
+                record += 1;
+                if record > numbers.last() {
+                    return None;
+                }
+                if numbers.contains(record) {
+                    let entry = of_line(&line).map(|(offset, length)| Entry { record, offset, length });
+                    return Some(entry.ok_or_else(|| Error::data(format!("line {record} of the index is not OFFSET LENGTH"))));
+                }
+            }
+        })))
+    }
+}
+
+/// Where the last record of an index ends; `None` if it does not say.
+fn last_end(form: Form, source: Source) -> std::io::Result<Option<u64>> {
+    let nbytes = source.nbytes();
+    let entry = match form {
+        Form::Binary if nbytes == 0 || !nbytes.is_multiple_of(PAIR) => return Ok((nbytes == 0).then_some(0)),
+        Form::Binary => Some(of_pair(&source.bytes(nbytes - PAIR, PAIR as usize)?)),
+        Form::Text if nbytes == 0 => return Ok(Some(0)),
+        Form::Text => {
+            let start = nbytes.saturating_sub(ENTRY_NBYTES);
+            let tail = source.bytes(start, (nbytes - start) as usize)?;
+            tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().and_then(of_line)
+        }
+    };
+    Ok(entry.and_then(|(offset, length)| offset.checked_add(length)))
+}
+
+fn of_pair(pair: &[u8]) -> (u64, u64) {
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    (number(&pair[..8]), number(&pair[8..]))
+}
+
+fn of_line(line: &[u8]) -> Option<(u64, u64)> {
+    let (offset, length) = std::str::from_utf8(line).ok()?.trim_end().split_once(' ')?;
+    Some((offset.parse().ok()?, length.parse().ok()?))
+}

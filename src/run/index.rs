@@ -1,0 +1,39 @@
+//! `tatter index`: writes where the records of TFRecord files start, for those that read them at any place.
+
+use crate::error::{Error, Result};
+use crate::formats::{IndexForm, write_index};
+use crate::io::{Input, Outputs, expand};
+use crate::options::Options;
+use crate::verbs::Verdict;
+use std::ffi::OsString;
+use std::io::Write;
+
+/// Writes the index of each file beside it, or where `-o` says.
+///
+/// # Errors
+/// A file is not a whole TFRecord, or a pipe; an index cannot be written.
+pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+    let found = expand(files, options, &|_| false)?;
+    if options.output.is_some() && found.len() > 1 {
+        return Err(Error::usage(format!("-o names one index, but there are {} files", found.len()))
+            .help("leave it out: each gets an index beside it"));
+    }
+    for file in found {
+        let Some(path) = file.path else {
+            return Err(Error::usage("an index is made of files, not of standard input").help("name the file"));
+        };
+        let input = Input::regular(&path)?;
+        let name = options.output.clone().unwrap_or_else(|| form.path(&path).into_os_string());
+        let output = Outputs::plan(&Options { output: Some(name), is_output_literal: true, shards: None, ..options.clone() })?;
+        let mut index = output.create(0)?;
+        let records = write_index(&input, form, &mut index)?;
+        index.flush().map_err(|e| Error::io(output.name(), "writing", &e))?;
+        drop(index);
+        output.commit()?;
+        if !options.quiet {
+            let line = format!("{}: {records} records\n", output.name());
+            out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+        }
+    }
+    Ok(Verdict::Good)
+}

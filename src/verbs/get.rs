@@ -1,0 +1,85 @@
+//! `get LIST`: the records with these numbers in their input.
+
+use super::verb::{Bound, Example, Map, Operator, Verb};
+use crate::chunk::Chunk;
+use crate::demand::{Demand, Numbers};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// The records with these numbers.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Get {
+    /// Numbers of records, from 1: 5,17,100-120, or 100- for all from there on
+    #[arg(value_name = "NUMBERS")]
+    numbers: String,
+}
+
+impl Verb for Get {
+    const NAME: &'static str = "get";
+    const SUMMARY: &'static str = "Keep the records with these numbers";
+    const ABOUT: &'static str = "\
+Numbers are those of messages and of `--source record`: from 1, in each input. Records come in the order of the input, \
+each once; numbers beyond the last record are not there.
+
+As the first verb of a chain, it stops reading after the last of them. Where a TFRecord file has an index beside it \
+(`tatter index x.tfrecord` makes x.tfrecord.idx), only these records are read, and types are inferred from them only, \
+with or without the index. An index that does not fit the file is not used, with a notice.";
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            about: "two records",
+            args: "get 3,1",
+            input: "{\"id\": 11}\n{\"id\": 12}\n{\"id\": 13}\n{\"id\": 14}\n",
+            output: "{\"id\":11}\n{\"id\":13}\n",
+        },
+        Example {
+            about: "a range, after a filter: numbers stay those of the input",
+            args: "filter 'id != 13' then get 2-",
+            input: "{\"id\": 11}\n{\"id\": 12}\n{\"id\": 13}\n{\"id\": 14}\n",
+            output: "{\"id\":12}\n{\"id\":14}\n",
+        },
+    ];
+
+    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+        let operator = Operator::Map(Arc::new(Chosen { numbers: Numbers::parse(&self.numbers)? }));
+        Ok(Bound { schema: schema.clone(), operator })
+    }
+
+    fn numbers(&self) -> Result<Option<Numbers>> {
+        Numbers::parse(&self.numbers).map(Some)
+    }
+
+    fn demand(&self, after: Demand) -> Demand {
+        Demand { records: None, ..after }
+    }
+}
+
+struct Chosen {
+    numbers: Numbers,
+}
+
+impl Map for Chosen {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let mut rows = Vec::new();
+        for row in 0..chunk.nrows {
+            match chunk.origin.records(row..row + 1) {
+                Some((first, last)) if first == last => {
+                    if self.numbers.contains(first) {
+                        rows.push(row);
+                    }
+                }
+                _ => {
+                    return Err(Error::data("this is not one record of an input: it has no number there")
+                        .at_row(row)
+                        .help("choose records before they are combined: get as the first verb"));
+                }
+            }
+        }
+        if rows.len() == chunk.nrows { Ok(chunk) } else { chunk.gather(&rows) }
+    }
+
+    fn keeps_count(&self) -> bool {
+        false
+    }
+}
