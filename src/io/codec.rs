@@ -1,6 +1,7 @@
 //! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord or JSON inside it, or by
 //! the extension.
 
+use super::deflate::Gzip;
 use super::disk::Disk;
 use super::members::{Members, Trailing};
 use crate::error::Error;
@@ -67,11 +68,10 @@ impl Codec {
         })
     }
 
-    /// A compressed file. The same bytes written give the same bytes in the file, always.
-    pub fn encoder(self, file: Disk) -> io::Result<Encoder> {
+    /// A compressed file. The same bytes written give the same bytes in the file, always, whatever the threads.
+    pub fn encoder(self, file: Disk, nthreads: usize) -> io::Result<Encoder> {
         Ok(match self {
-            // No name and no time in the header.
-            Codec::Gzip => Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            Codec::Gzip => Encoder::Gzip(Gzip::new(file, nthreads)?),
             Codec::Zlib => Encoder::Zlib(flate2::write::ZlibEncoder::new(file, flate2::Compression::default())),
             Codec::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
@@ -84,7 +84,7 @@ impl Codec {
 
 /// A file being compressed.
 pub enum Encoder {
-    Gzip(flate2::write::GzEncoder<Disk>),
+    Gzip(Gzip),
     Zlib(flate2::write::ZlibEncoder<Disk>),
     Zstd(zstd::stream::write::Encoder<'static, Disk>),
 }

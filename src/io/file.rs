@@ -59,14 +59,16 @@ enum Inner {
 }
 
 impl FileWriter {
-    /// File `number` of an output, to be written from its start, compressed or not.
+    /// File `number` of an output, to be written from its start, compressed or not, by so many threads.
     ///
     /// # Errors
     /// The encoder cannot be made.
-    pub fn new(file: Disk, codec: Option<Codec>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
+    pub fn new(file: Disk, codec: Option<(Codec, usize)>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
-            Some(codec) => Inner::Encoded(Box::new(codec.encoder(file).map_err(|e| Error::io(&name, "writing", &e))?)),
+            Some((codec, nthreads)) => {
+                Inner::Encoded(Box::new(codec.encoder(file, nthreads).map_err(|e| Error::io(&name, "writing", &e))?))
+            }
         };
         ledger.open.fetch_add(1, Ordering::AcqRel);
         Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, number, ledger })

@@ -8,6 +8,7 @@
 //! ```
 
 mod codec;
+mod deflate;
 mod dataset;
 mod disk;
 mod expand;

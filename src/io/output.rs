@@ -41,6 +41,8 @@ pub struct Outputs {
     codec: Option<Codec>,
     extension: Option<String>,
     force: bool,
+    /// Threads that compress, where there is one file.
+    nthreads: usize,
     /// Whether checksums are wanted.
     is_hashed: bool,
     /// Whether files are flushed to disk before they get their names.
@@ -74,7 +76,7 @@ impl Outputs {
             _ => STANDARD_OUTPUT.to_owned(),
         };
         let (is_hashed, is_durable) = (options.manifest.is_some(), options.durable);
-        let outputs = Outputs { is_hashed, is_durable, ..Outputs::new(&name, target, options.force)? };
+        let outputs = Outputs { nthreads: options.threads, is_hashed, is_durable, ..Outputs::new(&name, target, options.force)? };
         if options.no_clobber {
             outputs.refuse_existing()?;
         }
@@ -95,6 +97,7 @@ impl Outputs {
             codec,
             extension,
             force,
+            nthreads: 1,
             is_hashed: false,
             is_durable: false,
             held: Held::default(),
@@ -230,6 +233,12 @@ impl Outputs {
         self.codec
     }
 
+    /// The same, and the threads of a file: those of many files would be too many.
+    fn compression(&self) -> Option<(Codec, usize)> {
+        let nthreads = if self.distribution() == Distribution::Single { self.nthreads } else { 1 };
+        self.codec.map(|codec| (codec, nthreads))
+    }
+
     /// Compresses files as a whole, whatever their extension says.
     pub fn compress(&mut self, codec: Option<Codec>) {
         self.codec = codec;
@@ -276,7 +285,13 @@ impl Outputs {
             Target::Direct(path) => {
                 let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "opening", &e))?;
                 let ledger = self.state().ledger.clone();
-                return Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, self.name.clone(), index, ledger)?));
+                return Ok(Box::new(FileWriter::new(
+                    Disk::new(file, self.is_hashed),
+                    self.compression(),
+                    self.name.clone(),
+                    index,
+                    ledger,
+                )?));
             }
             Target::Files(directory, names) => (directory, names),
         };
@@ -319,7 +334,7 @@ impl Outputs {
             _ => Error::io(&shown, "writing", &e),
         })?;
         let number = index * self.nparts() + part;
-        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.codec, shown, number, ledger)?))
+        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.compression(), shown, number, ledger)?))
     }
 
     fn pattern(&self) -> String {

@@ -16,7 +16,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -55,16 +55,9 @@ struct BatchEncoder {
 
 /// A record batch on its way to the output.
 enum Part {
-    Encoded(Batch),
+    Encoded(EncodedData),
     /// With dictionaries, which depend on the batches before.
     Arrays(RecordBatch),
-}
-
-/// One encoded message with the lengths of its metadata and its body.
-struct Batch {
-    bytes: Vec<u8>,
-    metadata: usize,
-    body: usize,
 }
 
 impl ArrowWriter {
@@ -116,11 +109,16 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// Writes a message; its block.
-    fn put_message(&mut self, message: &Batch) -> Result<Block> {
-        let metadata = i32::try_from(message.metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
-        let block = Block::new(self.at as i64, metadata, message.body as i64);
-        self.put(&message.bytes)?;
+    /// Writes a message, without a copy of it; its block.
+    fn put_message(&mut self, message: EncodedData) -> Result<Block> {
+        let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
+        let (metadata, body) = write_message(out, message, &self.encoder.options).map_err(|e| match e {
+            ArrowError::IoError(_, source) => Error::io("the output", "writing", &source),
+            other => unexpected(other),
+        })?;
+        let length = i32::try_from(metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
+        let block = Block::new(self.at as i64, length, body as i64);
+        self.at += metadata + body;
         Ok(block)
     }
 
@@ -130,7 +128,7 @@ impl ArrowWriter {
         let encoder = self.encoder.clone();
         let generator = IpcDataGenerator::default();
         let schema = generator.schema_to_bytes_with_dictionary_tracker(&encoder.schema, &mut self.tracker, &encoder.options);
-        self.put(&encoder.message(schema)?.bytes)
+        self.put_message(schema).map(|_| ())
     }
 
     /// Writes a batch with the dictionaries of the output. Those of a stream that have changed precede it; those of a
@@ -141,9 +139,9 @@ impl ArrowWriter {
         let batch = RecordBatch::try_new_with_options(batch.schema(), arrays, &options).map_err(unexpected)?;
         let (dictionaries, batch) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
         if !self.is_file {
-            dictionaries.iter().try_for_each(|dictionary| self.put(&dictionary.bytes))?;
+            dictionaries.into_iter().try_for_each(|dictionary| self.put_message(dictionary).map(|_| ()))?;
         }
-        let block = self.put_message(&batch)?;
+        let block = self.put_message(batch)?;
         self.blocks.push(block);
         Ok(())
     }
@@ -152,7 +150,7 @@ impl ArrowWriter {
     fn put_dictionaries(&mut self) -> Result<()> {
         let batch = self.dictionaries.empty_batch(&self.encoder.schema)?;
         let (dictionaries, _) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
-        for dictionary in &dictionaries {
+        for dictionary in dictionaries {
             let block = self.put_message(dictionary)?;
             self.dictionary_blocks.push(block);
         }
@@ -217,17 +215,9 @@ fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
 }
 
 impl BatchEncoder {
-    fn message(&self, data: EncodedData) -> Result<Batch> {
-        let mut bytes = Vec::with_capacity(data.ipc_message.len() + data.arrow_data.len() + 2 * ALIGNMENT);
-        let (metadata, body) = write_message(&mut bytes, data, &self.options).map_err(unexpected)?;
-        Ok(Batch { bytes, metadata, body })
-    }
-
     /// The dictionaries that `tracker` has not seen, and the batch.
-    fn encode_batch(&self, batch: &RecordBatch, tracker: &mut DictionaryTracker) -> Result<(Vec<Batch>, Batch)> {
-        let encoded = IpcDataGenerator::default().encode(batch, tracker, &self.options, &mut Default::default());
-        let (dictionaries, batch) = encoded.map_err(unexpected)?;
-        Ok((dictionaries.into_iter().map(|data| self.message(data)).collect::<Result<_>>()?, self.message(batch)?))
+    fn encode_batch(&self, batch: &RecordBatch, tracker: &mut DictionaryTracker) -> Result<(Vec<EncodedData>, EncodedData)> {
+        IpcDataGenerator::default().encode(batch, tracker, &self.options, &mut Default::default()).map_err(unexpected)
     }
 }
 
@@ -273,7 +263,7 @@ impl Writer for ArrowWriter {
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         match *encoded.downcast::<Part>().map_err(|_| Error::internal("no record batch"))? {
             Part::Encoded(batch) => {
-                let block = self.put_message(&batch)?;
+                let block = self.put_message(batch)?;
                 self.blocks.push(block);
                 Ok(())
             }

@@ -30,7 +30,7 @@ pub struct Slots {
 
 /// The leaves of an array, in the order of Parquet's columns.
 pub fn leaves_of(field: &Field, array: &ArrayRef) -> Vec<Leaf> {
-    let slots = Slots { count: array.len(), ranges: Vec::from([0..array.len()]), ..Slots::default() };
+    let slots = Slots { count: array.len(), ranges: std::iter::once(0..array.len()).collect(), ..Slots::default() };
     let mut leaves = Vec::new();
     walk(field, array, slots, &mut leaves);
     leaves
