@@ -7,6 +7,7 @@ mod cases;
 mod chains;
 mod columnar;
 mod compatibility;
+mod containers;
 mod completions;
 mod coverage;
 mod dependencies;
