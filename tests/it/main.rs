@@ -37,6 +37,7 @@ mod streams;
 mod tatter;
 mod tensor_laws;
 mod terminal;
+mod tfds;
 mod tfexample;
 mod tfrecord;
 mod tfrecord_laws;

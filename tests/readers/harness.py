@@ -38,7 +38,7 @@ class Harness:
 
     @staticmethod
     def versions():
-        packages = {"awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "safetensors", "scikit-learn", "scipy", "tensorflow-cpu"}
+        packages = {"awkward", "duckdb", "numpy", "pandas", "polars", "pyarrow", "safetensors", "scikit-learn", "scipy", "tensorflow-cpu", "tensorflow-datasets"}
         return {d.name: d.version for d in importlib.metadata.distributions() if d.name in packages}
 
 

@@ -20,6 +20,7 @@ SEED = 1
 def run(harness):
     logging.getLogger("absl").setLevel(logging.ERROR)
     tfds.display_progress_bar(False)
+    tf.get_logger().setLevel(logging.ERROR)
     directory = everything(harness)
     harness.check("all connectors: what tatter reads is what TFDS reads", lambda: read_all(harness, directory))
     harness.check("all connectors, features.json of the oldest generation", lambda: read_oldest(harness, directory))
