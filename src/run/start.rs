@@ -56,7 +56,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
-    let options = with_baseline(&verbs, with_tables(&verbs, setup(options)?)?)?;
+    let options = with_baseline(&verbs, &files, with_tables(&verbs, setup(options)?)?)?;
     let options = match verbs.first().map(|verb| verb.numbers()).transpose()?.flatten() {
         Some(only) => Arc::new(Options { only: Some(Arc::new(only)), ..options.as_ref().clone() }),
         None => options,

@@ -212,7 +212,7 @@ impl Bucket {
         })?;
         let text = bind_scalar(&key_text(&self.by, schema, options)?, schema, options)?;
         let table = KeyTable::new(Self::NAME, "bucket by a coarser key", options);
-        Ok(Numbering::Keys { by, text, sizes, table })
+        Ok(Numbering::Keys { by, text: Box::new(text), sizes, table: Box::new(table) })
     }
 }
 
@@ -261,7 +261,7 @@ enum Numbering {
     /// By a length between boundaries.
     Lengths { by: ScalarExpr, boundaries: Vec<usize>, to_boundary: bool },
     /// By a key, which has a text too.
-    Keys { by: ScalarExpr, text: ScalarExpr, sizes: KeySizes, table: KeyTable },
+    Keys { by: ScalarExpr, text: Box<ScalarExpr>, sizes: KeySizes, table: Box<KeyTable> },
 }
 
 struct Buckets {

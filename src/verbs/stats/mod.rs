@@ -96,9 +96,9 @@ axis 1 where `docs` has axis 0.
 
 Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers of at most 65536 \
 distinct values, else within 1% (numbers of both signs: 2%) where the largest magnitude is at most 10^9 times the smallest. Sizes are \
-exact below 65536 and within 1% above. Frequent values are counted exactly up to 65536 distinct values of a field (fewer from 33 \
-fields on: 2097152 in all, but at least 1024 each); of a field with more, a count may be too low by 2/65536 of all values at most, and \
-shares are marked >=. Memory use does not grow with the data, and the output is the same for any number of threads.
+exact below 65536 and within 1% above. Frequent values are counted exactly up to N = 65536 distinct values of a \
+field (from 33 fields on up to 2097152 divided by their number, with --by a hundredth of that, but at least 1024). Of a field with more, \
+a count may be too low by at most 2/N of all values: shares are marked >=, and only values above that error are listed. Memory use does not grow with the data, and the output is the same for any number of threads.
 
 --by FIELDS prints a row for each value of those fields, the most frequent first. --padding 32 shows which share of a padded \
 batch of 32 is padding if records are batched as they come, in buckets of similar length, or packed into rows, and the command for \

@@ -116,9 +116,11 @@ fn plainest((low, high, _): Run, extent: Extent) -> f64 {
     if high <= low { low } else { (2..17).map(rounded).find(fits).unwrap_or(low) }
 }
 
-/// The most frequent values of a field: each as printed, its share of all values. None where no value occurs twice.
+/// The most frequent values of a field with their counts. None where no value occurs twice.
 pub fn frequent(summary: &Summary, most: usize) -> Vec<(&Label, u64)> {
-    let all = summary.values.top.first(most);
+    let mut all = summary.values.top.first(most);
+    // Others may be as frequent as these.
+    all.retain(|(.., count)| *count > summary.values.top.error());
     if all.first().is_none_or(|(.., count)| *count < 2) {
         return Vec::new();
     }

@@ -8,6 +8,7 @@ fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separato
     type Row = Vec<(Value, Vec<Value>)>;
     let used = |row: &Row| row.iter().map(|(_, items)| items.len()).sum::<usize>();
     let (mut open, mut closed): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
+    let mut waiting: Row = Vec::new();
     for record in data {
         let mut items = list(&record["t"]).clone();
         if items.is_empty() || (drop && items.len() + usize::from(separator) > length) {
@@ -18,6 +19,10 @@ fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separato
             let room = if strategy == "concat" { length - open.first().map_or(0, used) } else { length };
             let rest = items.split_off(items.len().min(room));
             let piece = std::mem::replace(&mut items, rest);
+            if strategy == "best-fit-decreasing" {
+                waiting.push((record["id"].clone(), piece));
+                continue;
+            }
             let fits = |row: &&Row| used(row) + piece.len() <= length;
             let found = match strategy {
                 // Of several that fit as well, the first.
@@ -36,6 +41,22 @@ fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separato
                 closed.push(open.remove(number));
             }
         }
+    }
+    for together in waiting.chunks_mut(window) {
+        together.sort_by_key(|(_, piece)| std::cmp::Reverse(piece.len()));
+        for (id, piece) in together {
+            let room = |row: &Row| (length - used(row)).checked_sub(piece.len());
+            let best = open.iter().filter_map(room).min();
+            let number = open.iter().position(|row| best.is_some() && room(row) == best).unwrap_or(open.len());
+            if number == open.len() {
+                open.push(Vec::new());
+            }
+            open[number].push((id.clone(), piece.clone()));
+            if used(&open[number]) == length {
+                closed.push(open.remove(number));
+            }
+        }
+        closed.append(&mut open);
     }
     let filled = |mut items: Vec<Value>, filling: i64| {
         items.resize(length, json!(filling));
@@ -143,7 +164,7 @@ proptest! {
     #[test]
     fn packed_rows_hold_every_sequence(
         lengths in prop::collection::vec(0usize..8, 0..12), length in 3usize..9, window in 1usize..4, separator in any::<bool>(),
-        strategy in prop::sample::select(vec!["first-fit", "best-fit", "concat"]), overflow in prop::sample::select(vec!["split", "drop"]),
+        strategy in prop::sample::select(vec!["first-fit", "best-fit", "best-fit-decreasing", "concat"]), overflow in prop::sample::select(vec!["split", "drop"]),
     ) {
         let data: Vec<Value> = lengths.iter().enumerate().map(|(i, n)| json!({ "id": i, "t": vec![10 * (i + 1); *n] })).collect();
         let (length_text, window_text) = (length.to_string(), window.to_string());
