@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn the_longest_come_first() {
-        assert_eq!(packed(Strategy::BestFitDecreasing, 10, 4, &[6, 3, 7, 4, 1]), ["2:0+7 1:0+3", "0:0+6 3:0+4", "4:0+1"]);
+        // 7, 6, 4 and 3 in turn: the row of 6 and 4 is full first.
+        assert_eq!(packed(Strategy::BestFitDecreasing, 10, 4, &[6, 3, 7, 4, 1]), ["0:0+6 3:0+4", "2:0+7 1:0+3", "4:0+1"]);
     }
 
     /// Rows of the packers of other libraries: each row is the lengths in it.
