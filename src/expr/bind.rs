@@ -1,6 +1,6 @@
 //! Names, functions and types: from the syntax tree to a tree that can be evaluated.
 
-use super::call::{Function, Meaning, as_node, dtype_named, map_lookup, subscript};
+use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, subscript};
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
@@ -173,9 +173,10 @@ impl Binder<'_> {
 
     /// The name of a function as a value.
     fn function_value(&self, function: &'static Function, name: &str, span: &Span) -> OperandKind {
-        let (text, span, written) = (self.text.clone(), span.clone(), name.to_owned());
+        let (text, span, own) = (self.text.clone(), span.clone(), name.to_owned());
         let apply = move |positional: Vec<Operand>, keywords: Vec<(String, Span, Operand)>| {
-            let kind = called(function, &written, span.clone(), text.clone(), positional, keywords)?;
+            let written = Written { name: &own, span: span.clone(), text: text.clone(), positional, keywords };
+            let kind = called(function, written)?;
             Ok(Operand { kind, span: span.clone() })
         };
         OperandKind::Function(FunctionValue { name: name.to_owned(), apply: Arc::new(apply) })
@@ -351,23 +352,17 @@ impl Binder<'_> {
         positional: Vec<Operand>,
         keywords: Vec<(String, Span, Operand)>,
     ) -> ExprResult<OperandKind> {
-        called(function, name, span, self.text.clone(), positional, keywords)
+        called(function, Written { name, span, text: self.text.clone(), positional, keywords })
     }
 }
 
 /// What a call of a function gives.
-fn called(
-    function: &Function,
-    name: &str,
-    span: Span,
-    text: Arc<str>,
-    positional: Vec<Operand>,
-    keywords: Vec<(String, Span, Operand)>,
-) -> ExprResult<OperandKind> {
+fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
     let Meaning::Formula(formula) = function.meaning else {
-        return function.call(name, span, text, positional, keywords);
+        return function.call(written);
     };
-    let call = function.matched(name, span.clone(), text.clone(), positional, keywords)?;
+    let (name, span, text) = (written.name, written.span.clone(), written.text.clone());
+    let call = function.matched(written)?;
     let formula = formula(&call)?;
     // Only its parameters are names in a formula.
     let mut scope = Scope::of_fields(&[], Arc::default());

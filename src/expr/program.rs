@@ -1,7 +1,7 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
 use super::bind::{Binder, Scope};
-use super::call::{as_node, is_map, shape_vector, subscript};
+use super::call::{Written, as_node, is_map, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
@@ -257,7 +257,9 @@ impl Binding {
 
     fn call(&self, function: &str, item: &Operand) -> ExprResult<Operand> {
         let function = functions::find(function).ok_or_else(|| ExprError::internal("a function without a row"))?;
-        let kind = function.call(function.names[0], item.span.clone(), self.text.clone(), vec![item.clone()], Vec::new())?;
+        let (positional, keywords) = (vec![item.clone()], Vec::new());
+        let written = Written { name: function.names[0], span: item.span.clone(), text: self.text.clone(), positional, keywords };
+        let kind = function.call(written)?;
         Ok(Operand { kind, span: item.span.clone() })
     }
 

@@ -12,6 +12,16 @@ use crate::tensor::Tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// A call as it is written.
+pub struct Written<'a> {
+    /// The function's name.
+    pub name: &'a str,
+    pub span: Span,
+    pub text: Arc<str>,
+    pub positional: Vec<Operand>,
+    pub keywords: Vec<(String, Span, Operand)>,
+}
+
 /// A call that is being bound.
 pub struct Call {
     /// As it was written.
@@ -61,14 +71,8 @@ impl Call {
     ///
     /// # Errors
     /// Too many, an unknown keyword, one given twice, one that is missing.
-    pub fn new(
-        signature: Signature,
-        name: &str,
-        span: Span,
-        text: Arc<str>,
-        positional: Vec<Operand>,
-        keywords: Vec<(String, Span, Operand)>,
-    ) -> ExprResult<Call> {
+    pub fn new(signature: Signature, written: Written) -> ExprResult<Call> {
+        let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
         let (positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
         let mut given: Vec<Option<Operand>> = vec![None; params.len()];

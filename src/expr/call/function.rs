@@ -1,11 +1,9 @@
 //! A function: one row of a family's table.
 
-use super::binding::Call;
+use super::binding::{Call, Written};
 use super::signature::Signature;
 use crate::expr::error::ExprResult;
-use crate::expr::operand::{Operand, OperandKind};
-use crate::expr::span::Span;
-use std::sync::Arc;
+use crate::expr::operand::OperandKind;
 
 /// A function: one row of a family's table.
 pub struct Function {
@@ -35,34 +33,20 @@ impl Function {
         Signature::parse(self.signature).usage(self.names[0])
     }
 
-    /// The arguments of a call in the order of the parameters; `name` is how the function was written.
+    /// The arguments of a call in the order of the parameters.
     ///
     /// # Errors
     /// Arguments that do not match the parameters.
-    pub fn matched(
-        &self,
-        name: &str,
-        span: Span,
-        text: Arc<str>,
-        positional: Vec<Operand>,
-        keywords: Vec<(String, Span, Operand)>,
-    ) -> ExprResult<Call> {
-        Call::new(Signature::parse(self.signature), name, span, text, positional, keywords)
+    pub fn matched(&self, written: Written) -> ExprResult<Call> {
+        Call::new(Signature::parse(self.signature), written)
     }
 
     /// What a call of a function with a kernel gives.
     ///
     /// # Errors
     /// As [`Function::matched`]; whatever is wrong with the arguments.
-    pub fn call(
-        &self,
-        name: &str,
-        span: Span,
-        text: Arc<str>,
-        positional: Vec<Operand>,
-        keywords: Vec<(String, Span, Operand)>,
-    ) -> ExprResult<OperandKind> {
-        let mut call = self.matched(name, span, text, positional, keywords)?;
+    pub fn call(&self, written: Written) -> ExprResult<OperandKind> {
+        let mut call = self.matched(written)?;
         match self.meaning {
             Meaning::Kernel(bind) => bind(&mut call),
             Meaning::Formula(_) => Err(call.internal(format!("{} has no kernel", self.names[0]))),

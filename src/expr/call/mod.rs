@@ -21,7 +21,7 @@ mod shape;
 mod signature;
 mod subscript;
 
-pub use binding::{Arg, Call};
+pub use binding::{Arg, Call, Written};
 pub use coerce::{alike, as_node, cast_node, not_null, strict, strict_node};
 pub use fold::fold;
 pub use function::{Function, Meaning};

@@ -2,7 +2,6 @@
 //!
 //! Source of the meaning: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`; `tf.sparse.sampled_addmm`.
 
-use super::{math, select};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
@@ -10,9 +9,9 @@ use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::{i64s, native};
 use crate::expr::kernels::level::{check_count, partition_of, record_below, wrap};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::operand::OperandKind;
 use crate::expr::types::{broadcast, last_ragged};
-use crate::schema::{Dim, Literal, Size, Type};
+use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
 use std::sync::Arc;
@@ -28,7 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
         ],
         matmul
     ),
-    function!(
+    formula!(
         ["sparse.sampled_addmm"],
         "indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type=float32",
         "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix: its indices, values and dense shape.",
@@ -36,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
             "sparse.sampled_addmm([[0, 0], [1, 1]], [1.0, 2.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])[1]",
             "[2.0, 6.0]"
         )],
-        sampled_addmm
+        |_| Ok("(indices, gather_nd(mat1 @ mat2, indices) * alpha + values * beta, dense_shape)".to_owned())
     ),
 ];
 
@@ -181,22 +180,4 @@ fn products<T: Number>(pairs: &[(&Matrix, &Matrix)], left: &ArrayRef, right: &Ar
         }
     }
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
-}
-
-/// Built of the functions of its parts.
-fn sampled_addmm(call: &mut Call) -> ExprResult<OperandKind> {
-    let (span, text) = (call.span.clone(), call.text().clone());
-    let apply = |family: &[Function], name: &str, args: Vec<Operand>| -> ExprResult<Operand> {
-        let function = family.iter().find(|f| f.names.contains(&name)).ok_or_else(|| ExprError::internal("a function without a row"))?;
-        Ok(Operand { kind: function.call(name, span.clone(), text.clone(), args, Vec::new())?, span: span.clone() })
-    };
-    let one = Operand { kind: OperandKind::Literal(Literal::Float(1.0)), span: span.clone() };
-    let (beta, alpha) = (call.given(5).cloned().unwrap_or(one.clone()), call.given(6).cloned().unwrap_or(one));
-    let indices = call.operand(0)?.clone();
-    let product = apply(FUNCTIONS, "matmul", vec![call.operand(3)?.clone(), call.operand(4)?.clone()])?;
-    let picked = apply(select::FUNCTIONS, "gather_nd", vec![product, indices.clone()])?;
-    let picked = apply(math::FUNCTIONS, "multiply", vec![picked, alpha])?;
-    let values = apply(math::FUNCTIONS, "multiply", vec![call.operand(1)?.clone(), beta])?;
-    let values = apply(math::FUNCTIONS, "add", vec![picked, values])?;
-    Ok(OperandKind::Tuple(vec![indices, values, call.operand(2)?.clone()]))
 }
