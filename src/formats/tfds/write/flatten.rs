@@ -103,10 +103,10 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
         let mut sizes = Vec::with_capacity(nitems * inner.len());
         for item in 0..nitems {
             let mut row = item;
-            for partition in &inner {
+            for (partition, known) in inner.iter().zip(&leaf.shape) {
                 let range = if row < partition.nrows() { partition.range(row) } else { 0..0 };
-                sizes.push(range.len() as i64);
-                // Where there is no row, all further sizes are 0.
+                // Where there is no row, an unknown size is 0.
+                sizes.push(known.map_or(range.len() as i64, |size| i64::try_from(size).unwrap_or(0)));
                 row = if range.is_empty() { usize::MAX } else { range.start };
             }
         }

@@ -51,6 +51,8 @@ pub struct Leaf {
     pub encoding: Encoding,
     /// Whether the sizes of a tensor are stored beside it.
     pub has_sizes: bool,
+    /// The size of each axis of a tensor; `None`: it differs.
+    pub shape: Vec<Option<u64>>,
     /// Whether a record may lack it.
     pub optional: bool,
 }
@@ -126,7 +128,8 @@ impl Planner {
                 .help("give one another name: rename old=new"));
         }
         let optional = optional && depth + levels == 0;
-        let leaf = Leaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, optional };
+        let shape = sizes[levels..].to_vec();
+        let leaf = Leaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, shape, optional };
         Ok((leaf, sequences(connector, levels, "Sequence")))
     }
 
