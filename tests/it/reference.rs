@@ -411,8 +411,11 @@ fn cumsum(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("cumsum {name}{by}{} --as {new}", if exclusive { " --exclusive" } else { "" }), after))
 }
 
+/// The text of a condition, and what it says of a record.
+type Condition = (String, Box<dyn Fn(&Record) -> bool>);
+
 /// A condition in the language of expressions, and as a function.
-fn condition(dice: &mut Dice, state: &State) -> Option<(String, Box<dyn Fn(&Record) -> bool>)> {
+fn condition(dice: &mut Dice, state: &State) -> Option<Condition> {
     let lists = state.full(|ty| item(ty).is_some());
     let numbers = state.full(|ty| matches!(ty, Type::Leaf("int64" | "int32" | "uint8")));
     let n = i64::try_from(dice.below(4)).ok()?;
