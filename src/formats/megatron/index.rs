@@ -138,12 +138,19 @@ impl DocumentEnds {
         }
     }
 
-    /// Goes on to the next document.
-    pub fn advance(&mut self) {
+    /// The end of the document before the one at hand.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Goes on to the next document; whether the one at hand has no sequences.
+    pub fn advance(&mut self) -> bool {
+        let start = self.last;
         if let Some(end) = self.read.get(self.at) {
-            self.last = u64::try_from(*end).unwrap_or(self.last);
+            self.last = u64::try_from(*end).unwrap_or(start);
             self.at += 1;
         }
+        self.last == start
     }
 }
 

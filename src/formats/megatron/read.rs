@@ -9,6 +9,7 @@ use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
+use crate::notice::Notices;
 use crate::schema::{DType, Dim, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Int8Array, Int64Array};
@@ -89,7 +90,10 @@ impl Reader for DatasetReader {
         let columns = Columns::plan(&fields, schema, &request.wanted)?;
         Ok(Box::new(Cutter {
             name: name.clone(),
+            notices: options.notices.clone(),
+            strict: options.strict,
             ends: index.document_ends(),
+            empty: 0,
             next: 0,
             document: 0,
             records: 0,
@@ -106,8 +110,12 @@ impl Reader for DatasetReader {
 /// Cuts off the records, without their values.
 struct Cutter {
     name: Arc<str>,
+    notices: Notices,
+    strict: bool,
     index: Index,
     ends: DocumentEnds,
+    /// Documents without sequences, which give no record.
+    empty: u64,
     /// The sequence, document and record that come next.
     next: u64,
     document: u64,
@@ -140,6 +148,7 @@ impl Cutter {
         let mut piece = Piece::default();
         let piece_rows = if self.by_document { self.cut_documents(&mut piece)? } else { self.cut_sequences(&mut piece)? };
         if piece_rows == 0 {
+            self.report()?;
             return Ok(None);
         }
         if self.index.has_modes {
@@ -161,15 +170,35 @@ impl Cutter {
             }
             let nbytes = self.sequence(piece, length, pointer).map_err(|e| self.locate(e, nrows))?;
             self.check_size(nbytes).map_err(|e| self.locate(e, nrows))?;
-            while self.ends.peek()?.is_some_and(|end| end <= self.next) {
-                self.ends.advance();
-                self.document += 1;
-            }
+            self.begin_documents()?;
             piece.documents.push(self.document as i64);
             self.next += 1;
             nrows += 1;
         }
         Ok(nrows)
+    }
+
+    /// Goes on to the document of the next sequence.
+    fn begin_documents(&mut self) -> Result<()> {
+        while self.ends.peek()?.is_some_and(|end| end <= self.next) {
+            self.empty += u64::from(self.ends.advance());
+            self.document += 1;
+        }
+        Ok(())
+    }
+
+    /// After the last sequence: what the records do not say.
+    fn report(&mut self) -> Result<()> {
+        self.begin_documents()?;
+        // An error names the input by itself.
+        let tell = |text: String| self.notices.add(if self.strict { text } else { format!("{}: {text}", self.name) }, self.strict);
+        if self.empty > 0 && !self.by_document {
+            tell(format!("documents without sequences, which give no records: {} (--documents keeps them)", self.empty))?;
+        }
+        match self.index.nsequences - self.ends.last().min(self.index.nsequences) {
+            0 => Ok(()),
+            n => tell(format!("sequences after the last boundary, read as one more document: {n}")),
+        }
     }
 
     fn cut_documents(&mut self, piece: &mut Piece) -> Result<u64> {
