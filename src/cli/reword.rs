@@ -100,9 +100,6 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(advice) = synonyms::of_option(name, word) {
         return error.help(advice);
     }
-    if words.windows(2).any(|pair| pair[0] == "--by" && pair[1] == word) && has_option(command, "--descending") {
-        return error.help(format!("for descending order: --by {} -r", word.trim_start_matches('-')));
-    }
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     if !owner.is_last {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));

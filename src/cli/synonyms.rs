@@ -180,6 +180,7 @@ mod tests {
                     | "padded_batch"
                     | "pad-batch"
                     | "collate" => vec!["2", "Cargo.toml"],
+                    "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
                     "astype" => vec!["x=int8", "Cargo.toml"],
                     "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {

@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn values_of_options() {
-        assert_eq!(offered("convert --from jsonl --to tf"), ["tfrecord"]);
-        assert_eq!(offered("convert --to=tf"), ["--to=tfrecord"]);
+        assert_eq!(offered("convert --from jsonl --to tf"), ["tfrecord", "tfds"]);
+        assert_eq!(offered("convert --to=tfr"), ["--to=tfrecord"]);
         assert_eq!(offered("--on-error "), ["fail", "skip", "null", "quarantine="]);
         assert!(offered("schema --as ").contains(&"tf-spec".to_owned()));
         assert_eq!(offered("--color al"), ["always"]);

@@ -46,8 +46,8 @@ mod tests {
     #[test]
     fn bash_gets_what_it_inserts() {
         let breaks = " \t\n\"'@><=;|&(:";
-        assert_eq!(asked(&["bash", breaks, "tatter convert --to=tf", ""]), "\ntfrecord\n");
-        assert_eq!(asked(&["bash", "", "tatter convert --to=tf", ""]), "\n--to=tfrecord\n");
+        assert_eq!(asked(&["bash", breaks, "tatter convert --to=tfr", ""]), "\ntfrecord\n");
+        assert_eq!(asked(&["bash", "", "tatter convert --to=tfr", ""]), "\n--to=tfrecord\n");
         assert_eq!(asked(&["bash", breaks, "tatter convert ", ""]), "files\nthen\n");
         assert_eq!(asked(&["fish", "0", "uniq"]), "\nunique\tDrop duplicate records\n");
     }
