@@ -39,8 +39,9 @@ impl Reader for OneRecord {
     fn read(&mut self, _: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let nrecords = usize::from(request.records != Some(0));
         Ok(Box::new((0..nrecords).map(|_| {
-            let task: Task<Decoded> =
-                Box::new(|| Ok(Decoded { chunk: Chunk::try_new(1, Vec::new(), Origin::default())?, faults: Vec::new(), nbytes: 0, offsets: Vec::new() }));
+            let task: Task<Decoded> = Box::new(|| {
+                Ok(Decoded { chunk: Chunk::try_new(1, Vec::new(), Origin::default())?, faults: Vec::new(), nbytes: 0, offsets: Vec::new() })
+            });
             Ok(task)
         })))
     }

@@ -8,8 +8,8 @@
 //! ```
 
 mod codec;
-mod deflate;
 mod dataset;
+mod deflate;
 mod disk;
 mod expand;
 mod file;

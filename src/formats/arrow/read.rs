@@ -396,7 +396,12 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch of too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
-            return Ok(Decoded { chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?, faults: Vec::new(), nbytes, offsets: Vec::new() });
+            return Ok(Decoded {
+                chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?,
+                faults: Vec::new(),
+                nbytes,
+                offsets: Vec::new(),
+            });
         }
         let named = origin.clone();
         let chunk = contain("a record batch", || {

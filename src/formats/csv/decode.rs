@@ -131,7 +131,12 @@ impl Decoder {
         let origin = Origin { input: Some(block.input.clone()), rows };
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::internal("a column is missing"));
         let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded { chunk, faults: faults.into_iter().map(|(_, fault)| fault).collect(), nbytes: block.bytes.len() as u64, offsets: Vec::new() })
+        Ok(Decoded {
+            chunk,
+            faults: faults.into_iter().map(|(_, fault)| fault).collect(),
+            nbytes: block.bytes.len() as u64,
+            offsets: Vec::new(),
+        })
     }
 
     fn fault(&self, block: &Block, row: usize, column: Option<usize>, message: String, kept: bool) -> Fault {

@@ -116,7 +116,9 @@ impl ColumnSeen {
             [Kind::Text] => DType::String,
             [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
             [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
-            [Kind::Integer] => return Err(format!("holds negative integers and integers above those of int64 (line {})", at(Kind::Integer))),
+            [Kind::Integer] => {
+                return Err(format!("holds negative integers and integers above those of int64 (line {})", at(Kind::Integer)));
+            }
             [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
                 Some(line) => return Err(format!("holds integers beyond 64 bits (line {line})")),
                 None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
