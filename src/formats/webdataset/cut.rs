@@ -5,6 +5,8 @@ use super::names::{KEY, Kind, Kinds, is_about_archive, split};
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::io::Input;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ const BLOCK_NBYTES: usize = 1 << 20;
 const BLOCK_ROWS: usize = 4 << 10;
 /// What a member takes in memory beside its contents.
 const MEMBER_NBYTES: usize = 64;
+/// The most keys that are remembered, by their hashes.
+const MOST_KEYS: usize = 1 << 20;
 
 /// Some consecutive records, not decoded.
 #[derive(Default)]
@@ -59,6 +63,8 @@ pub struct Cutter {
     /// The extensions seen so far, each once.
     extensions: Vec<Arc<str>>,
     noticed_other: bool,
+    /// Hashes of the keys so far; `None` after one has come again.
+    keys: Option<HashSet<u64>>,
     ended: bool,
 }
 
@@ -79,6 +85,7 @@ impl Cutter {
             ahead: None,
             extensions: Vec::new(),
             noticed_other: false,
+            keys: Some(HashSet::new()),
             ended: false,
         })
     }
@@ -127,6 +134,7 @@ impl Cutter {
                 None => self.member()?,
             };
             let Some((key, extension, offset, nbytes)) = first else { break };
+            self.look_for_again(&key)?;
             let mut record = Record { key, members: Vec::new(), offset, nbytes: 0, error: None };
             self.add(&mut record, extension, nbytes, &mut block)?;
             while let Some(next) = self.member()? {
@@ -143,6 +151,23 @@ impl Cutter {
             self.left -= 1;
         }
         Ok((!block.records.is_empty()).then_some(block))
+    }
+
+    /// A record whose members are apart becomes several, which is said once.
+    fn look_for_again(&mut self, key: &str) -> Result<()> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        match &mut self.keys {
+            Some(keys) if keys.contains(&hasher.finish()) => {
+                self.keys = None;
+                self.archive.notice(format!("the members of {key} do not follow each other, and make several records: sort them with tar --sort=name"))
+            }
+            Some(keys) if keys.len() < MOST_KEYS => {
+                keys.insert(hasher.finish());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adds a member, whose contents are next in the archive.
