@@ -160,7 +160,9 @@ impl Cutter {
         match &mut self.keys {
             Some(keys) if keys.contains(&hasher.finish()) => {
                 self.keys = None;
-                self.archive.notice(format!("the members of {key} do not follow each other, and make several records: sort them with tar --sort=name"))
+                self.archive.notice(format!(
+                    "the members of {key} do not follow each other, and make several records: sort them with tar --sort=name"
+                ))
             }
             Some(keys) if keys.len() < MOST_KEYS => {
                 keys.insert(hasher.finish());
