@@ -4,7 +4,7 @@
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
 //!   `matrix`: what the formats of sparse rows share; `tfrecord`: what the formats of tf.Examples share, and two of them;
 //!   `json_members`: JSON inside of other containers;
-//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines.
+//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines; `varint`: integers in seven bits a byte.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod arrays;
@@ -29,6 +29,7 @@ mod scipy;
 mod text;
 mod tfds;
 mod tfrecord;
+mod varint;
 mod webdataset;
 
 pub use format::{Directory, Encode, Encoded, Format, Grouping, Inference, Observed, Reader, Request, Shard, Task, Tasks, Writer};

@@ -1,7 +1,7 @@
 //! gzip on several threads: blocks are deflated apart from each other, and are one stream all the same.
 //!
-//! Each block but the last ends on a byte ("sync flush"), as zlib's manual has it for concatenation. Readers see one gzip member, and the bytes do not depend on the number of
-//! threads.
+//! Each block but the last ends on a byte ("sync flush"), as zlib's manual has it for concatenation. Readers see one gzip
+//! member, and the bytes do not depend on the number of threads.
 
 use super::disk::Disk;
 use crc32fast::Hasher;
@@ -88,7 +88,7 @@ impl Gzip {
         }
     }
 
-    /// Writes the first blocks until only so many are deflated.
+    /// Writes the first blocks until at most `most` are being deflated.
     fn settle(&mut self, most: usize) -> io::Result<()> {
         while let How::Pool(pool) = &mut self.how
             && pool.deflating.len() > most

@@ -59,7 +59,7 @@ enum Inner {
 }
 
 impl FileWriter {
-    /// File `number` of an output, to be written from its start, compressed or not, by so many threads.
+    /// File `number` of an output, to be written from its start, compressed or not, on the given number of threads.
     ///
     /// # Errors
     /// The encoder cannot be made.

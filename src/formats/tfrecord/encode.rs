@@ -8,6 +8,7 @@ use super::framing::{FOOTER, HEADER, masked_crc};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::varint::varint;
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::tensor::RowPartition;
@@ -237,14 +238,6 @@ fn delimited_nbytes(n: usize) -> usize {
 fn head(out: &mut Vec<u8>, tag: u8, nbytes: usize) {
     out.push(tag);
     varint(out, nbytes as u64);
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]

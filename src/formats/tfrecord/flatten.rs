@@ -407,6 +407,17 @@ where
     FeatureValues::Int64(array.as_primitive::<T>().values().iter().map(|v| (*v).into()).collect())
 }
 
+/// Strings or bytes as a feature holds them.
+pub fn text(array: &ArrayRef) -> FeatureValues {
+    match array.as_string_opt::<i64>() {
+        Some(text) => FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone()),
+        None => {
+            let bytes = array.as_binary::<i64>();
+            FeatureValues::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
+        }
+    }
+}
+
 /// The values of an array as a feature holds them.
 fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValues> {
     Ok(match dtype {
@@ -438,14 +449,7 @@ fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValue
             }
             FeatureValues::Float(narrow)
         }
-        _ if kind_of(dtype) == Some(Kind::Bytes) => {
-            if let Some(text) = array.as_string_opt::<i64>() {
-                FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone())
-            } else {
-                let bytes = array.as_binary::<i64>();
-                FeatureValues::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
-            }
-        }
+        _ if kind_of(dtype) == Some(Kind::Bytes) => text(array),
         other => return Err(Error::internal(format!("a feature of dtype {other}")).in_field(&scope.path)),
     })
 }

@@ -1,6 +1,8 @@
 //! Small numbers as runs of equal ones and as bits. Source: "Run Length Encoding / Bit-Packing Hybrid" of Parquet's
 //! `Encodings.md`.
 
+use crate::formats::varint::varint;
+
 /// Groups of eight in a bit-packed run: what fits a header of one byte.
 const MOST_GROUPS: usize = 63;
 
@@ -21,7 +23,7 @@ pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &m
             let mut count = group.len();
             count += rest[count..].chunks_exact(8).take_while(|next| next.iter().all(|number| *number == group[0])).count() * 8;
             count += rest[count..].iter().take_while(|number| **number == group[0]).count();
-            varint((count as u64) << 1, out);
+            varint(out, (count as u64) << 1);
             let value: u32 = group[0].into();
             out.extend_from_slice(&value.to_le_bytes()[..usize::from(width.div_ceil(8))]);
             at += count;
@@ -37,7 +39,7 @@ pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &m
 fn pack<T: Copy + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
     let nbytes = usize::from(width);
     for run in numbers.chunks(8 * MOST_GROUPS) {
-        varint((run.len().div_ceil(8) as u64) << 1 | 1, out);
+        varint(out, (run.len().div_ceil(8) as u64) << 1 | 1);
         out.reserve(run.len().div_ceil(8) * nbytes);
         for group in run.chunks(8) {
             // Two halves of four numbers, each of up to 128 bits.
@@ -55,14 +57,6 @@ fn pack<T: Copy + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
             }
         }
     }
-}
-
-fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::super::features::Encoding;
 use super::plan::{Leaf, Node, Plan, null_error};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged};
+use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
 use crate::path::FieldPath;
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor, row_of};
@@ -149,13 +149,7 @@ fn internal(error: arrow_schema::ArrowError) -> Error {
 fn values(dtype: &DType, array: &ArrayRef) -> Result<FeatureValues> {
     let cast = |to| arrow_cast::cast(array, &to).map_err(internal);
     Ok(match dtype {
-        DType::String | DType::Json | DType::Bytes => match array.as_string_opt::<i64>() {
-            Some(text) => FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone()),
-            None => {
-                let bytes = array.as_binary::<i64>();
-                FeatureValues::Bytes(bytes.offsets().inner().clone(), bytes.values().clone())
-            }
-        },
+        DType::String | DType::Json | DType::Bytes => text(array),
         DType::UInt64 => FeatureValues::Int64(array.as_primitive::<UInt64Type>().values().iter().map(|v| v.cast_signed()).collect()),
         DType::Float16 | DType::Float32 => {
             FeatureValues::Float(cast(arrow_schema::DataType::Float32)?.as_primitive::<Float32Type>().values().clone())

@@ -31,7 +31,7 @@ pub struct Plan {
 
 /// How a field becomes features.
 pub enum Node {
-    /// A structure inside so many sequences of its own.
+    /// A structure inside this number of sequences of its own.
     Struct(usize, Vec<Node>),
     /// A tensor.
     Leaf(Box<Leaf>),
