@@ -1,12 +1,13 @@
 //! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord or JSON inside it, or by
 //! the extension.
 
-use super::deflate::Gzip;
+use super::deflate::{Gzip, Threads};
 use super::disk::Disk;
 use super::members::{Members, Trailing};
 use crate::error::Error;
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
+use zstd::zstd_safe::CParameter;
 
 /// A compression of a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub enum Codec {
 /// Extensions that name a compression, in lower case.
 const EXTENSIONS: [(&str, Codec); 6] =
     [("gz", Codec::Gzip), ("gzip", Codec::Gzip), ("zst", Codec::Zstd), ("zstd", Codec::Zstd), ("zz", Codec::Zlib), ("zlib", Codec::Zlib)];
+
+/// Bytes that a thread compresses as zstd at a time. It refers to some of those before them, so that files are no larger.
+const ZSTD_JOB_BYTES: u32 = 2 << 20;
 
 /// Compressed bytes read at once.
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -68,14 +72,20 @@ impl Codec {
         })
     }
 
-    /// A compressed file. The same bytes written give the same bytes in the file, always, whatever the threads.
-    pub fn encoder(self, file: Disk, nthreads: usize) -> io::Result<Encoder> {
+    /// A compressed file, by threads of its own or by the one that writes. The same bytes written give the same bytes in
+    /// the file, whatever the number of threads.
+    pub fn encoder(self, file: Disk, threads: Threads) -> io::Result<Encoder> {
         Ok(match self {
-            Codec::Gzip => Encoder::Gzip(Gzip::new(file, nthreads)?),
+            Codec::Gzip => Encoder::Gzip(Gzip::new(file, threads)?),
             Codec::Zlib => Encoder::Zlib(flate2::write::ZlibEncoder::new(file, flate2::Compression::default())),
             Codec::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
                 encoder.include_checksum(true)?;
+                if let Threads::Own(n) = threads {
+                    // One thread makes the same jobs as many do, but other bytes than none.
+                    encoder.multithread(u32::try_from(n.max(1)).unwrap_or(u32::MAX))?;
+                    encoder.set_parameter(CParameter::JobSize(ZSTD_JOB_BYTES))?;
+                }
                 Encoder::Zstd(encoder)
             }
         })

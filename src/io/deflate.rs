@@ -18,6 +18,15 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// A last block without anything: its fixed codes have only their end.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
+/// Who compresses a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// The thread that writes: one of many files.
+    Writer,
+    /// That many for this file.
+    Own(usize),
+}
+
 /// A gzip file being written.
 pub struct Gzip {
     file: Disk,
@@ -49,9 +58,12 @@ struct Deflated {
 impl Gzip {
     /// # Errors
     /// Writing fails; no thread can be started.
-    pub fn new(mut file: Disk, nthreads: usize) -> io::Result<Gzip> {
+    pub fn new(mut file: Disk, threads: Threads) -> io::Result<Gzip> {
         file.write_all(&HEADER)?;
-        let how = if nthreads > 1 { How::Pool(Pool::new(nthreads)?) } else { How::Here(Box::new(compressor())) };
+        let how = match threads {
+            Threads::Own(n) if n > 1 => How::Pool(Pool::new(n)?),
+            _ => How::Here(Box::new(compressor())),
+        };
         Ok(Gzip { file, block: Vec::new(), checksum: Hasher::new(), nbytes: 0, how })
     }
 
@@ -174,7 +186,7 @@ mod tests {
 
     fn gzipped(bytes: &[u8], nthreads: usize) -> Vec<u8> {
         let mut file = tempfile::tempfile().unwrap();
-        let mut gzip = Gzip::new(Disk::new(file.try_clone().unwrap(), false), nthreads).unwrap();
+        let mut gzip = Gzip::new(Disk::new(file.try_clone().unwrap(), false), Threads::Own(nthreads)).unwrap();
         bytes.chunks(100_000).for_each(|part| gzip.write_all(part).unwrap());
         gzip.finish().unwrap();
         file.rewind().unwrap();

@@ -1,6 +1,7 @@
 //! One file being written: buffered, and compressed in blocks that do not depend on the calls.
 
 use super::codec::{Codec, Encoder};
+use super::deflate::Threads;
 use super::disk::{Disk, Facts};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -59,16 +60,14 @@ enum Inner {
 }
 
 impl FileWriter {
-    /// File `number` of an output, to be written from its start, compressed or not, on the given number of threads.
+    /// File `number` of an output, to be written from its start, compressed or not.
     ///
     /// # Errors
     /// The encoder cannot be made.
-    pub fn new(file: Disk, codec: Option<(Codec, usize)>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
+    pub fn new(file: Disk, codec: Option<(Codec, Threads)>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
-            Some((codec, nthreads)) => {
-                Inner::Encoded(Box::new(codec.encoder(file, nthreads).map_err(|e| Error::io(&name, "writing", &e))?))
-            }
+            Some((codec, threads)) => Inner::Encoded(Box::new(codec.encoder(file, threads).map_err(|e| Error::io(&name, "writing", &e))?)),
         };
         ledger.open.fetch_add(1, Ordering::AcqRel);
         Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, number, ledger })

@@ -83,8 +83,13 @@ impl Input {
     }
 
     fn new(name: &str, options: &Options, source: Source) -> Input {
-        let about =
-            About { name: name.into(), consumed: Arc::new(AtomicU64::new(0)), notices: options.notices.clone(), strict: options.strict };
+        let about = About {
+            name: name.into(),
+            consumed: Arc::new(AtomicU64::new(0)),
+            notices: options.notices.clone(),
+            strict: options.strict,
+            nthreads: options.threads,
+        };
         Input {
             about,
             source,
@@ -174,7 +179,7 @@ impl Input {
         fill(&mut file, &mut raw, 64, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
         let codec = Codec::detect(&raw);
         let rest = Regular::new(file, metadata.len().saturating_sub(raw.len() as u64), name.clone());
-        let about = About { name, consumed: self.about.consumed.clone(), notices: self.about.notices.clone(), strict: self.about.strict };
+        let about = About { name, ..self.about.clone() };
         about.stream(Cursor::new(raw).chain(rest), codec)
     }
 
@@ -429,8 +434,8 @@ mod tests {
         (0..nlines).flat_map(|i| format!("{{\"i\": {i}, \"x\": {}}}\n", i.wrapping_mul(0x9e37_79b9) % 1009).into_bytes()).collect()
     }
 
-    /// What an input gives, or its error: as a file, as a pipe, and from copies that are read at any
-    /// place. All must agree.
+    /// What an input gives, or its error: as a file, as a pipe, decompressed ahead, and from copies that are
+    /// read at any place. All must agree.
     fn read(raw: &[u8], options: &Options) -> Result<Vec<u8>, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
@@ -448,9 +453,12 @@ mod tests {
             Ok(bytes)
         };
         let pipe = || Input::from_pipe(&name, Cursor::new(raw.to_vec()), options, HEAD_BYTES);
+        let ahead = Options { threads: 4, ..options.clone() };
         let found: Vec<Result<Vec<u8>, String>> = [
             all(Input::from_path(&path, options, HEAD_BYTES)),
             all(pipe()),
+            all(Input::from_path(&path, &ahead, HEAD_BYTES)),
+            all(Input::from_pipe(&name, Cursor::new(raw.to_vec()), &ahead, HEAD_BYTES)),
             copied(Input::from_path(&path, options, HEAD_BYTES)),
             copied(pipe()),
         ]

@@ -1,11 +1,23 @@
 //! gzip and zlib streams: any number of concatenated members, and what may follow them.
 
-use crate::error::Result;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Called with the offset of bytes after the last gzip member that are not gzip.
-pub type Trailing = Box<dyn Fn(u64) -> Result<()> + Send>;
+/// The offset of bytes after the last gzip member that are not gzip, once they are found: before the stream ends.
+#[derive(Clone, Default)]
+pub struct Trailing(Arc<Mutex<Option<u64>>>);
+
+impl Trailing {
+    fn set(&self, offset: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(offset);
+    }
+
+    /// The offset, once.
+    pub fn take(&self) -> Option<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
 
 /// The members of a gzip or zlib file as one stream. The standard allows several gzip members; zero
 /// bytes after the last are padding; anything else is reported, as `gzip` does, and not read.
@@ -49,7 +61,8 @@ impl<R: Read> Members<R> {
                 return Ok(());
             }
             if buffer.iter().any(|b| *b != 0) {
-                return Ok((self.trailing)(self.nbytes)?);
+                self.trailing.set(self.nbytes);
+                return Ok(());
             }
             let nbytes = buffer.len();
             rest.consume(nbytes);

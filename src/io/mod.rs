@@ -7,6 +7,7 @@
 //!       `-> stdout (the first 64 KiB held back)
 //! ```
 
+mod ahead;
 mod codec;
 mod dataset;
 mod deflate;

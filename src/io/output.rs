@@ -3,6 +3,7 @@
 mod several;
 
 use super::codec::{self, Codec};
+use super::deflate::Threads;
 use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
 use super::names::STANDARD_OUTPUT;
@@ -164,9 +165,9 @@ impl Outputs {
     }
 
     /// The same, and the threads of a file: those of many files would be too many.
-    fn compression(&self) -> Option<(Codec, usize)> {
-        let nthreads = if self.distribution() == Distribution::Single { self.nthreads } else { 1 };
-        self.codec.map(|codec| (codec, nthreads))
+    fn compression(&self) -> Option<(Codec, Threads)> {
+        let threads = if self.distribution() == Distribution::Single { Threads::Own(self.nthreads) } else { Threads::Writer };
+        self.codec.map(|codec| (codec, threads))
     }
 
     /// Compresses files as a whole, whatever their extension says.

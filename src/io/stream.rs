@@ -1,6 +1,8 @@
 //! The bytes of an input on their way in: counted as they come, decompressed, and with errors that name the input.
 
+use super::ahead::Ahead;
 use super::codec::{Codec, decoding_error};
+use super::members::Trailing;
 use crate::error::{Error, Kind, Result};
 use crate::notice::Notices;
 use std::fs::File;
@@ -16,6 +18,8 @@ pub struct About {
     pub consumed: Arc<AtomicU64>,
     pub notices: Notices,
     pub strict: bool,
+    /// How many threads the run has: with one, nothing is decompressed ahead.
+    pub nthreads: usize,
 }
 
 impl About {
@@ -28,12 +32,9 @@ impl About {
         let Some(codec) = codec else {
             return Ok(Box::new(raw));
         };
-        let (name, notices, strict) = (self.name.clone(), self.notices.clone(), self.strict);
-        let trailing = move |offset: u64| {
-            notices.add(format!("{name}: what follows the {codec} data from byte {offset} is not {codec}; it was not read"), strict)
-        };
-        let decoder = codec.decoder(raw, Box::new(trailing)).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
-        Ok(Box::new(Decoded { decoder, codec, name: self.name.clone(), nbytes: 0 }))
+        let trailing = Trailing::default();
+        let decoder = codec.decoder(raw, trailing.clone()).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
+        Ok(Box::new(Decoded { decoder: Ahead::new(decoder, self.nthreads), trailing, codec, about: self.clone(), nbytes: 0 }))
     }
 }
 
@@ -88,16 +89,24 @@ impl Read for Regular {
 
 /// Decompressed bytes.
 struct Decoded {
-    decoder: Box<dyn Read + Send>,
+    decoder: Ahead,
+    trailing: Trailing,
     codec: Codec,
-    name: Arc<str>,
+    about: About,
     nbytes: u64,
 }
 
 impl Read for Decoded {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let nbytes = self.decoder.read(into).map_err(|e| decoding_error(self.codec, &self.name, self.nbytes, &e))?;
+        let About { name, notices, strict, .. } = &self.about;
+        let nbytes = self.decoder.read(into).map_err(|e| decoding_error(self.codec, name, self.nbytes, &e))?;
         self.nbytes += nbytes as u64;
+        if nbytes == 0
+            && let Some(offset) = self.trailing.take()
+        {
+            let codec = self.codec;
+            notices.add(format!("{name}: what follows the {codec} data from byte {offset} is not {codec}; it was not read"), *strict)?;
+        }
         Ok(nbytes)
     }
 }
