@@ -13,13 +13,26 @@
 //! last node to the first and finally to the source, so that what is nearest to the output
 //! goes first and little is in flight. One worker is a value, not a special case: it does everything by itself,
 //! in the same order. A node takes in at most `threads + 2` pieces that have not left it in
-//! order yet, and no more of them once they hold `MAX_NBYTES`; that bounds the memory. It cannot block for ever, because the piece that is next in order is always among them.
+//! order yet, and no more of them once they hold `MAX_NBYTES`; that bounds the memory, but for what a serial node gives at
+//! once. It cannot block for ever, because the piece that is next in order is always among them.
 
 use crate::error::{Error, Result};
 use crate::panic;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+
+// `tests/schedules` compiles this file with a scheduler that permutes the threads.
+#[cfg(shuttle)]
+use shuttle::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::scope,
+};
+#[cfg(not(shuttle))]
+use std::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::scope,
+};
 
 /// Gives the next piece of work; `None` at the end.
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
@@ -79,7 +92,7 @@ pub fn run<'a, W: Piece + Send + 'a>(source: Source<'a, W>, nodes: Vec<Node<'a, 
         change: Condvar::new(),
         window: threads + 2,
     };
-    std::thread::scope(|scope| {
+    scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| shared.work());
         }
@@ -246,6 +259,11 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 let mut dropped = Vec::new();
                 let mut state = self.lock();
                 state.times.nodes[at] += began.elapsed();
+                if state.stations[at].finished {
+                    drop(state); // a later node has enough
+                    drop((node, out));
+                    return;
+                }
                 state.emit(at, out);
                 state.stations[at].node = Some(Node::Serial(node));
                 if !more {
@@ -259,6 +277,11 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 let more = node.finish(&mut out);
                 let mut state = self.lock();
                 state.times.nodes[at] += began.elapsed();
+                if state.stations[at].finished {
+                    drop(state); // a later node has enough
+                    drop((node, out));
+                    return;
+                }
                 state.emit(at, out);
                 state.stations[at].node = Some(Node::Serial(node));
                 if !more {
@@ -385,6 +408,7 @@ impl<'a, W: Piece> State<'a, W> {
 mod tests {
     use super::*;
     use crate::error::Kind;
+    use std::sync::mpsc;
     use std::time::Duration;
 
     impl Piece for u64 {}
@@ -451,6 +475,42 @@ mod tests {
             run(numbers(u64::MAX), nodes, threads).unwrap();
             assert_eq!(seen, [0, 10, 20, 30, 40]);
         }
+    }
+
+    /// Gives its piece while it is asked for the rest, after the next node has had enough.
+    struct Late(mpsc::Sender<()>, mpsc::Receiver<()>);
+    impl Serial<u64> for Late {
+        fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
+            out.push(work);
+            true
+        }
+        fn finish(&mut self, out: &mut Vec<u64>) -> bool {
+            self.0.send(()).unwrap();
+            self.1.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            out.push(1);
+            false
+        }
+    }
+
+    struct First<'a>(&'a mut Vec<u64>, mpsc::Sender<()>, mpsc::Receiver<()>);
+    impl Serial<u64> for First<'_> {
+        fn push(&mut self, work: u64, _: &mut Vec<u64>) -> bool {
+            self.0.push(work);
+            self.2.recv().unwrap();
+            self.1.send(()).unwrap();
+            false
+        }
+    }
+
+    #[test]
+    fn a_node_that_has_enough_gets_no_more() {
+        let ((to_first, from_late), (to_late, from_first)) = (mpsc::channel(), mpsc::channel());
+        let mut seen = Vec::new();
+        let late = Late(to_first, from_first);
+        let first = First(&mut seen, to_late, from_late);
+        run(numbers(1), vec![Node::Serial(Box::new(late)), Node::Serial(Box::new(first))], 2).unwrap();
+        assert_eq!(seen, [0]);
     }
 
     #[test]

@@ -74,3 +74,16 @@ fn crates_come_from_the_registry_and_in_one_version() {
     let several: BTreeSet<&str> = versions.into_iter().filter(|(_, n)| *n > 1).map(|(name, _)| name).collect();
     assert_eq!(several, listed(&page, "in different versions:"));
 }
+
+/// The versions in `Cargo.toml`, the lowest that are allowed, are those of the lock file: what is tested is what is stated.
+#[test]
+fn the_lowest_versions_are_those_that_are_tested() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let own = packages.iter().find(|package| package["name"] == "tatter").unwrap();
+    for dependency in own["dependencies"].as_array().unwrap() {
+        let (name, lowest) = (&dependency["name"], dependency["req"].as_str().unwrap().trim_start_matches('^'));
+        let locked: Vec<&str> = packages.iter().filter(|p| p["name"] == *name).map(|p| p["version"].as_str().unwrap()).collect();
+        assert!(locked.iter().any(|version| version.split('+').next() == Some(lowest)), "{name} {lowest}: locked is {locked:?}");
+    }
+}
