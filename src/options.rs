@@ -119,6 +119,8 @@ pub struct Options {
     pub source_columns: SourceColumns,
     /// What of Megatron's datasets is read and written.
     pub megatron: MegatronOptions,
+    /// Records of TFRecord and ArrayRecord are bytes, whatever they hold.
+    pub raw_records: bool,
     /// Members of a WebDataset are bytes, whatever their extension.
     pub raw_members: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
@@ -194,6 +196,7 @@ impl Default for Options {
             csv: CsvOptions::default(),
             source_columns: SourceColumns::default(),
             megatron: MegatronOptions::default(),
+            raw_records: false,
             raw_members: false,
             notices: Notices::default(),
             remarks: Notices::default(),

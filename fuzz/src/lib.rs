@@ -57,9 +57,13 @@ pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -
 
 /// Reads the input, and writes the records as JSON lines.
 pub fn print(name: &str, bytes: &[u8]) {
-    let request = request(false, false);
-    let Ok(schema) = infer(name, bytes, &request) else { return };
-    let Ok(chunks) = read(name, bytes, &schema, &request) else { return };
+    print_as(name, bytes, &request(false, false));
+}
+
+/// As [`print`], with a request of its own.
+pub fn print_as(name: &str, bytes: &[u8], request: &Request) {
+    let Ok(schema) = infer(name, bytes, request) else { return };
+    let Ok(chunks) = read(name, bytes, &schema, request) else { return };
     let Some(Ok(writer)) = format("jsonl").writer(&schema, &request.options) else { return };
     for chunk in chunks {
         let _ = writer.encoder().encode(chunk);

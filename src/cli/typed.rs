@@ -119,7 +119,7 @@ pub struct Typed {
     /// none, snappy, zstd[:LEVEL], gzip or lz4
     #[arg(long, value_name = "CODEC", help_heading = "Formats")]
     compression: Option<String>,
-    /// Maximum rows in a Parquet row group or Arrow record batch
+    /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default there: 1]
     #[arg(long, value_name = "N", help_heading = "Formats")]
     row_group_rows: Option<usize>,
     /// TFRecord features to read as scalars; auto: all with at most one value
@@ -128,7 +128,7 @@ pub struct Typed {
     /// Mark dense numeric fields with Arrow's tensor extension types: those of fixed shape, or with =variable all
     #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Formats")]
     tensor_types: Option<TensorTypes>,
-    /// Skip the checksums of TFRecords
+    /// Skip the checksums of TFRecords and ArrayRecords
     #[arg(long, help_heading = "Formats")]
     no_verify: bool,
     /// Omit null fields from JSON output
@@ -167,6 +167,9 @@ pub struct Typed {
     /// CSV: names of the columns; there is no header
     #[arg(long, value_name = "NAMES", help_heading = "Formats")]
     columns: Option<String>,
+    /// TFRecord, ArrayRecord: records are any bytes, one field `bytes` [default: tf.Example]
+    #[arg(long, help_heading = "Formats")]
+    raw_records: bool,
     /// WebDataset: read every member as bytes [default: json, txt, cls and the like by their extension]
     #[arg(long, help_heading = "Formats")]
     raw_members: bool,
@@ -263,6 +266,7 @@ impl Typed {
                 nulls: self.nulls.map(|words| words.split(',').map(str::to_owned).collect()),
                 columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),
             },
+            raw_records: self.raw_records,
             raw_members: self.raw_members,
             source_columns: self.source.as_deref().map(SourceColumns::parse).transpose()?.unwrap_or_default(),
             megatron: MegatronOptions {

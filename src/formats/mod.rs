@@ -3,10 +3,12 @@
 //! - [`mod@format`]: the contract; what a run knows of a format.
 //! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
 //!   `matrix`: what the formats of sparse rows share; `tfrecord`: what the formats of tf.Examples share, and two of them;
+//!   `riegeli`: the container of ArrayRecord;
 //!   `json_members`: JSON inside of other containers;
 //!   `decimal`: numbers in the text of lines; `lines`: the writer of lines; `varint`: integers in seven bits a byte.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
+mod array_record;
 mod arrays;
 mod arrow;
 mod columnar;
@@ -24,6 +26,7 @@ mod none;
 mod npy;
 mod npz;
 mod parquet;
+mod riegeli;
 mod safetensors;
 mod scipy;
 mod text;
@@ -46,6 +49,7 @@ use arrays::format::Arrays;
 pub static FORMATS: &[&dyn Format] = &[
     &tfrecord::TfRecord,
     &tfrecord::SequenceExample,
+    &array_record::ArrayRecord,
     &megatron::Megatron,
     &tfds::Tfds,
     &parquet::Parquet,

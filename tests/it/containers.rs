@@ -85,6 +85,28 @@ const CONTAINERS: &[Container] = &[
         reading: &["--documents"],
     },
     Container {
+        format: "array-record",
+        files: &["x.array_record"],
+        schema: "id: int64; t: string; l: int64[?]; r: float32[?, (?)]",
+        records: |seeds| {
+            records(seeds, |draw, row| {
+                let n = draw.below(3);
+                let r: Vec<Vec<Value>> = (0..n).map(|_| (0..draw.below(3)).map(|_| draw.float()).collect()).collect();
+                json!({"id": row, "t": draw.text(0), "l": draw.integers(4, 1000), "r": r})
+            })
+        },
+        writing: &["--row-group-rows", "3"],
+        reading: &[],
+    },
+    Container {
+        format: "array-record",
+        files: &["x.array_record"],
+        schema: "bytes: bytes",
+        records: |seeds| records(seeds, |draw, _| json!({"bytes": draw.text(0)})),
+        writing: &["--raw-records", "--compression", "snappy"],
+        reading: &["--raw-records"],
+    },
+    Container {
         format: "webdataset",
         files: &["x.tar"],
         schema: "__key__: string; txt: optional string; json: {a: int64, b: string[?]}; raw: bytes",

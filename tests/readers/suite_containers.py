@@ -7,6 +7,7 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import containers_array_record
 import containers_megatron
 import containers_webdataset
 from harness import difference
@@ -23,6 +24,7 @@ def run(harness):
         damaged(harness, seed)
     fields_and_symmetries(harness)
     several_labels(harness)
+    containers_array_record.run(harness)
     containers_megatron.run(harness)
     containers_webdataset.run(harness)
 

@@ -231,6 +231,7 @@ impl Shards {
                         return Ok(Some(Box::new(move || adapted(decoder.decode(&block)?, &columns))));
                     }
                 }
+                Some(Piece::Packed(_)) => return Err(Error::internal("a block of another container")),
                 None => {
                     let is_whole = open.part.until.is_none() && self.records_left.is_none();
                     if is_whole && !open.is_damaged && open.part.length.is_some_and(|length| open.seen < length) {

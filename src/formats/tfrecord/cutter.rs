@@ -4,7 +4,7 @@ use super::framing::{Block, FOOTER, HEADER, header};
 use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
-use crate::formats::format::Request;
+use crate::formats::format::{Request, Task};
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ const RAW_NBYTES: usize = 1 << 16;
 /// What is cut next.
 pub enum Piece {
     Block(Block),
+    /// A block that is still to be taken out of its container.
+    Packed(Task<Block>),
     /// Bytes between two blocks that are not records.
     Lost(Fault),
 }
@@ -170,7 +172,7 @@ impl Cutter {
     fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
         let rest = self.window.bytes.split_off(end);
         let bytes = std::mem::replace(&mut self.window.bytes, rest);
-        let block = Block { bytes, first_record: self.record, offset: self.window.offset, payloads };
+        let block = Block { bytes, first_record: self.record, offset: self.window.offset, payloads, bare: None };
         self.window.offset += end as u64;
         self.record += block.payloads.len() as u64;
         if let Some(left) = &mut self.records_left {

@@ -5,13 +5,15 @@
 
 use super::assemble::assemble;
 use super::features::{Features, RowError, Span};
-use super::framing::{Block, FOOTER, HEADER, payload_holds};
+use super::framing::Block;
 use super::lists;
 use super::mapping::Mapping;
+use super::raw;
 use super::wire::{self, DecodeError, EXAMPLE_AMONG_SEQUENCES, Message};
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
+use crate::formats::columnar::adapt::Columns;
 use crate::formats::format::Request;
 use crate::schema::Schema;
 use std::collections::{HashMap, HashSet};
@@ -37,6 +39,8 @@ pub struct Decoder {
     /// Fields that cannot be read are null instead.
     nulls: bool,
     max_rows: usize,
+    /// Records are one field of bytes, to be made these columns.
+    raw: Option<Columns>,
 }
 
 /// A record that cannot be used.
@@ -60,7 +64,13 @@ impl Decoder {
             resume: request.options.on_error.skips(),
             nulls: request.nulls(),
             max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
+            raw: None,
         })
+    }
+
+    /// Of records that are whatever bytes they are.
+    pub fn raw(columns: Columns, request: &Request, input: Arc<str>) -> Decoder {
+        Decoder { raw: Some(columns), ..Decoder::of(Arc::default(), request, input) }
     }
 
     /// Of tf.Examples whose features are known: others are not looked at.
@@ -77,6 +87,7 @@ impl Decoder {
             resume: options.on_error.skips(),
             nulls: request.nulls(),
             max_rows: usize::try_from(options.max_record_bytes / 8).unwrap_or(usize::MAX),
+            raw: None,
         }
     }
 
@@ -120,7 +131,11 @@ impl Decoder {
             keep(&mut features, &mut rows, |row| !unfit.contains(&row));
         };
         bad.sort_by_key(|b| b.row);
-        let chunk = Chunk::try_new(rows.len(), columns, self.origin(block, &rows))?;
+        let origin = self.origin(block, &rows);
+        let chunk = match &self.raw {
+            Some(fields) => fields.chunk(rows.len(), origin, |_| raw::column(block, &rows))?,
+            None => Chunk::try_new(rows.len(), columns, origin)?,
+        };
         let offsets = rows.iter().map(|row| block.frame_offset(*row)).collect();
         let mut faults: Vec<(usize, Fault)> = bad.into_iter().map(|b| (b.row, self.fault(block, b))).collect();
         for error in nulled {
@@ -129,7 +144,7 @@ impl Decoder {
         }
         faults.sort_by_key(|(row, _)| *row);
         let faults = faults.into_iter().map(|(_, fault)| fault).collect();
-        Ok(Decoded { chunk, faults, nbytes: block.bytes.len() as u64, offsets })
+        Ok(Decoded { chunk, faults, nbytes: block.nbytes(), offsets })
     }
 
     /// No records, for bytes that are not any.
@@ -154,7 +169,11 @@ impl Decoder {
         let mut lists: Option<Vec<Vec<Option<Span>>>> = self.sequences.then(|| vec![Vec::new(); known]);
         let (mut names, mut list_names) = (Names::new(self), Names::new(self));
         for (row, payload) in block.payloads.iter().enumerate() {
-            if self.verify && !payload_holds(&block.bytes, payload.clone()) {
+            if let Some(error) = block.lost(row) {
+                bad.push(BadRecord { row, error: error.clone() });
+                continue;
+            }
+            if self.verify && !block.holds(row) {
                 bad.push(BadRecord { row, error: self.wrong_payload(block, row) });
                 continue;
             }
@@ -217,16 +236,16 @@ impl Decoder {
     }
 
     fn origin(&self, block: &Block, rows: &[usize]) -> Origin {
-        let record = |row: &usize| block.first_record + *row as u64;
+        let record = |row: &usize| block.record(*row);
         let mut origin = Origin::consecutive(self.input.clone(), rows.first().map_or(block.first_record, record));
-        if rows.windows(2).any(|w| w[1] != w[0] + 1) {
+        if rows.windows(2).any(|w| record(&w[1]) != record(&w[0]) + 1) {
             origin.rows = crate::chunk::Rows::Listed(rows.iter().map(record).collect());
         }
         origin
     }
 
     fn at(&self, block: &Block, row: usize, byte: u64, error: Error) -> Error {
-        let record = block.first_record + row as u64;
+        let record = block.record(row);
         error.in_input(self.input.clone()).locate(|at| {
             at.records = Some((record, record));
             at.byte = Some(byte);
@@ -245,7 +264,7 @@ impl Decoder {
 
     fn unusable(&self, block: &Block, row: usize, bad: RowError) -> BadRecord {
         let DecodeError { at, what, widens } = bad.error;
-        let byte = if at == 0 { block.frame_offset(row) } else { block.offset + at as u64 };
+        let byte = block.byte(row, at);
         let kind = if widens { Kind::Widened } else { Kind::Data };
         let mut error = Error::new(kind, what);
         if !bad.field.is_empty() {
@@ -255,9 +274,8 @@ impl Decoder {
     }
 
     fn fault(&self, block: &Block, bad: BadRecord) -> Fault {
-        let payload = block.payloads.get(bad.row).cloned().unwrap_or(0..0);
-        let raw = block.bytes.get(payload.clone()).map(<[u8]>::to_vec);
-        Fault { error: bad.error, length: (payload.len() + HEADER + FOOTER) as u64, raw, kept: false }
+        let raw = block.payloads.get(bad.row).and_then(|payload| block.bytes.get(payload.clone())).map(<[u8]>::to_vec);
+        Fault { error: bad.error, length: block.record_nbytes(bad.row), raw, kept: false }
     }
 }
 

@@ -4,7 +4,8 @@
 //! back into its place.
 
 use super::flatten::{Feature, FeatureValues, check, flatten};
-use super::framing::{FOOTER, HEADER, masked_crc};
+use super::framing::{FOOTER, HEADER, Records};
+use super::raw;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -16,7 +17,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Writes TFRecords of tf.Example or tf.SequenceExample.
+/// Writes TFRecords of tf.Example or tf.SequenceExample, or of any bytes.
 pub struct TfRecordWriter {
     encoder: Arc<Encoder>,
     out: Option<Box<dyn Write + Send>>,
@@ -25,25 +26,64 @@ pub struct TfRecordWriter {
 /// Makes the features of a chunk.
 pub type Flatten = Box<dyn Fn(&Chunk) -> Result<Vec<Feature>> + Send + Sync>;
 
+/// Makes records of chunks.
+pub enum Serializer {
+    /// tf.Examples or tf.SequenceExamples.
+    Features(Flatten),
+    /// Whatever the only field holds.
+    Raw,
+}
+
 struct Encoder {
-    flatten: Flatten,
+    serializer: Serializer,
 }
 
 /// Framed records.
 struct Frames(Vec<u8>);
 
+impl Serializer {
+    /// Of records of that schema: tf.Examples, or raw if the options say so.
+    ///
+    /// # Errors
+    /// The schema is one that they cannot hold.
+    pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<Serializer> {
+        if options.raw_records {
+            raw::check(schema)?;
+            return Ok(Serializer::Raw);
+        }
+        check(schema, options, sequences)?;
+        let schema = schema.clone();
+        Ok(Serializer::Features(Box::new(move |chunk| flatten(&schema, chunk, sequences))))
+    }
+
+    /// The records of a chunk, without frames.
+    ///
+    /// # Errors
+    /// What they cannot hold.
+    pub fn payloads(&self, chunk: &Chunk) -> Result<Records> {
+        self.records(chunk, false)
+    }
+
+    fn records(&self, chunk: &Chunk, is_framed: bool) -> Result<Records> {
+        let mut records = Records::new(chunk.nrows, is_framed);
+        match self {
+            Serializer::Features(flatten) => serialize(&flatten(chunk)?, chunk.nrows, &mut records),
+            Serializer::Raw => raw::serialize(chunk, &mut records)?,
+        }
+        Ok(records)
+    }
+}
+
 impl TfRecordWriter {
     /// # Errors
     /// The schema is one that a tf.Example cannot hold.
     pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
-        check(schema, options, sequences)?;
-        let schema = schema.clone();
-        Ok(TfRecordWriter::of(Box::new(move |chunk| flatten(&schema, chunk, sequences))))
+        Serializer::new(schema, options, sequences).map(TfRecordWriter::of)
     }
 
-    /// A writer of the features that `flatten` makes.
-    pub fn of(flatten: Flatten) -> TfRecordWriter {
-        TfRecordWriter { encoder: Arc::new(Encoder { flatten }), out: None }
+    /// A writer of the records that it makes.
+    pub fn of(serializer: Serializer) -> TfRecordWriter {
+        TfRecordWriter { encoder: Arc::new(Encoder { serializer }), out: None }
     }
 }
 
@@ -74,13 +114,12 @@ impl Writer for TfRecordWriter {
 
 impl Encode for Encoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        let features = (self.flatten)(&chunk)?;
-        Ok(Box::new(Frames(frames(&features, chunk.nrows))))
+        Ok(Box::new(Frames(self.serializer.records(&chunk, true)?.bytes)))
     }
 }
 
-/// The framed records of `nrows` rows of features.
-fn frames(features: &[Feature], nrows: usize) -> Vec<u8> {
+/// Appends `nrows` rows of features.
+fn serialize(features: &[Feature], nrows: usize, records: &mut Records) {
     // The context, which in a tf.Example is all, and the feature lists: fields 1 and 2 of the message.
     let groups = [false, true]
         .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());
@@ -88,23 +127,17 @@ fn frames(features: &[Feature], nrows: usize) -> Vec<u8> {
         .map(|row| groups.each_ref().map(|g| g.iter().map(|c| c.entry_nbytes(row)).filter(|n| *n > 0).map(delimited_nbytes).sum()))
         .collect();
     let payload = |sizes: &[usize; 2]| sizes.iter().filter(|n| **n > 0).map(|n| delimited_nbytes(*n)).sum::<usize>();
-    let total: usize = sizes.iter().map(|s| HEADER + payload(s) + FOOTER).sum();
-    let mut out = Vec::with_capacity(total);
+    records.bytes.reserve(sizes.iter().map(|s| HEADER + payload(s) + FOOTER).sum());
     for (row, sizes) in sizes.iter().enumerate() {
-        let length = (payload(sizes) as u64).to_le_bytes();
-        out.extend_from_slice(&length);
-        out.extend_from_slice(&masked_crc(&length).to_le_bytes());
-        let start = out.len();
-        for ((group, size), tag) in groups.iter().zip(sizes).zip([0x0a, 0x12]) {
-            if *size > 0 {
-                head(&mut out, tag, *size);
-                group.iter().for_each(|c| c.write(row, &mut out));
+        records.push(|out| {
+            for ((group, size), tag) in groups.iter().zip(sizes).zip([0x0a, 0x12]) {
+                if *size > 0 {
+                    head(out, tag, *size);
+                    group.iter().for_each(|c| c.write(row, out));
+                }
             }
-        }
-        let crc = masked_crc(&out[start..]);
-        out.extend_from_slice(&crc.to_le_bytes());
+        });
     }
-    out
 }
 
 /// A feature with the size of its lists.

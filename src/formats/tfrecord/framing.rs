@@ -7,6 +7,8 @@
 //! All numbers are little endian. Source: `tensorflow/core/lib/io/record_writer.h`,
 //! `tensorflow/core/lib/hash/crc32c.h`.
 
+use crate::error::Error;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes before the payload: the length and its checksum.
@@ -73,7 +75,7 @@ pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
     out.extend_from_slice(&masked_crc(payload).to_le_bytes());
 }
 
-/// Whole frames of consecutive records, not decoded.
+/// Whole frames of consecutive records, not decoded; or payloads out of another container.
 #[derive(Debug, Default)]
 pub struct Block {
     /// The frames.
@@ -84,12 +86,100 @@ pub struct Block {
     pub first_record: u64,
     /// Where in the input `bytes` starts.
     pub offset: u64,
+    /// What is known of payloads that have no frames.
+    pub bare: Option<Bare>,
+}
+
+/// Payloads without frames, out of a container that has checked them.
+#[derive(Debug, Default)]
+pub struct Bare {
+    /// The number of each record, and where in the input the chunk starts that holds it.
+    pub places: Vec<(u64, u64)>,
+    /// What is wrong with the records that could not be taken out, and the bytes of the input that they take.
+    pub lost: BTreeMap<usize, (Error, u64)>,
+    /// Bytes of the input.
+    pub nbytes: u64,
 }
 
 impl Block {
-    /// Where in the input the frame of record `row` of the block starts.
+    /// Where in the input the frame of record `row` of the block starts, or the chunk that holds the record.
     pub fn frame_offset(&self, row: usize) -> u64 {
-        self.offset + self.payloads.get(row).map_or(0, |p| p.start.saturating_sub(HEADER)) as u64
+        match &self.bare {
+            None => self.offset + self.payloads.get(row).map_or(0, |p| p.start.saturating_sub(HEADER)) as u64,
+            Some(bare) => bare.places.get(row).map_or(0, |(_, offset)| *offset),
+        }
+    }
+
+    /// Where in the input byte `at` of the block is, which belongs to record `row`.
+    pub fn byte(&self, row: usize, at: usize) -> u64 {
+        if at == 0 || self.bare.is_some() { self.frame_offset(row) } else { self.offset + at as u64 }
+    }
+
+    /// The number of record `row` of the block in the input.
+    pub fn record(&self, row: usize) -> u64 {
+        let place = self.bare.as_ref().and_then(|bare| bare.places.get(row));
+        place.map_or(self.first_record + row as u64, |(record, _)| *record)
+    }
+
+    /// What is wrong with a record that could not be taken out of its container.
+    pub fn lost(&self, row: usize) -> Option<&Error> {
+        self.bare.as_ref().and_then(|bare| bare.lost.get(&row)).map(|(error, _)| error)
+    }
+
+    /// Whether the checksum of a record holds.
+    pub fn holds(&self, row: usize) -> bool {
+        match (&self.bare, self.payloads.get(row)) {
+            (None, Some(payload)) => payload_holds(&self.bytes, payload.clone()),
+            (Some(bare), Some(_)) => !bare.lost.contains_key(&row),
+            (_, None) => false,
+        }
+    }
+
+    /// Bytes of the input that it takes.
+    pub fn nbytes(&self) -> u64 {
+        self.bare.as_ref().map_or(self.bytes.len() as u64, |bare| bare.nbytes)
+    }
+
+    /// Bytes of the input that record `row` takes.
+    pub fn record_nbytes(&self, row: usize) -> u64 {
+        let payload = self.payloads.get(row).map_or(0, Range::len);
+        match &self.bare {
+            None => (payload + HEADER + FOOTER) as u64,
+            Some(bare) => bare.lost.get(&row).map_or(payload as u64, |(_, nbytes)| *nbytes),
+        }
+    }
+}
+
+/// Payloads that are written one after the other.
+pub struct Records {
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` each is.
+    pub payloads: Vec<Range<usize>>,
+    /// Whether each has the frame of a TFRecord around it.
+    is_framed: bool,
+}
+
+impl Records {
+    /// None yet of `nrecords`; with `is_framed` each gets the frame of a TFRecord.
+    pub fn new(nrecords: usize, is_framed: bool) -> Records {
+        Records { bytes: Vec::new(), payloads: Vec::with_capacity(nrecords), is_framed }
+    }
+
+    /// Appends the record that `write` appends.
+    pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let frame = self.bytes.len();
+        let start = if self.is_framed { frame + HEADER } else { frame };
+        self.bytes.resize(start, 0);
+        write(&mut self.bytes);
+        let end = self.bytes.len();
+        if self.is_framed {
+            let length = ((end - start) as u64).to_le_bytes();
+            self.bytes[frame..frame + 8].copy_from_slice(&length);
+            self.bytes[frame + 8..start].copy_from_slice(&masked_crc(&length).to_le_bytes());
+            let crc = masked_crc(&self.bytes[start..]);
+            self.bytes.extend_from_slice(&crc.to_le_bytes());
+        }
+        self.payloads.push(start..end);
     }
 }
 

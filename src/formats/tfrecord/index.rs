@@ -71,7 +71,7 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
         let header = header(&frame).filter(|header| header.holds);
         let header = header.ok_or_else(|| {
             damaged("the checksum of the record's length is wrong").help(if at == 0 {
-                "is this a TFRecord? an index is made of nothing else"
+                "is this a TFRecord? other formats have no index beside them, and an ArrayRecord needs none"
             } else {
                 "an index is made of whole files: validate names the damage"
             })

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bytes -> cutter   blocks of whole records, by the lengths in their frames (framing); resync finds the next record after damage
+//!       -> reader   what is done with blocks, of whatever container; raw where records are any bytes
 //!       -> observe  the types of features, for inference
 //!       -> decode   the features of all records (wire), then column by column: mapping says which features a
 //!                   field is read from; column and lists decode them; arrange, nested and entries build their
@@ -30,18 +31,20 @@ mod observe;
 mod only;
 mod packed;
 pub mod packing;
+mod raw;
+pub mod reader;
 mod resync;
 mod values;
 pub mod wire;
 
 use crate::chunk::Decoded;
-use crate::demand::Wanted;
 use crate::error::Result;
-use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
+use crate::formats::format::{Format, Inference, Reader, Request, Tasks, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use cutter::{Cutter, Piece};
+use cutter::Cutter;
+use reader::Pieces;
 use std::sync::Arc;
 use wire::Message;
 
@@ -121,7 +124,7 @@ struct TfRecordReader {
 
 impl TfRecordReader {
     /// The pieces of the input: of all records, or of those that the run keeps.
-    fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Box<dyn Iterator<Item = Result<Piece>> + Send>> {
+    fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Pieces> {
         let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
         let Some(only) = &request.options.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes))) };
         Ok(match index::Index::beside(&self.input, &request.options)? {
@@ -129,58 +132,18 @@ impl TfRecordReader {
             None => Box::new(only::cut_out(cutter()?, only.clone())),
         })
     }
+
+    fn message(&self) -> Message {
+        if self.sequences { Message::SequenceExample } else { Message::Example }
+    }
 }
 
 impl Reader for TfRecordReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        if let Some(schema) = known_schema(request) {
-            return Ok(Inference::Known(schema));
-        }
-        let scan = Arc::new(observe::Scan {
-            wanted: request.wanted.clone(),
-            declared: observe::declared_features(&request.declared.fields),
-            verify: !request.options.no_verify,
-            sequences: self.sequences,
-            recognised: request.options.from.is_none(),
-            input: self.input.name().clone(),
-        });
-        let pieces = self.pieces(request, request.sample_bytes)?;
-        Ok(Inference::Scan(Box::new(pieces.filter_map(move |cut| match cut {
-            Ok(Piece::Block(block)) => {
-                let scan = scan.clone();
-                Some(Ok(Box::new(move || Ok(Box::new(observe::Observation::in_block(&block, &scan)) as Box<dyn Observed>)) as Task<_>))
-            }
-            // Reading meets the damage again, and reports it.
-            Ok(Piece::Lost(_)) => None,
-            Err(error) => Some(Err(error)),
-        }))))
+        reader::infer(self.input.name(), self.message(), request, || self.pieces(request, request.sample_bytes))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        let name = self.input.name().clone();
-        let decoder = Arc::new(decode::Decoder::new(schema, request, name.clone(), self.sequences)?);
-        let pieces = self.pieces(request, None)?;
-        Ok(Box::new(pieces.map(move |cut| {
-            Ok(match cut? {
-                Piece::Block(block) => {
-                    let decoder = decoder.clone();
-                    Box::new(move || decoder.decode(&block)) as Task<Decoded>
-                }
-                Piece::Lost(fault) => {
-                    let decoder = decoder.clone();
-                    Box::new(move || decoder.lost(fault))
-                }
-            })
-        })))
+        reader::read(self.input.name(), self.message(), schema, request, self.pieces(request, None)?)
     }
-}
-
-/// The schema where no record has to be read for it: nothing is wanted, or everything wanted is declared.
-fn known_schema(request: &Request) -> Option<Schema> {
-    let Wanted::Matching(patterns) = &request.wanted else { return None };
-    let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && mapping::is_complete(&f.ty));
-    patterns
-        .iter()
-        .all(declared)
-        .then(|| Schema::new(request.declared.fields.iter().filter(|f| mapping::is_complete(&f.ty)).cloned().collect()))
 }

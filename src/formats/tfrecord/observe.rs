@@ -1,6 +1,6 @@
 //! What the records of a block tell of the types of features, and the schema of it all.
 
-use super::framing::{Block, payload_holds};
+use super::framing::Block;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, Kind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::error::{Error, Result};
@@ -70,11 +70,11 @@ impl Observation {
     pub fn in_block(block: &Block, scan: &Scan) -> Observation {
         let mut seen = Observation::default();
         for (row, payload) in block.payloads.iter().enumerate() {
-            if scan.verify && !payload_holds(&block.bytes, payload.clone()) {
+            if block.lost(row).is_some() || (scan.verify && !block.holds(row)) {
                 continue;
             }
             seen.records += 1;
-            let record = block.first_record + row as u64;
+            let record = block.record(row);
             let mut found: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
             let mut lists: Vec<(&[u8], std::ops::Range<usize>)> = Vec::new();
             let outcome = if scan.sequences {
@@ -201,7 +201,7 @@ impl Observed for Observation {
             let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
             return Err(error
                 .locate(|at| at.records = Some((first.record, first.record)))
-                .help("only TFRecords of tf.Example and tf.SequenceExample are read; `count` counts any records"));
+                .help("read records of any bytes with --raw-records"));
         }
         if self.features.len() > MAX_FIELDS {
             return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))

@@ -37,6 +37,7 @@ fn runs(block: &Block, only: &Numbers) -> Vec<Block> {
             payloads: payloads.iter().map(|payload| payload.start - base..payload.end - base).collect(),
             first_record: start,
             offset: block.offset + base as u64,
+            bare: None,
         });
     }
     parts
@@ -104,7 +105,7 @@ impl Places {
             }
             payloads.push(at + HEADER..at + entry.length as usize - FOOTER);
         }
-        Ok(Some(Block { bytes, payloads, first_record: first.record, offset: first.offset }))
+        Ok(Some(Block { bytes, payloads, first_record: first.record, offset: first.offset, bare: None }))
     }
 
     fn check_size(&self, entry: &Entry) -> Result<()> {

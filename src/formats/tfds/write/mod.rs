@@ -11,7 +11,7 @@ use self::plan::Plan;
 use super::json::{self, FEATURES, INFO};
 use crate::error::{Error, Kind, Result};
 use crate::formats::format::{Directory, Shard, Writer};
-use crate::formats::tfrecord::encode::TfRecordWriter;
+use crate::formats::tfrecord::encode::{Serializer, TfRecordWriter};
 use crate::options::{Compression, Options};
 use crate::schema::Schema;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     if let Some(output) = &options.output {
         check_features(Path::new(output), &plan.features)?;
     }
-    Ok(Box::new(TfRecordWriter::of(Box::new(move |chunk| flatten::flatten(&plan, chunk)))))
+    Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, chunk))))))
 }
 
 /// The files of a data set.

@@ -1,0 +1,82 @@
+//! Chunks of records, compressed on any thread and appended in order.
+
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::formats::format::{Encode, Encoded, Grouping, Writer};
+use crate::formats::riegeli::{Codec, Packed, RecordFile};
+use crate::formats::tfrecord::encode::Serializer;
+use crate::options::{Compression, Options};
+use crate::schema::Schema;
+use std::io::Write;
+use std::sync::Arc;
+
+/// The level of Zstandard where none is given: ArrayRecord's own.
+const ZSTD_LEVEL: i32 = 3;
+/// Records that are encoded at a time, at least, where chunks hold several.
+const ROWS: usize = 64;
+
+/// A writer of one file.
+///
+/// # Errors
+/// A schema that tf.Examples do not hold; a codec that Riegeli does not have.
+pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
+    let codec = match options.compression {
+        None => Codec::Zstd(ZSTD_LEVEL),
+        Some(Compression::Zstd(level)) => Codec::Zstd(level),
+        Some(Compression::None) => Codec::None,
+        Some(Compression::Snappy) => Codec::Snappy,
+        Some(Compression::Gzip | Compression::Lz4) => {
+            return Err(Error::usage("--compression: the chunks of an ArrayRecord are compressed with zstd, snappy or none"));
+        }
+    };
+    let group = options.row_group_rows.unwrap_or(1).max(1);
+    let encoder = Arc::new(Encoder { serializer: Serializer::new(schema, options, false)?, group, codec });
+    Ok(Box::new(ArrayWriter { encoder, file: None }))
+}
+
+struct ArrayWriter {
+    encoder: Arc<Encoder>,
+    file: Option<RecordFile>,
+}
+
+struct Encoder {
+    serializer: Serializer,
+    /// Records in a chunk.
+    group: usize,
+    codec: Codec,
+}
+
+impl Writer for ArrayWriter {
+    fn grouping(&self) -> Option<Grouping> {
+        // Readers find a record by dividing its number: every chunk but the last has as many.
+        let group = self.encoder.group;
+        (group > 1).then(|| Grouping { rows: group.saturating_mul(ROWS.div_ceil(group)), nbytes: usize::MAX, shares: 1 })
+    }
+
+    fn encoder(&self) -> Arc<dyn Encode> {
+        self.encoder.clone()
+    }
+
+    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
+        self.file = Some(RecordFile::begin(out, self.encoder.group, self.encoder.codec)?);
+        Ok(())
+    }
+
+    fn write(&mut self, encoded: Encoded) -> Result<()> {
+        match (encoded.downcast::<Vec<Packed>>(), &mut self.file) {
+            (Ok(chunks), Some(file)) => chunks.iter().try_for_each(|chunk| file.write(chunk)),
+            _ => Err(Error::internal("chunks of another format")),
+        }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.file.take().map_or(Ok(()), RecordFile::finish)
+    }
+}
+
+impl Encode for Encoder {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let records = self.serializer.payloads(&chunk)?;
+        Ok(Box::new(Packed::chunks(&records.bytes, &records.payloads, self.group, self.codec)?))
+    }
+}

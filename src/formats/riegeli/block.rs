@@ -1,0 +1,158 @@
+//! Blocks of 64 KiB: a chunk goes on after the header of each block that it reaches into.
+
+use highway::{HighwayHash, HighwayHasher, Key};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// Bytes of a block.
+pub const BLOCK: u64 = 1 << 16;
+/// Bytes of its header: a hash, and the distances to the start and the end of the chunk that it interrupts.
+const HEADER: u64 = 24;
+const USABLE: u64 = BLOCK - HEADER;
+
+/// What is wrong with the bytes of a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    pub at: u64,
+    pub what: Cow<'static, str>,
+}
+
+impl Damage {
+    pub fn new(at: u64, what: impl Into<Cow<'static, str>>) -> Damage {
+        Damage { at, what: what.into() }
+    }
+}
+
+/// The hash of headers and data.
+pub fn hash(bytes: &[u8]) -> u64 {
+    // "Riegeli/records\n", twice.
+    const KEY: [u64; 4] = [0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572, 0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572];
+    HighwayHasher::new(Key(KEY)).hash64(bytes)
+}
+
+/// Where a chunk ends that begins at `begin`, has `nbytes` bytes with its header, and holds `nrecords`; `None`: beyond any file.
+pub fn chunk_end(begin: u64, nbytes: u64, nrecords: u64) -> Option<u64> {
+    let headers = nbytes.checked_add((begin % BLOCK + USABLE - 1) % BLOCK)? / USABLE;
+    let by_bytes = begin.checked_add(nbytes)?.checked_add(headers.checked_mul(HEADER)?)?;
+    // Every record has a number of its own among the bytes of its chunk.
+    let by_records = begin.checked_add(nrecords)?;
+    let left = (BLOCK - by_records % BLOCK) % BLOCK;
+    Some(by_bytes.max(by_records.checked_add(left.saturating_sub(USABLE - 1))?))
+}
+
+/// Takes the first `nbytes` bytes of the chunk at `begin..end` out of its blocks, of which `blocks` are the bytes. With `verify`, the headers
+/// of blocks have to hold, and what follows the chunk to be zeros.
+pub fn unblock(blocks: &[u8], begin: u64, end: u64, nbytes: u64, verify: bool, out: &mut Vec<u8>) -> Result<(), Damage> {
+    let (mut rest, mut at, mut left) = (blocks, begin, nbytes);
+    let short = || Damage::new(begin, "the file ends inside a chunk");
+    while at < end {
+        if at.is_multiple_of(BLOCK) {
+            let (header, after) = rest.split_first_chunk::<{ HEADER as usize }>().ok_or_else(short)?;
+            if verify && *header != block_header(at - begin, end - at) {
+                return Err(Damage::new(at, "the header of the block is damaged"));
+            }
+            rest = after;
+            at += HEADER;
+            continue;
+        }
+        let n = (BLOCK - at % BLOCK).min(end - at);
+        let (here, after) = rest.split_at_checked(n as usize).ok_or_else(short)?;
+        let (data, padding) = here.split_at(left.min(n) as usize);
+        out.extend_from_slice(data);
+        if verify && padding.iter().any(|byte| *byte != 0) {
+            return Err(Damage::new(at, "the padding after the chunk is not zeros"));
+        }
+        left -= data.len() as u64;
+        rest = after;
+        at += n;
+    }
+    if left == 0 { Ok(()) } else { Err(short()) }
+}
+
+/// The first `nbytes` bytes of a chunk, of which the end is not known yet.
+pub fn peek(blocks: &[u8], begin: u64, nbytes: u64) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(nbytes as usize);
+    unblock(blocks, begin, chunk_end(begin, nbytes, 0)?, nbytes, false, &mut out).ok()?;
+    Some(out)
+}
+
+/// Writes a chunk at `begin`, with the headers of blocks and the padding after it. Returns where it ends.
+pub fn write_chunk(out: &mut dyn Write, begin: u64, parts: [&[u8]; 2], nrecords: u64) -> io::Result<u64> {
+    let nbytes = parts.iter().map(|part| part.len() as u64).sum();
+    let end = chunk_end(begin, nbytes, nrecords).ok_or(io::ErrorKind::FileTooLarge)?;
+    let mut at = begin;
+    let put = |out: &mut dyn Write, at: &mut u64, mut bytes: &[u8]| {
+        while !bytes.is_empty() {
+            if at.is_multiple_of(BLOCK) {
+                out.write_all(&block_header(*at - begin, end - *at))?;
+                *at += HEADER;
+            }
+            let n = bytes.len().min((BLOCK - *at % BLOCK) as usize);
+            out.write_all(&bytes[..n])?;
+            (bytes, *at) = (&bytes[n..], *at + n as u64);
+        }
+        io::Result::Ok(())
+    };
+    put(out, &mut at, parts[0])?;
+    put(out, &mut at, parts[1])?;
+    let zeros = [0; 4096];
+    while at < end {
+        if at.is_multiple_of(BLOCK) {
+            out.write_all(&block_header(at - begin, end - at))?;
+            at += HEADER;
+        } else {
+            let n = (end - at).min(BLOCK - at % BLOCK).min(zeros.len() as u64);
+            out.write_all(&zeros[..n as usize])?;
+            at += n;
+        }
+    }
+    Ok(end)
+}
+
+/// Bytes of data of the padding chunk that ends at the end of the block, if one is needed; `header`: bytes of the header of a chunk.
+pub fn padding_nbytes(at: u64, header: u64) -> Option<u64> {
+    let left = (BLOCK - at % BLOCK) % BLOCK;
+    match left {
+        0 => None,
+        left if left < header => Some(left + USABLE - header),
+        left => Some(left - header),
+    }
+}
+
+/// The header of the block `before` bytes after the start of a chunk and `after` bytes before its end.
+fn block_header(before: u64, after: u64) -> [u8; HEADER as usize] {
+    let mut header = [0; HEADER as usize];
+    header[8..16].copy_from_slice(&before.to_le_bytes());
+    header[16..].copy_from_slice(&after.to_le_bytes());
+    let hash = hash(&header[8..]);
+    header[..8].copy_from_slice(&hash.to_le_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_go_through_blocks_and_back() {
+        for begin in [0, 64, 65_500, 65_535, 65_536, 131_000] {
+            for nbytes in [40, 41, 65_512, 65_513, 200_000] {
+                for nrecords in [0, 1, 70_000] {
+                    let header: Vec<u8> = (0..40).collect();
+                    let data: Vec<u8> = (0..nbytes - 40).map(|i: u32| i as u8 | 1).collect();
+                    let mut blocks = Vec::new();
+                    let end = write_chunk(&mut blocks, begin, [&header, &data], nrecords).unwrap();
+                    assert_eq!(end, begin + blocks.len() as u64);
+                    assert!(
+                        end - begin >= nrecords && (end.is_multiple_of(BLOCK) || end % BLOCK > HEADER),
+                        "{begin} {nbytes} {nrecords}: {end}"
+                    );
+                    let mut back = Vec::new();
+                    unblock(&blocks, begin, end, u64::from(nbytes), true, &mut back).unwrap();
+                    assert_eq!(back, [header.clone(), data].concat());
+                    assert_eq!(peek(&blocks, begin, 40), Some(header));
+                }
+            }
+        }
+    }
+}

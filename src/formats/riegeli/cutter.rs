@@ -1,0 +1,263 @@
+//! The chunks of a file, some at a time. Sequential; decompresses nothing.
+
+use super::block::{Damage, hash};
+use super::file::{ArrayFile, Chunk};
+use super::header::{self, Header};
+use super::simple::Unpacker;
+use crate::demand::Numbers;
+use crate::error::{Error, Result};
+use crate::formats::format::Request;
+use crate::formats::tfrecord::cutter::Piece;
+use crate::formats::tfrecord::framing::{Bare, Block};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes and records of a piece, unless a single chunk has more.
+const PIECE_NBYTES: u64 = 1 << 20;
+const PIECE_ROWS: u64 = 1 << 12;
+/// Bytes in memory for each record of a chunk.
+const RECORD_NBYTES: u64 = 16;
+
+/// Reads a file chunk by chunk.
+pub struct Cutter {
+    file: ArrayFile,
+    /// The chunk of records that is next, and where what has not been looked at starts.
+    next: usize,
+    at: u64,
+    /// Records that are wanted; `None`: all.
+    only: Option<Arc<Numbers>>,
+    /// Records and bytes that may still be cut; `None`: all.
+    records_left: Option<u64>,
+    bytes_left: Option<u64>,
+    piece_rows: u64,
+    max_record_bytes: u64,
+    request: Request,
+    ended: bool,
+}
+
+impl Cutter {
+    pub fn new(file: ArrayFile, request: &Request) -> Cutter {
+        let options = &request.options;
+        Cutter {
+            file,
+            next: 0,
+            at: 0,
+            only: options.only.clone(),
+            // Where bad records are left out, only the count of good ones tells how many have to be read.
+            records_left: request.records.filter(|_| !options.on_error.skips()),
+            bytes_left: None,
+            piece_rows: options.chunk_rows.map_or(PIECE_ROWS, |rows| (rows as u64).clamp(1, PIECE_ROWS)),
+            max_record_bytes: options.max_record_bytes,
+            request: request.clone(),
+            ended: false,
+        }
+    }
+
+    /// The same, but ends after about `nbytes` bytes.
+    pub fn sampling(mut self, nbytes: Option<u64>) -> Cutter {
+        self.bytes_left = nbytes;
+        self
+    }
+
+    fn cut(&mut self) -> Result<Option<Piece>> {
+        let mut packed = Packed { name: self.file.name.clone(), parts: Vec::new(), bytes: Vec::new(), nbytes: 0, verify: self.file.verify };
+        let mut nrecords = 0;
+        while packed.nbytes < PIECE_NBYTES && nrecords < self.piece_rows && self.records_left != Some(0) && self.bytes_left != Some(0) {
+            let Some(records) = self.next_chunk() else { break };
+            let Some(place) = self.file.places.get(self.next).copied() else { break };
+            // Whatever is between chunks is looked at where all of the file is read.
+            if self.only.is_none() {
+                self.pass(place.offset)?;
+            }
+            self.next += 1;
+            let until = self.file.places.get(self.next).map_or(self.file.footer, |next| next.offset);
+            let found = match self.file.chunk(place.offset, until)? {
+                Ok(chunk) => self.records_of(&chunk, records.end - records.start, &mut packed.bytes)?,
+                Err(damage) => Err(damage),
+            };
+            let (nbytes, decoded) = match &found {
+                Ok((header, _)) => (header.data_size, header.decoded_size),
+                Err(_) => (until - place.offset, 0),
+            };
+            if found.is_err() {
+                self.at = until;
+            }
+            packed.nbytes += nbytes.max(decoded);
+            nrecords += records.end - records.start;
+            for left in self.records_left.iter_mut() {
+                *left = left.saturating_sub(records.end - records.start);
+            }
+            for left in self.bytes_left.iter_mut() {
+                *left = left.saturating_sub(nbytes);
+            }
+            packed.parts.push(Part { offset: place.offset, nbytes, records, found });
+        }
+        if packed.parts.is_empty() {
+            let is_whole = self.only.is_none() && self.records_left.is_none() && self.bytes_left.is_none();
+            return if is_whole { self.pass(self.file.nbytes()).map(|()| None) } else { Ok(None) };
+        }
+        let only = self.only.clone();
+        Ok(Some(Piece::Packed(Box::new(move || packed.unpack(only.as_deref())))))
+    }
+
+    /// The numbers of the records of the next chunk that has any that are wanted.
+    fn next_chunk(&mut self) -> Option<Range<u64>> {
+        loop {
+            let first = self.file.places.get(self.next)?.first_record;
+            let end = self.file.places.get(self.next + 1).map_or(self.file.nrecords + 1, |next| next.first_record);
+            let Some(only) = &self.only else { return Some(first..end) };
+            // The first wanted number from here on is in this chunk, or leads to another.
+            let wanted = only.ranges().iter().find(|range| *range.end() >= first)?;
+            if *wanted.start() < end {
+                return Some(first..end);
+            }
+            self.next = self.file.places.partition_point(|place| place.first_record <= *wanted.start()) - 1;
+        }
+    }
+
+    /// Looks at the chunks without records from where it is up to `to`.
+    fn pass(&mut self, to: u64) -> Result<()> {
+        while self.at < to {
+            let damage = match self.file.chunk(self.at, to)? {
+                Ok(chunk) => self.empty(&chunk)?.err(),
+                Err(damage) => Some(damage),
+            };
+            let Some(damage) = damage else { continue };
+            let error = self.file.damaged(damage).help("it holds no records: --on-error skip reads on");
+            if !self.request.options.on_error.skips() {
+                return Err(error);
+            }
+            let text = error.to_string();
+            self.request.options.notices.add(text.lines().next().unwrap_or_default(), self.request.options.strict)?;
+            self.at = to;
+        }
+        Ok(())
+    }
+
+    /// Looks at a chunk that holds no records of the data.
+    fn empty(&mut self, chunk: &Chunk) -> Result<Result<(), Damage>> {
+        let Range { start, end } = chunk.span;
+        let is_index = start >= self.file.footer && chunk.header.kind == header::SIMPLE;
+        if !is_index && !matches!(chunk.header.kind, header::SIGNATURE | header::METADATA | header::PADDING) {
+            return Ok(Err(Damage::new(start, "a chunk that the footer does not list")));
+        }
+        if chunk.header.data_size > self.max_record_bytes {
+            return Ok(Err(Damage::new(start, "a chunk without records of more bytes than --max-record-bytes")));
+        }
+        let mut data = Vec::new();
+        if let Err(damage) = self.file.data(chunk, &mut data)? {
+            return Ok(Err(damage));
+        }
+        if self.file.verify && hash(&data) != chunk.header.data_hash {
+            return Ok(Err(Damage::new(start, "the hash of the chunk's data is wrong")));
+        }
+        self.at = end;
+        Ok(Ok(()))
+    }
+
+    /// Appends the data of a chunk of `nrecords` records, and says where.
+    fn records_of(&mut self, chunk: &Chunk, nrecords: u64, bytes: &mut Vec<u8>) -> Result<Result<(Header, Range<usize>), Damage>> {
+        let (header, start) = (chunk.header, chunk.span.start);
+        let damaged = |what: String| Ok(Err(Damage::new(start, what)));
+        match header.kind {
+            header::SIMPLE => {}
+            header::TRANSPOSED => {
+                let error = self.file.damaged(Damage::new(start, "the chunk is transposed, and only chunks of whole records are read"));
+                return Err(error.help("write the file again without: ArrayRecordWriter(path, \"group_size:1,transpose:false\")"));
+            }
+            other => return damaged(format!("a chunk of records was expected, found one of kind {:?}", char::from(other))),
+        }
+        if header.nrecords != nrecords {
+            return damaged(format!("the chunk has {} records, and {nrecords} by the footer", header.nrecords));
+        }
+        let most = header.decoded_size.max(header.nrecords.saturating_mul(RECORD_NBYTES));
+        // What is not compressed has its sizes beside it; what is compressed may be larger by a little.
+        if most > self.max_record_bytes || header.data_size > most.saturating_mul(2).saturating_add(1 << 16) {
+            let records = if nrecords == 1 { "a record".to_owned() } else { format!("{nrecords} records") };
+            return damaged(format!(
+                "the chunk of {records} takes {most} bytes, more than the {} of --max-record-bytes",
+                self.max_record_bytes
+            ));
+        }
+        let from = bytes.len();
+        let read = self.file.data(chunk, bytes)?;
+        self.at = chunk.span.end;
+        Ok(read.map(|()| (header, from..bytes.len())))
+    }
+}
+
+impl Iterator for Cutter {
+    type Item = Result<Piece>;
+
+    fn next(&mut self) -> Option<Result<Piece>> {
+        if self.ended {
+            return None;
+        }
+        let cut = self.cut().transpose();
+        self.ended = !matches!(cut, Some(Ok(_)));
+        cut
+    }
+}
+
+/// Chunks as they are in the file.
+struct Packed {
+    name: Arc<str>,
+    parts: Vec<Part>,
+    bytes: Vec<u8>,
+    nbytes: u64,
+    verify: bool,
+}
+
+/// A chunk.
+struct Part {
+    offset: u64,
+    /// Its bytes in the file.
+    nbytes: u64,
+    /// The numbers of its records.
+    records: Range<u64>,
+    /// Its header and where its data is.
+    found: Result<(Header, Range<usize>), Damage>,
+}
+
+impl Packed {
+    /// Its records, or those of them that are wanted.
+    fn unpack(self, only: Option<&Numbers>) -> Result<Block> {
+        let mut unpacker = Unpacker::default();
+        let mut block = Block { first_record: self.parts.first().map_or(1, |part| part.records.start), ..Block::default() };
+        let mut bare = Bare { nbytes: self.nbytes, ..Bare::default() };
+        for Part { offset, mut nbytes, records, found } in self.parts {
+            let before = block.bytes.len();
+            let ranges = found.and_then(|(header, range)| {
+                let data = self.bytes.get(range).unwrap_or_default();
+                if self.verify && hash(data) != header.data_hash {
+                    return Err(Damage::new(offset, "the hash of the chunk's data is wrong"));
+                }
+                unpacker.unpack(&header, data, &mut block.bytes).map_err(|damage| Damage { at: offset, ..damage })
+            });
+            if ranges.is_err() {
+                block.bytes.truncate(before);
+            }
+            for (i, record) in records.enumerate() {
+                if only.is_some_and(|only| !only.contains(record)) {
+                    continue;
+                }
+                let payload = match &ranges {
+                    Ok(ranges) => ranges.get(i).cloned().unwrap_or_default(),
+                    Err(damage) => {
+                        let error = Error::data(damage.what.clone()).in_input(self.name.clone()).locate(|at| {
+                            at.records = Some((record, record));
+                            at.byte = Some(damage.at);
+                        });
+                        let error = error.help("leave such records out with --on-error skip");
+                        bare.lost.insert(block.payloads.len(), (error, std::mem::take(&mut nbytes)));
+                        0..0
+                    }
+                };
+                bare.places.push((record, offset));
+                block.payloads.push(payload);
+            }
+        }
+        block.bare = Some(bare);
+        Ok(block)
+    }
+}

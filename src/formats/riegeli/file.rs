@@ -1,0 +1,224 @@
+//! An ArrayRecord that is read by position.
+
+use super::block::{BLOCK, Damage, chunk_end, hash, peek, unblock};
+use super::footer::{Place, parse_entry, parse_metadata, parse_postscript};
+use super::header::{self, Header, is_riegeli};
+use super::simple::Unpacker;
+use crate::error::{Error, Result};
+use crate::formats::columnar::source::Source;
+use crate::io::Input;
+use crate::options::Options;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes that are read at once where chunks follow each other, and elsewhere.
+const AHEAD: u64 = 1 << 20;
+const JUMP: u64 = 4 << 10;
+/// Bytes in memory for each chunk that a footer lists, about.
+const PLACE_NBYTES: u64 = 64;
+
+/// A file and where its chunks are.
+#[derive(Clone)]
+pub struct ArrayFile {
+    pub name: Arc<str>,
+    window: Window,
+    /// Chunks of records, in order.
+    pub places: Arc<[Place]>,
+    pub nrecords: u64,
+    /// Where the chunks of records end.
+    pub footer: u64,
+    pub verify: bool,
+}
+
+/// A chunk of which the header holds.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub header: Header,
+    /// Where it is in the file.
+    pub span: Range<u64>,
+}
+
+impl ArrayFile {
+    /// Reads the footer of a file; a pipe is copied first.
+    ///
+    /// # Errors
+    /// This is not a whole ArrayRecord.
+    pub fn open(input: &Input, options: &Options) -> Result<ArrayFile> {
+        let name = input.name().clone();
+        let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "reading", &e))?;
+        let window = Window { source, bytes: Vec::new(), start: 0 };
+        let mut file = ArrayFile { name, window, places: Arc::new([]), nrecords: 0, footer: 0, verify: !options.no_verify };
+        file.read_footer(options).map_err(|e| e.in_input(file.name.clone()))?;
+        Ok(file)
+    }
+
+    /// Bytes of the file.
+    pub fn nbytes(&self) -> u64 {
+        self.window.source.nbytes()
+    }
+
+    fn read_footer(&mut self, options: &Options) -> Result<()> {
+        let nbytes = self.nbytes();
+        if !is_riegeli(self.slice(0, nbytes.min(64))?) {
+            return Err(Error::data("this is not an ArrayRecord: it does not start as a Riegeli file does"));
+        }
+        let incomplete = || {
+            Error::data("the file does not end with the postscript of an ArrayRecord: it is cut off, or a Riegeli file without an index")
+                .help("its writer completes it on close(): write it again with array_record's ArrayRecordWriter")
+        };
+        let start = nbytes.checked_sub(BLOCK).filter(|start| *start > 0 && start.is_multiple_of(BLOCK)).ok_or_else(incomplete)?;
+        let (values, records) = self.records(start, nbytes, BLOCK).map_err(|e| e.or(incomplete))?;
+        let postscript = records.first().and_then(|range| parse_postscript(&values[range.clone()]));
+        self.footer = postscript.filter(|footer| *footer < start && *footer > 0).ok_or_else(incomplete)?;
+        let limit = options.max_memory / PLACE_NBYTES;
+        let lost = || Error::data("the footer is damaged, and records are found by it");
+        let (values, records) = self.records(self.footer, start, limit).map_err(|e| e.or(lost))?;
+        let wrong = |what: String| Error::data(what).locate(|at| at.byte = Some(self.footer));
+        let mut records = records.into_iter().map(|range| &values[range]);
+        let (nchunks, nrecords) = parse_metadata(records.next().unwrap_or_default()).map_err(wrong)?;
+        let mut places = Vec::with_capacity(records.len());
+        let (mut first_record, mut before) = (1u64, 0);
+        for entry in records {
+            let place = parse_entry(entry).filter(|(offset, _, n)| *offset > before && *offset < self.footer && *n > 0);
+            let next = place.and_then(|(offset, _, n)| Some((offset, first_record.checked_add(n)?)));
+            let Some((offset, next)) = next else {
+                return Err(wrong(format!("the footer is damaged: entry {} is not a chunk before it", places.len() + 1)));
+            };
+            places.push(Place { offset, first_record });
+            (first_record, before) = (next, offset);
+        }
+        if (nchunks, nrecords) != (places.len() as u64, first_record - 1) {
+            let (n, m) = (places.len(), first_record - 1);
+            return Err(wrong(format!("the footer tells of {nchunks} chunks with {nrecords} records, but lists {n} with {m}")));
+        }
+        (self.places, self.nrecords) = (places.into(), nrecords);
+        Ok(())
+    }
+
+    /// The records of the simple chunk at `at`, which ends before `until` and holds at most `limit` of them.
+    fn records(&mut self, at: u64, until: u64, limit: u64) -> Result<(Vec<u8>, Vec<Range<usize>>), Unread> {
+        let chunk = self.chunk(at, until)??;
+        let mut data = Vec::new();
+        self.data(&chunk, &mut data)??;
+        let header = chunk.header;
+        let damaged = |what: &str| Unread::Damaged(Damage::new(at, what.to_owned()));
+        if header.kind != header::SIMPLE || (self.verify && hash(&data) != header.data_hash) {
+            return Err(damaged("the hash of the chunk's data is wrong"));
+        }
+        if header.nrecords > limit {
+            return Err(Unread::Failed(Error::data(format!(
+                "the footer lists {} chunks, which --max-memory does not hold",
+                header.nrecords
+            ))));
+        }
+        // No entry takes more than three integers; the first says how the file was written.
+        if header.decoded_size > header.nrecords.saturating_mul(64).saturating_add(BLOCK) {
+            return Err(damaged("the footer is larger than its entries"));
+        }
+        let mut values = Vec::new();
+        let ranges = Unpacker::default().unpack(&header, &data, &mut values).map_err(|e| Damage { at, ..e })?;
+        Ok((values, ranges))
+    }
+
+    /// The chunk at `at`, which has to end before `until`.
+    ///
+    /// # Errors
+    /// Reading fails; inside, what is wrong with it.
+    pub fn chunk(&mut self, at: u64, until: u64) -> Result<Result<Chunk, Damage>> {
+        let verify = self.verify;
+        // The header of a block may come first, or in between.
+        let bytes = self.slice(at, until.saturating_sub(at).min(2 * header::NBYTES))?;
+        let header = match peek(bytes, at, header::NBYTES).map(|bytes| Header::parse(&bytes, at, verify)).unwrap_or_else(|| Err(short(at)))
+        {
+            Ok(header) => header,
+            Err(damage) => return Ok(Err(damage)),
+        };
+        let nbytes = header.data_size.checked_add(header::NBYTES);
+        let end = nbytes.and_then(|nbytes| chunk_end(at, nbytes, header.nrecords)).filter(|end| *end <= until);
+        Ok(end.map(|end| Chunk { header, span: at..end }).ok_or_else(|| Damage::new(at, "the chunk reaches into the one after it")))
+    }
+
+    /// Appends the data of a chunk.
+    ///
+    /// # Errors
+    /// Reading fails; inside, what is wrong with the blocks that it is in.
+    pub fn data(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<Result<(), Damage>> {
+        let (verify, Range { start, end }) = (self.verify, chunk.span.clone());
+        let before = out.len();
+        let bytes = self.slice(start, end - start)?;
+        let taken = unblock(bytes, start, end, chunk.header.data_size + header::NBYTES, verify, out);
+        match taken {
+            Ok(()) => drop(out.drain(before..before + header::NBYTES as usize)),
+            Err(_) => out.truncate(before),
+        }
+        Ok(taken)
+    }
+
+    fn slice(&mut self, start: u64, length: u64) -> Result<&[u8]> {
+        let name = self.name.clone();
+        self.window.slice(start, length).map_err(|e| Error::io(&name, "reading", &e))
+    }
+
+    /// An error about some bytes of the file.
+    pub fn damaged(&self, damage: Damage) -> Error {
+        Error::data(damage.what).in_input(self.name.clone()).locate(|at| at.byte = Some(damage.at))
+    }
+}
+
+fn short(at: u64) -> Damage {
+    Damage::new(at, "the file ends inside a chunk")
+}
+
+/// Why the records of a chunk could not be read.
+enum Unread {
+    Failed(Error),
+    Damaged(Damage),
+}
+
+impl Unread {
+    /// The error, or for damage this one.
+    fn or(self, what: impl FnOnce() -> Error) -> Error {
+        match self {
+            Unread::Failed(error) => error,
+            Unread::Damaged(damage) => what().locate(|at| at.byte = Some(damage.at)).help(damage.what),
+        }
+    }
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Unread {
+        Unread::Failed(error)
+    }
+}
+
+impl From<Damage> for Unread {
+    fn from(damage: Damage) -> Unread {
+        Unread::Damaged(damage)
+    }
+}
+
+/// Bytes of a file that were read last.
+#[derive(Clone)]
+struct Window {
+    source: Source,
+    bytes: Vec<u8>,
+    start: u64,
+}
+
+impl Window {
+    /// `length` bytes at `start`: more are read where the last ones are followed.
+    fn slice(&mut self, start: u64, length: u64) -> io::Result<&[u8]> {
+        let end = self.start + self.bytes.len() as u64;
+        let inside = start >= self.start && start.checked_add(length).is_some_and(|stop| stop <= end);
+        if !inside {
+            let ahead = if (self.start..=end).contains(&start) { AHEAD } else { JUMP };
+            let length = length.max(ahead.min(self.source.nbytes().saturating_sub(start)));
+            let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            self.bytes = self.source.bytes(start, length)?;
+            self.start = start;
+        }
+        let from = (start - self.start) as usize;
+        Ok(&self.bytes[from..from + length as usize])
+    }
+}

@@ -1,0 +1,116 @@
+//! The footer of an ArrayRecord: where its chunks are, and how many records they hold.
+//!
+//! ```text
+//! RiegeliFooterMetadata { ArrayRecordMetadata array_record_metadata = 1; }
+//! ArrayRecordMetadata   { uint32 version = 1; uint64 num_chunks = 2; uint64 num_records = 3; string writer_options = 4; }
+//! ArrayRecordFooter     { uint64 chunk_offset = 1; uint64 decoded_data_size = 2; uint64 num_records = 3; }
+//! RiegeliPostscript     { uint64 footer_offset = 1; uint64 magic = 2; }
+//! ```
+
+use super::simple::read_varint;
+use crate::formats::varint::varint;
+
+/// What the postscript of every ArrayRecord holds.
+const MAGIC: u64 = 0x7193_0e70_4fda_e05e;
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// Where a chunk of records is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub offset: u64,
+    /// The number of its first record, from 1.
+    pub first_record: u64,
+}
+
+/// Where the footer starts; `None`: this is no postscript.
+pub fn parse_postscript(message: &[u8]) -> Option<u64> {
+    let [_, offset, magic, _, _] = integers(message)?;
+    (magic == Some(MAGIC)).then_some(offset?)
+}
+
+pub fn postscript(footer_offset: u64) -> Vec<u8> {
+    message(&[(1, footer_offset), (2, MAGIC)])
+}
+
+/// The chunks and records that the first record of a footer tells of, or what is wrong with it.
+pub fn parse_metadata(record: &[u8]) -> Result<(u64, u64), String> {
+    let inner = record.split_first().filter(|(tag, _)| **tag == 0x0a).and_then(|(_, rest)| read_varint(rest));
+    let inner = inner.and_then(|(size, rest)| rest.get(..usize::try_from(size).ok()?)).and_then(integers);
+    let Some([_, version, nchunks, nrecords, _]) = inner else { return Err("the footer is not that of an ArrayRecord".to_owned()) };
+    match version {
+        Some(VERSION) => Ok((nchunks.unwrap_or(0), nrecords.unwrap_or(0))),
+        other => Err(format!("version {} of ArrayRecord is not known: expected {VERSION}", other.unwrap_or(0))),
+    }
+}
+
+pub fn metadata(nchunks: u64, nrecords: u64, writer_options: &str) -> Vec<u8> {
+    let mut inner = message(&[(1, VERSION), (2, nchunks), (3, nrecords)]);
+    inner.push(0x22);
+    varint(&mut inner, writer_options.len() as u64);
+    inner.extend_from_slice(writer_options.as_bytes());
+    let mut out = vec![0x0a];
+    varint(&mut out, inner.len() as u64);
+    out.extend_from_slice(&inner);
+    out
+}
+
+/// Offset, size and records of a chunk, as the footer says them.
+pub fn parse_entry(record: &[u8]) -> Option<(u64, u64, u64)> {
+    let [_, offset, size, nrecords, _] = integers(record)?;
+    Some((offset?, size.unwrap_or(0), nrecords.unwrap_or(0)))
+}
+
+pub fn entry(offset: u64, decoded_size: u64, nrecords: u64) -> Vec<u8> {
+    message(&[(1, offset), (2, decoded_size), (3, nrecords)])
+}
+
+/// The integers in the fields of a message by their numbers, up to 4; others are passed over.
+fn integers(mut message: &[u8]) -> Option<[Option<u64>; 5]> {
+    let mut found = [None; 5];
+    while !message.is_empty() {
+        let (tag, rest) = read_varint(message)?;
+        let skipped = match tag & 7 {
+            0 => {
+                let (value, rest) = read_varint(rest)?;
+                if let Some(field) = usize::try_from(tag >> 3).ok().and_then(|number| found.get_mut(number)) {
+                    *field = Some(value);
+                }
+                message = rest;
+                continue;
+            }
+            1 => rest.get(8..),
+            2 => read_varint(rest).and_then(|(size, rest)| rest.get(usize::try_from(size).ok()?..)),
+            5 => rest.get(4..),
+            _ => None,
+        };
+        message = skipped?;
+    }
+    Some(found)
+}
+
+fn message(fields: &[(u8, u64)]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(32);
+    for (number, value) in fields {
+        out.push(number << 3);
+        varint(&mut out, *value);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_read_back() {
+        assert_eq!(parse_postscript(&postscript(70_000)), Some(70_000));
+        assert_eq!(parse_postscript(&message(&[(1, 5), (2, 6)])), None);
+        assert_eq!(parse_metadata(&metadata(3, 20, "group_size:7")), Ok((3, 20)));
+        assert_eq!(parse_entry(&entry(64, 0, 7)), Some((64, 0, 7)));
+        assert!(parse_metadata(b"\x0a\x02\x08\x02").unwrap_err().starts_with("version 2"));
+        for bad in [&b"\x0a\xff"[..], b"", b"\x08", b"\x0b", b"\x0a\x05\x08"] {
+            assert!(parse_metadata(bad).is_err() && parse_entry(bad).is_none(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Riegeli/records files that end with the footer of ArrayRecord: chunks of records, each with its place in the footer.
+//!
+//! ```text
+//! signature | chunk of records | chunk of records | ... | footer: offset, size and records of each chunk | padding | postscript: offset of the footer
+//! |<- 64 KiB, the first 24 bytes of which are the header of the block ->|                                          |<- the last block              ->|
+//! ```
+//!
+//! Sources of the meaning: `doc/riegeli_records_file_format.md` in google/riegeli; `cpp/layout.proto`, `cpp/array_record_reader.cc` and
+//! `cpp/array_record_writer.cc` in google/array_record.
+//!
+//! - [`block`]: the bytes of a chunk, between the headers of blocks, with the hashes of both.
+//! - [`header`]: what a chunk says of itself.
+//! - [`simple`]: a chunk of records: sizes and values, each compressed.
+//! - [`footer`]: where the chunks are.
+//! - [`file`]: a file that is read, by position.
+//! - [`cutter`]: its chunks, some at a time, in order or by the numbers of records.
+//! - [`write`]: a file that is written.
+
+mod block;
+mod cutter;
+mod file;
+mod footer;
+mod header;
+mod simple;
+mod write;
+
+pub use cutter::Cutter;
+pub use file::ArrayFile;
+pub use header::is_riegeli;
+pub use simple::Codec;
+pub use write::{Packed, RecordFile};

@@ -1,0 +1,67 @@
+//! Records as they are: one field of bytes, or of text.
+
+use super::framing::{Block, Records};
+use super::values::{Append, Bytes};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
+use crate::path::quoted;
+use crate::schema::{DType, Element, Field, Schema, Type};
+use crate::tensor::Tensor;
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+
+/// What they are read as.
+pub fn schema() -> Schema {
+    Schema::new(vec![Field::new("bytes", Type::tensor(DType::Bytes, Vec::new()))])
+}
+
+/// The payloads of these records of a block.
+///
+/// # Errors
+/// Only bugs.
+pub fn column(block: &Block, rows: &[usize]) -> Result<Tensor> {
+    let mut values = Bytes::new(&DType::Bytes, false);
+    for payload in rows.iter().filter_map(|row| block.payloads.get(*row)) {
+        values.store().push(block.bytes.get(payload.clone()).unwrap_or_default());
+    }
+    values.finish(None)
+}
+
+/// Checks that records are one string of bytes each.
+///
+/// # Errors
+/// They are not.
+pub fn check(schema: &Schema) -> Result<()> {
+    let is_bytes =
+        |field: &Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::Bytes | DType::String | DType::Json));
+    match schema.fields.as_slice() {
+        [field] if is_bytes(field) => Ok(()),
+        [field] => {
+            Err(Error::usage(format!("--raw-records writes a field of bytes or text, but this is {}", field.ty))
+                .in_field(quoted(&field.name)))
+        }
+        fields => {
+            Err(Error::usage(format!("--raw-records writes one field of bytes or text, but the records have {} fields", fields.len()))
+                .help("choose it: select NAME"))
+        }
+    }
+}
+
+/// The values of the only column, each a record.
+///
+/// # Errors
+/// A null.
+pub fn serialize(chunk: &Chunk, records: &mut Records) -> Result<()> {
+    let Some(Tensor::Leaf(array)) = chunk.columns.first() else { return Err(Error::internal("raw records of several fields")) };
+    let bytes = arrow_cast::cast(array, &arrow_schema::DataType::LargeBinary).map_err(|e| Error::internal(format!("{e}")))?;
+    let bytes = bytes.as_binary::<i64>();
+    for row in 0..chunk.nrows {
+        if bytes.is_null(row) {
+            return Err(Error::data("a null is not a record")
+                .at_row(row)
+                .help("leave it out first, with filter, or fill it with fill-null"));
+        }
+        records.push(|out| out.extend_from_slice(bytes.value(row)));
+    }
+    Ok(())
+}

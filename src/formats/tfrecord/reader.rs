@@ -1,0 +1,81 @@
+//! The records of a container, whichever it is: inference and decoding of its pieces.
+
+use super::cutter::Piece;
+use super::decode::Decoder;
+use super::observe::{Observation, Scan, declared_features};
+use super::wire::Message;
+use super::{mapping, raw};
+use crate::chunk::Decoded;
+use crate::demand::Wanted;
+use crate::error::Result;
+use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::format::{Inference, Observed, Request, Task, Tasks};
+use crate::schema::Schema;
+use std::sync::Arc;
+
+/// The records of an input, in order.
+pub type Pieces = Box<dyn Iterator<Item = Result<Piece>> + Send>;
+
+/// The schema of records that are such messages.
+///
+/// # Errors
+/// The input cannot be read.
+pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl FnOnce() -> Result<Pieces>) -> Result<Inference> {
+    if request.options.raw_records {
+        return Ok(Inference::Known(declared_over(&request.declared, raw::schema())));
+    }
+    if let Some(schema) = known_schema(request) {
+        return Ok(Inference::Known(schema));
+    }
+    let scan = Arc::new(Scan {
+        wanted: request.wanted.clone(),
+        declared: declared_features(&request.declared.fields),
+        verify: !request.options.no_verify,
+        sequences: message == Message::SequenceExample,
+        recognised: request.options.from.is_none(),
+        input: name.clone(),
+    });
+    let observe = move |block: Task<_>| {
+        let scan = scan.clone();
+        Box::new(move || Ok(Box::new(Observation::in_block(&block()?, &scan)) as Box<dyn Observed>)) as Task<_>
+    };
+    Ok(Inference::Scan(Box::new(pieces()?.filter_map(move |piece| match piece {
+        Ok(Piece::Block(block)) => Some(Ok(observe(Box::new(move || Ok(block))))),
+        Ok(Piece::Packed(block)) => Some(Ok(observe(block))),
+        // Reading meets the damage again, and reports it.
+        Ok(Piece::Lost(_)) => None,
+        Err(error) => Some(Err(error)),
+    }))))
+}
+
+/// The records, decoded.
+///
+/// # Errors
+/// A type that no feature holds.
+pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &Request, pieces: Pieces) -> Result<Tasks<Decoded>> {
+    let decoder = Arc::new(match request.options.raw_records {
+        true => {
+            let columns = Columns::plan(&raw::schema().fields, schema, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
+            Decoder::raw(columns, request, name.clone())
+        }
+        false => Decoder::new(schema, request, name.clone(), message == Message::SequenceExample)?,
+    });
+    Ok(Box::new(pieces.map(move |piece| {
+        let decoder = decoder.clone();
+        Ok(match piece? {
+            Piece::Block(block) => Box::new(move || decoder.decode(&block)) as Task<Decoded>,
+            Piece::Packed(block) => Box::new(move || decoder.decode(&block()?)),
+            Piece::Lost(fault) => Box::new(move || decoder.lost(fault)),
+        })
+    })))
+}
+
+/// The schema where no record has to be read for it: nothing is wanted, or everything wanted is declared.
+fn known_schema(request: &Request) -> Option<Schema> {
+    let Wanted::Matching(patterns) = &request.wanted else { return None };
+    let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && mapping::is_complete(&f.ty));
+    patterns
+        .iter()
+        .all(declared)
+        .then(|| Schema::new(request.declared.fields.iter().filter(|f| mapping::is_complete(&f.ty)).cloned().collect()))
+}
