@@ -73,6 +73,11 @@ impl Numbers {
         Ok(Numbers(merged))
     }
 
+    /// These numbers.
+    pub fn range(numbers: RangeInclusive<u64>) -> Numbers {
+        Numbers(vec![numbers])
+    }
+
     /// Ascending ranges that neither meet nor overlap.
     pub fn ranges(&self) -> &[RangeInclusive<u64>] {
         &self.0

@@ -70,6 +70,24 @@ pub fn print_as(name: &str, bytes: &[u8], request: &Request) {
     }
 }
 
+/// As [`print`], but of a directory of these files.
+pub fn print_directory(name: &str, files: &[(&str, &[u8])]) {
+    let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (file, bytes) in files {
+        std::fs::write(folder.join(file), bytes).expect("a file");
+    }
+    let request = request(false, false);
+    let open = || format(name).reader(Arc::new(Input::dataset(folder.clone(), &request.options)), &request.options).expect("a reader");
+    let Ok(Ok(Inference::Known(schema))) = open().map(|mut reader| reader.infer(&request)) else { return };
+    let schema = Arc::new(schema);
+    let Ok(Ok(tasks)) = open().map(|mut reader| reader.read(&schema, &request)) else { return };
+    for task in tasks {
+        let Ok(decoded) = task.and_then(|task| task()) else { return };
+        decoded.chunk.check(&schema.plain()).expect("a chunk of its schema");
+    }
+}
+
 /// As [`print`], but of a file with others beside it: for formats that read several.
 pub fn print_file(name: &str, file: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}", std::process::id()));

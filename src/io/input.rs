@@ -151,7 +151,7 @@ impl Input {
     }
 
     /// A directory that is one data set. Its format opens the files: [`Input::open_member`].
-    fn dataset(path: PathBuf, options: &Options) -> Input {
+    pub fn dataset(path: PathBuf, options: &Options) -> Input {
         let mut input = Input::new(&path.display().to_string(), options, Source::Directory(path));
         input.extension = None;
         input

@@ -86,7 +86,9 @@ fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsSt
 /// Standard input has no name; the format has no extension.
 pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<OsString> {
     let Some(opened) = inputs.iter().next() else { return Err(Error::internal("a run without an input")) };
-    let Some(file) = opened.input.path().and_then(Path::file_name) else {
+    let data_set = opened.input.directory().map(data_set_name).transpose()?;
+    let name = data_set.as_deref().or_else(|| opened.input.path().and_then(Path::file_name));
+    let Some(file) = name else {
         let error = Error::usage("standard input has no name for a file in --output-dir");
         return Err(error.help("name the output instead: -o FILE"));
     };
@@ -109,12 +111,22 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
     // The extensions of a compression and of the input's format.
     let mut stem = Path::new(file);
     let is_compressed = stem.extension().and_then(OsStr::to_str).is_some_and(|end| matches!(end, "gz" | "zst" | "zstd" | "zlib"));
-    for _ in 0..1 + usize::from(is_compressed) {
+    let nextensions = if data_set.is_some() { 0 } else { 1 + usize::from(is_compressed) };
+    for _ in 0..nextensions {
         stem = stem.file_stem().map_or(stem, Path::new);
     }
     let mut name = stem.as_os_str().to_owned();
     name.push(format!(".{extension}{compression}"));
     Ok(Path::new(directory).join(name).into())
+}
+
+/// The name of a data set that is a directory: its own, or that of the one above, if its own is a version such as `1.0.0`.
+fn data_set_name(directory: &Path) -> Result<OsString> {
+    let path = directory.canonicalize().map_err(|e| Error::io(&directory.display().to_string(), "opening", &e))?;
+    let name = path.file_name().unwrap_or_default();
+    let is_version = name.to_str().is_some_and(|name| name.split('.').all(|part| part.parse::<u32>().is_ok()));
+    let above = path.parent().and_then(Path::file_name).filter(|_| is_version);
+    Ok(above.unwrap_or(name).to_owned())
 }
 
 /// Refuses what a run for each input cannot do.

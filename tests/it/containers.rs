@@ -10,7 +10,7 @@ use std::path::Path;
 struct Container {
     /// As `--to` and `--from` say it.
     format: &'static str,
-    /// The files of an output, the first of which is named.
+    /// The files of an output, the first of which is named, or the directory that it is in.
     files: &'static [&'static str],
     /// Types of the records, for both ways.
     schema: &'static str,
@@ -107,6 +107,20 @@ const CONTAINERS: &[Container] = &[
         reading: &["--raw-records"],
     },
     Container {
+        format: "tfds",
+        files: &["x/x-train.tfrecord-00000-of-00001", "x/features.json", "x/dataset_info.json"],
+        schema: "id: int64; t: string; x: float64; l: int32[?]; steps: {a: float32[2], n: int64}[?]",
+        records: |seeds| {
+            records(seeds, |draw, row| {
+                let n = draw.below(4);
+                let steps: Vec<Value> = (0..n).map(|i| json!({"a": [draw.float(), draw.float()], "n": i})).collect();
+                json!({"id": row, "t": draw.text(0), "x": draw.float(), "l": draw.integers(4, 1000), "steps": steps})
+            })
+        },
+        writing: &[],
+        reading: &[],
+    },
+    Container {
         format: "webdataset",
         files: &["x.tar"],
         schema: "__key__: string; txt: optional string; json: {a: int64, b: string[?]}; raw: bytes",
@@ -166,14 +180,20 @@ fn lines(records: &[Value]) -> Vec<u8> {
 }
 
 impl Container {
+    /// What `-o` names, and what is read.
+    fn path(&self, folder: &Path) -> String {
+        let name = self.files[0].split('/').next().unwrap();
+        folder.join(name).display().to_string()
+    }
+
     fn write(&self, records: &[Value], folder: &Path, more: &[&str]) -> Outcome {
-        let out = folder.join(self.files[0]).display().to_string();
+        let out = self.path(folder);
         let words = ["convert", "--from", "jsonl", "--schema", self.schema, "--to", self.format, "-o", &out];
         tatter(&[&words[..], self.writing, more].concat(), &lines(records))
     }
 
     fn read(&self, folder: &Path, more: &[&str]) -> Outcome {
-        let file = folder.join(self.files[0]).display().to_string();
+        let file = self.path(folder);
         tatter(&[&["convert", &file, "--from", self.format], self.reading, more].concat(), b"")
     }
 

@@ -9,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The names of shards where the file has no template.
 const TEMPLATE: &str = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
+/// The format of shards that are ArrayRecords.
+pub const ARRAY_RECORD: &str = "array_record";
 /// More shards than any data set has.
 const MAX_SHARDS: i64 = 1_000_000;
 
@@ -16,7 +18,8 @@ const MAX_SHARDS: i64 = 1_000_000;
 #[derive(Debug)]
 pub struct Info {
     name: String,
-    file_format: String,
+    /// What shards are: `tfrecord` or `array_record`.
+    pub file_format: String,
     /// In the order of the file.
     pub splits: Vec<Split>,
 }
@@ -59,8 +62,8 @@ impl Info {
             "" => "tfrecord",
             other => other,
         };
-        if file_format != "tfrecord" {
-            let error = Error::usage(format!("the shards are {file_format}: only those of TFRecord are read"));
+        if file_format != "tfrecord" && file_format != ARRAY_RECORD {
+            let error = Error::usage(format!("the shards are {file_format}: only those of TFRecord and ArrayRecord are read"));
             return Err(error.help("where TFDS is installed, tfds convert_format --out_file_format tfrecord converts them"));
         }
         let splits = match value.get("splits") {

@@ -5,7 +5,7 @@
 //!   --split         -> split     which records of which splits: train+test, train[:10%]
 //! features.json     -> features  the tree of feature connectors, of all generations of the file
 //!                   -> mapping   its schema, and the features of a tf.Example that each field is read from
-//! shards            -> read      cut and decoded as TFRecords (formats/tfrecord)
+//! shards            -> read      cut as TFRecords or ArrayRecords and decoded (formats/tfrecord, formats/riegeli)
 //! ```
 //!
 //! A directory is one input: the records of the split, shard by shard in the order of their numbers (tfds.load

@@ -1,19 +1,22 @@
 //! The records of a data set: the shards of the splits that are asked for, one after the other.
 
 use super::features::{self, Feature};
-use super::info::Info;
+use super::info::{ARRAY_RECORD, Info};
 use super::json::{self, FEATURES, INFO};
 use super::labels::Labels;
 use super::mapping::Mapper;
 use super::split::{Slice, slices};
 use crate::chunk::Decoded;
+use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::riegeli::{self, ArrayFile};
 use crate::formats::tfrecord::cutter::{Cutter, Piece};
 use crate::formats::tfrecord::decode::Decoder;
 use crate::formats::tfrecord::framing::Block;
 use crate::formats::tfrecord::mapping::Mapping;
+use crate::formats::tfrecord::reader::Pieces;
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::{Field, Schema};
@@ -87,6 +90,7 @@ impl TfdsReader {
                 &only
             }
         };
+        let format = if self.info.file_format == ARRAY_RECORD { "array-record" } else { "tfrecord" };
         let mut parts = VecDeque::new();
         for slice in slices {
             let Some(split) = splits.get(slice.split) else { return Err(Error::internal("a split that is not there")) };
@@ -99,7 +103,7 @@ impl TfdsReader {
                     let path = self.info.shard(split, index).map_err(|e| e.in_input(self.directory.join(INFO).display().to_string()))?;
                     let path = self.directory.join(path);
                     let (skip, until) = (slice.from.saturating_sub(start), (to < end).then(|| to - start));
-                    parts.push_back(Part { name: path.display().to_string().into(), path, skip, until, length });
+                    parts.push_back(Part { name: path.display().to_string().into(), path, skip, until, format, length });
                 }
                 start = end;
             }
@@ -143,6 +147,7 @@ impl Reader for TfdsReader {
             input: self.input.clone(),
             parts: self.parts()?,
             current: None,
+            is_array_record: self.info.file_format == ARRAY_RECORD,
             mapping: Arc::new(mapper.mapping),
             columns: Arc::new(columns),
             records_left: request.records.filter(|_| !request.options.on_error.skips()),
@@ -160,6 +165,8 @@ struct Part {
     skip: u64,
     /// The record after the last; `None`: up to the end of the shard.
     until: Option<u64>,
+    /// The name of its format.
+    format: &'static str,
     /// Records in the shard, by dataset_info.json.
     length: Option<u64>,
 }
@@ -167,7 +174,7 @@ struct Part {
 /// A shard that is read.
 struct Open {
     part: Part,
-    cutter: Cutter,
+    pieces: Pieces,
     decoder: Arc<Decoder>,
     /// Records cut so far.
     seen: u64,
@@ -180,6 +187,8 @@ struct Shards {
     input: Arc<Input>,
     parts: VecDeque<Part>,
     current: Option<Open>,
+    /// Whether shards are ArrayRecords, and not TFRecords.
+    is_array_record: bool,
     mapping: Arc<Mapping>,
     columns: Arc<Columns>,
     /// Records that are still wanted; `None`: all.
@@ -190,12 +199,40 @@ struct Shards {
 }
 
 impl Shards {
-    fn open(&self, part: Part) -> Result<Open> {
+    fn open(&mut self, part: Part) -> Result<Open> {
         let wanted = self.records_left.map(|left| part.skip.saturating_add(left));
-        let request = Request { records: [part.until, wanted].into_iter().flatten().min(), ..self.request.clone() };
-        let cutter = Cutter::new(self.input.open_member(&part.path)?, part.name.clone(), &request);
+        let records = [part.until, wanted].into_iter().flatten().min();
         let decoder = Arc::new(Decoder::of(self.mapping.clone(), &self.request, part.name.clone()));
-        Ok(Open { part, cutter, decoder, seen: 0, is_damaged: false })
+        let mut open = Open { part, pieces: Box::new(std::iter::empty()), decoder, seen: 0, is_damaged: false };
+        if self.is_array_record {
+            self.open_array_record(&mut open, records)?;
+        } else {
+            let request = Request { records, ..self.request.clone() };
+            open.pieces = Box::new(Cutter::new(self.input.open_member(&open.part.path)?, open.part.name.clone(), &request));
+        }
+        Ok(open)
+    }
+
+    /// The pieces of a shard whose footer says how many records it has, and where they are.
+    fn open_array_record(&mut self, open: &mut Open, records: Option<u64>) -> Result<()> {
+        let file = ArrayFile::open(&Input::regular(&open.part.path)?, &self.request.options)?;
+        open.seen = file.nrecords;
+        if let Some(length) = open.part.length.filter(|length| *length != file.nrecords) {
+            return Err(open.wrong_length(if file.nrecords > length { "more".to_owned() } else { file.nrecords.to_string() }.as_str()));
+        }
+        let (first, last) = (open.part.skip, records.unwrap_or(u64::MAX).min(file.nrecords));
+        let mut request = Request { records: None, ..self.request.clone() };
+        if first > 0 || last < file.nrecords {
+            let only = Some(Arc::new(Numbers::range(first + 1..=last.max(first + 1))));
+            request.options = Arc::new(Options { only, ..self.request.options.as_ref().clone() });
+        }
+        if let Some(left) = &mut self.records_left {
+            *left = left.saturating_sub(last.saturating_sub(first));
+        }
+        if last > first {
+            open.pieces = Box::new(riegeli::Cutter::new(file, &request));
+        }
+        Ok(())
     }
 
     fn next_task(&mut self) -> Result<Option<Task<Decoded>>> {
@@ -203,15 +240,15 @@ impl Shards {
             return Err(error);
         }
         loop {
-            if self.records_left == Some(0) {
-                return Ok(None);
-            }
             let Some(open) = &mut self.current else {
+                if self.records_left == Some(0) {
+                    return Ok(None);
+                }
                 let Some(part) = self.parts.pop_front() else { return Ok(None) };
                 self.current = Some(self.open(part)?);
                 continue;
             };
-            match open.cutter.next().transpose()? {
+            match open.pieces.next().transpose()? {
                 Some(Piece::Lost(fault)) => {
                     open.is_damaged = true;
                     let (decoder, columns) = (open.decoder.clone(), self.columns.clone());
@@ -231,7 +268,10 @@ impl Shards {
                         return Ok(Some(Box::new(move || adapted(decoder.decode(&block)?, &columns))));
                     }
                 }
-                Some(Piece::Packed(_)) => return Err(Error::internal("a block of another container")),
+                Some(Piece::Packed(block)) => {
+                    let (decoder, columns) = (open.decoder.clone(), self.columns.clone());
+                    return Ok(Some(Box::new(move || adapted(decoder.decode(&block()?)?, &columns))));
+                }
                 None => {
                     let is_whole = open.part.until.is_none() && self.records_left.is_none();
                     if is_whole && !open.is_damaged && open.part.length.is_some_and(|length| open.seen < length) {
@@ -271,7 +311,7 @@ impl Open {
         let said = self.part.length.unwrap_or(0);
         Error::data(format!("the shard should have {said} records, as {INFO} says, but has {found}"))
             .in_input(self.part.name.clone())
-            .help(format!("to read it as it is: --from tfrecord {}", crate::printable::shell_word(&self.part.name)))
+            .help(format!("to read it as it is: --from {} {}", self.part.format, crate::printable::shell_word(&self.part.name)))
     }
 }
 

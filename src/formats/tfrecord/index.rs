@@ -156,26 +156,43 @@ impl Index {
                 Ok(Entry { record, offset, length })
             })));
         }
+        let wanted: Vec<_> = numbers.ranges().to_vec();
         let (mut record, mut line) = (0, Vec::new());
-        Ok(Box::new(std::iter::from_fn(move || {
-            loop {
-                line.clear();
-                match (&mut file).take(ENTRY_NBYTES).read_until(b'\n', &mut line) {
-                    Ok(0) => return None,
-                    Ok(_) => {}
-                    Err(e) => return Some(Err(failed(&e))),
-                }
-                record += 1;
-                if record > numbers.last() {
-                    return None;
-                }
-                if numbers.contains(record) {
+        let entries = wanted.into_iter().flatten().map(move |next| {
+            line.clear();
+            let found = skip_lines(&mut file, next - record - 1).and_then(|()| (&mut file).take(ENTRY_NBYTES).read_until(b'\n', &mut line));
+            record = next;
+            match found {
+                Ok(0) => Ok(None),
+                Ok(_) => {
                     let entry = of_line(&line).map(|(offset, length)| Entry { record, offset, length });
-                    return Some(entry.ok_or_else(|| Error::data(format!("line {record} of the index is not OFFSET LENGTH"))));
+                    entry.map(Some).ok_or_else(|| Error::data(format!("line {record} of the index is not OFFSET LENGTH")))
                 }
+                Err(e) => Err(failed(&e)),
             }
-        })))
+        });
+        Ok(Box::new(entries.map_while(Result::transpose)))
     }
+}
+
+/// Reads beyond `n` lines, or up to the end.
+fn skip_lines(file: &mut impl BufRead, mut n: u64) -> std::io::Result<()> {
+    while n > 0 {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut nbytes = bytes.len();
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            n -= 1;
+            if n == 0 {
+                nbytes = end + 1;
+                break;
+            }
+        }
+        file.consume(nbytes);
+    }
+    Ok(())
 }
 
 /// Where the last record of an index ends; `None` if it does not say.
