@@ -57,7 +57,7 @@ impl Members {
             input: input.clone(),
             nrecords: self.ranges.len(),
             framing: Framing::Values { ranges: self.ranges, array: false },
-            bytes: self.bytes,
+            bytes: self.bytes.into(),
             first_record,
             first_line: 1,
             first_column: 0,

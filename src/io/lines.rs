@@ -1,5 +1,6 @@
 //! Blocks of whole lines, split off a stream: sequential; only line ends are searched, no other byte is touched.
 
+use super::buffers::{Buffer, Buffers};
 use super::input::Input;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -13,10 +14,10 @@ const BLOCK_BYTES: usize = 1 << 20;
 const SHORT_READ_BYTES: usize = 64 << 10;
 
 /// Whole lines, each with its end; only the last of the input may lack it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Lines {
     /// The bytes of the lines.
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Number of the first line, from 1.
     pub first_line: u64,
     /// Where the first line begins in the decompressed input.
@@ -37,7 +38,7 @@ pub struct LongLine {
 }
 
 /// What comes next in the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum LineBlock {
     /// Lines within a block may still be longer than `--max-record-bytes`: memory is bounded, the rule is the decoder's.
     Lines(Lines),
@@ -55,8 +56,9 @@ pub struct Blocks {
     is_live: bool,
     /// Whether a line that is too long is the last thing read.
     ends_at_long_line: bool,
+    buffers: Buffers,
     /// Read, but not given yet; what is before `start` has been.
-    buffer: Vec<u8>,
+    buffer: Buffer,
     start: usize,
     block_bytes: usize,
     ended: bool,
@@ -77,7 +79,8 @@ impl Blocks {
             max_lines: options.chunk_rows.unwrap_or(usize::MAX).max(1),
             is_live: !input.is_regular(),
             ends_at_long_line: false,
-            buffer: Vec::new(),
+            buffers: Buffers::default(),
+            buffer: Buffer::default(),
             start: 0,
             block_bytes: FIRST_BLOCK_BYTES,
             ended: false,
@@ -117,7 +120,7 @@ impl Blocks {
             }
             if rest.len() > self.max_line_bytes && self.ends_at_long_line {
                 let long = LongLine { line: self.next_line, byte: self.next_byte, length: rest.len() as u64 };
-                self.buffer = Vec::new();
+                self.buffer = Buffer::default();
                 (self.start, self.ended) = (0, true);
                 return Ok(Some(LineBlock::TooLong(long)));
             }
@@ -141,13 +144,15 @@ impl Blocks {
             nlines += 1;
             nbytes = rest.len();
         }
+        let mut other = self.buffers.empty();
         let bytes = if self.start == 0 && nbytes == whole {
-            let rest = self.buffer.split_off(nbytes);
-            std::mem::replace(&mut self.buffer, rest)
+            other.extend_from_slice(self.buffer.get(nbytes..).unwrap_or_default());
+            self.buffer.truncate(nbytes);
+            std::mem::replace(&mut self.buffer, other)
         } else {
-            let bytes = rest.get(..nbytes).unwrap_or_default().to_vec();
+            other.extend_from_slice(rest.get(..nbytes).unwrap_or_default());
             self.start += nbytes;
-            bytes
+            other
         };
         let lines = Lines { bytes, first_line: self.next_line, byte: self.next_byte, nlines };
         self.next_line += nlines as u64;
@@ -200,7 +205,8 @@ impl Blocks {
                 self.ended = true;
             }
             if nbytes == 0 || end.is_some() {
-                self.buffer = block[end.map_or(nbytes, |end| end + 1)..nbytes].to_vec();
+                self.buffer.clear();
+                self.buffer.extend_from_slice(&block[end.map_or(nbytes, |end| end + 1)..nbytes]);
                 break;
             }
         }
@@ -242,7 +248,7 @@ mod tests {
     }
 
     fn lines(text: &str, first_line: u64, byte: u64) -> LineBlock {
-        LineBlock::Lines(Lines { bytes: text.into(), first_line, byte, nlines: text.lines().count() })
+        LineBlock::Lines(Lines { bytes: Vec::from(text).into(), first_line, byte, nlines: text.lines().count() })
     }
 
     #[test]
@@ -287,7 +293,7 @@ mod tests {
             let LineBlock::Lines(lines) = block else { panic!("too long") };
             assert_eq!((lines.byte, lines.first_line), (all.len() as u64, nlines + 1));
             nlines += lines.nlines as u64;
-            all.extend(lines.bytes);
+            all.extend_from_slice(&lines.bytes);
         }
         assert_eq!((all, nlines), (text.into_bytes(), 200_000));
     }

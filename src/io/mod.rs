@@ -8,6 +8,7 @@
 //! ```
 
 mod ahead;
+pub mod buffers;
 mod codec;
 mod dataset;
 mod deflate;

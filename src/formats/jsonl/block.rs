@@ -4,6 +4,7 @@ use super::error::{Cause, Fix, ParseError};
 use super::suggest::{fixed, schema_option};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
+use crate::io::buffers::Buffer;
 use crate::schema::Schema;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub struct Block {
     /// Name of the input.
     pub input: Arc<str>,
     /// Their text.
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Where each record is.
     pub framing: Framing,
     /// Records in it.

@@ -265,7 +265,7 @@ impl ValueCutter {
             first_line: self.line,
             first_column: self.column,
             offset: self.offset,
-            bytes,
+            bytes: bytes.into(),
         };
         self.record += nrecords as u64;
         self.line = block.line_at(end);

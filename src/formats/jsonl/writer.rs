@@ -4,6 +4,7 @@ use super::write;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
+use crate::io::buffers::{Buffer, Buffers};
 use crate::options::Options;
 use crate::schema::Schema;
 use std::io::Write;
@@ -21,6 +22,7 @@ struct JsonEncoder {
     schema: Arc<Schema>,
     omit_null: bool,
     array: bool,
+    buffers: Buffers,
 }
 
 impl JsonWriter {
@@ -30,7 +32,7 @@ impl JsonWriter {
     /// JSON cannot hold the schema.
     pub fn boxed(schema: &Arc<Schema>, options: &Options, array: bool) -> Result<Box<dyn Writer>> {
         write::check(schema)?;
-        let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array });
+        let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array, buffers: Buffers::default() });
         Ok(Box::new(JsonWriter { encoder, out: None, array, written: false }))
     }
 
@@ -44,11 +46,13 @@ impl JsonWriter {
 
 impl Encode for JsonEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        let mut out = Vec::with_capacity(chunk.nbytes());
+        let mut out = self.buffers.empty();
+        out.reserve(chunk.nbytes());
         let separator: &[u8] = if self.array { b",\n" } else { b"\n" };
         write::write_chunk(&chunk, &self.schema, self.omit_null, separator, &mut out).map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
         if self.array {
-            out.truncate(out.len().saturating_sub(separator.len()));
+            let nbytes = out.len().saturating_sub(separator.len());
+            out.truncate(nbytes);
         }
         Ok(Box::new(out))
     }
@@ -65,7 +69,7 @@ impl Writer for JsonWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let Ok(text) = encoded.downcast::<Vec<u8>>() else {
+        let Ok(text) = encoded.downcast::<Buffer>() else {
             return Err(Error::internal("no text to write"));
         };
         if self.array && !text.is_empty() {

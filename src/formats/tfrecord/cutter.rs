@@ -5,7 +5,8 @@ use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
 use crate::formats::format::{Request, Task};
-use std::io::Read;
+use crate::io::buffers::{Buffer, Buffers};
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,7 +45,8 @@ pub struct Cutter {
 /// Bytes that have been read and not cut yet.
 #[derive(Default)]
 struct Window {
-    bytes: Vec<u8>,
+    bytes: Buffer,
+    buffers: Buffers,
     /// Where in the input they start.
     offset: u64,
     /// Whether the input has no more.
@@ -57,13 +59,24 @@ impl Window {
         if self.at_end || self.bytes.len() >= want {
             return Ok(());
         }
-        let missing = want - self.bytes.len();
-        if missing <= BLOCK_NBYTES {
-            self.bytes.reserve(missing);
+        let mut filled = self.bytes.len();
+        let mut read = Ok(());
+        while filled < want && !self.at_end {
+            if filled == self.bytes.len() {
+                self.bytes.resize(want.min(filled.saturating_add(BLOCK_NBYTES)), 0);
+            }
+            match source.read(&mut self.bytes[filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(nbytes) => filled += nbytes,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => {
+                    read = Err(Error::io(name, "reading", &e));
+                    break;
+                }
+            }
         }
-        let read = source.take(missing as u64).read_to_end(&mut self.bytes).map_err(|e| Error::io(name, "reading", &e))?;
-        self.at_end = read < missing;
-        Ok(())
+        self.bytes.truncate(filled);
+        read
     }
 
     /// Drops the first `n` bytes.
@@ -170,8 +183,10 @@ impl Cutter {
 
     /// The block of these payloads, taken out of the window.
     fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
-        let rest = self.window.bytes.split_off(end);
-        let bytes = std::mem::replace(&mut self.window.bytes, rest);
+        let mut rest = self.window.buffers.empty();
+        rest.extend_from_slice(self.window.bytes.get(end..).unwrap_or_default());
+        let mut bytes = std::mem::replace(&mut self.window.bytes, rest);
+        bytes.truncate(end);
         let block = Block { bytes, first_record: self.record, offset: self.window.offset, payloads, bare: None };
         self.window.offset += end as u64;
         self.record += block.payloads.len() as u64;

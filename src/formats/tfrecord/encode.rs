@@ -10,6 +10,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::varint::varint;
+use crate::io::buffers::{Buffer, Buffers};
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::tensor::RowPartition;
@@ -36,10 +37,11 @@ pub enum Serializer {
 
 struct Encoder {
     serializer: Serializer,
+    buffers: Buffers,
 }
 
 /// Framed records.
-struct Frames(Vec<u8>);
+struct Frames(Buffer);
 
 impl Serializer {
     /// Of records of that schema: tf.Examples, or raw if the options say so.
@@ -61,11 +63,11 @@ impl Serializer {
     /// # Errors
     /// What they cannot hold.
     pub fn payloads(&self, chunk: &Chunk) -> Result<Records> {
-        self.records(chunk, false)
+        self.records(chunk, false, Buffer::default())
     }
 
-    fn records(&self, chunk: &Chunk, is_framed: bool) -> Result<Records> {
-        let mut records = Records::new(chunk.nrows, is_framed);
+    fn records(&self, chunk: &Chunk, is_framed: bool, bytes: Buffer) -> Result<Records> {
+        let mut records = Records::new(chunk.nrows, is_framed, bytes);
         match self {
             Serializer::Features(flatten) => serialize(&flatten(chunk)?, chunk.nrows, &mut records),
             Serializer::Raw => raw::serialize(chunk, &mut records)?,
@@ -83,7 +85,7 @@ impl TfRecordWriter {
 
     /// A writer of the records that it makes.
     pub fn of(serializer: Serializer) -> TfRecordWriter {
-        TfRecordWriter { encoder: Arc::new(Encoder { serializer }), out: None }
+        TfRecordWriter { encoder: Arc::new(Encoder { serializer, buffers: Buffers::default() }), out: None }
     }
 }
 
@@ -114,7 +116,7 @@ impl Writer for TfRecordWriter {
 
 impl Encode for Encoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        Ok(Box::new(Frames(self.serializer.records(&chunk, true)?.bytes)))
+        Ok(Box::new(Frames(self.serializer.records(&chunk, true, self.buffers.empty())?.bytes)))
     }
 }
 

@@ -8,6 +8,7 @@
 //! `tensorflow/core/lib/hash/crc32c.h`.
 
 use crate::error::Error;
+use crate::io::buffers::Buffer;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -79,7 +80,7 @@ pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
 #[derive(Debug, Default)]
 pub struct Block {
     /// The frames.
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Where in `bytes` each payload is; its checksum follows.
     pub payloads: Vec<Range<usize>>,
     /// The number of the first record, from 1 within the input.
@@ -152,7 +153,7 @@ impl Block {
 
 /// Payloads that are written one after the other.
 pub struct Records {
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Where in `bytes` each is.
     pub payloads: Vec<Range<usize>>,
     /// Whether each has the frame of a TFRecord around it.
@@ -160,9 +161,9 @@ pub struct Records {
 }
 
 impl Records {
-    /// None yet of `nrecords`; with `is_framed` each gets the frame of a TFRecord.
-    pub fn new(nrecords: usize, is_framed: bool) -> Records {
-        Records { bytes: Vec::new(), payloads: Vec::with_capacity(nrecords), is_framed }
+    /// None yet of `nrecords`, which are appended to `bytes`; with `is_framed` each gets the frame of a TFRecord.
+    pub fn new(nrecords: usize, is_framed: bool, bytes: Buffer) -> Records {
+        Records { bytes, payloads: Vec::with_capacity(nrecords), is_framed }
     }
 
     /// Appends the record that `write` appends.

@@ -33,7 +33,7 @@ fn runs(block: &Block, only: &Numbers) -> Vec<Block> {
         let (Some(head), Some(tail)) = (payloads.first(), payloads.last()) else { continue };
         let base = head.start - HEADER;
         parts.push(Block {
-            bytes: block.bytes[base..tail.end + FOOTER].to_vec(),
+            bytes: block.bytes[base..tail.end + FOOTER].to_vec().into(),
             payloads: payloads.iter().map(|payload| payload.start - base..payload.end - base).collect(),
             first_record: start,
             offset: block.offset + base as u64,
@@ -105,7 +105,7 @@ impl Places {
             }
             payloads.push(at + HEADER..at + entry.length as usize - FOOTER);
         }
-        Ok(Some(Block { bytes, payloads, first_record: first.record, offset: first.offset, bare: None }))
+        Ok(Some(Block { bytes: bytes.into(), payloads, first_record: first.record, offset: first.offset, bare: None }))
     }
 
     fn check_size(&self, entry: &Entry) -> Result<()> {
