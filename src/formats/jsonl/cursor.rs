@@ -63,6 +63,12 @@ impl<'a> Cursor<'a> {
         self.pos += nbytes;
     }
 
+    /// The bytes of a block that starts at `pos`, if there are as many.
+    #[inline(always)]
+    pub fn block<const N: usize>(&self, pos: usize) -> Option<&'a [u8; N]> {
+        self.bytes.get(pos..).and_then(|rest| rest.first_chunk())
+    }
+
     /// The next eight bytes, the first in the lowest; NULs beyond the end.
     #[inline(always)]
     pub fn word(&self) -> u64 {

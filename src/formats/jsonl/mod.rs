@@ -33,6 +33,7 @@ mod lines;
 mod list;
 mod map;
 mod number;
+mod number_blocks;
 mod object;
 mod observe;
 mod reader;

@@ -92,6 +92,9 @@ impl Cursor<'_> {
     /// The numbers that follow in a list, up to whatever else comes next.
     #[inline(always)]
     fn skip_more_numbers(&mut self) {
+        if self.peek() == b',' {
+            self.skip_number_blocks();
+        }
         while self.peek() == b',' {
             let comma = self.pos();
             self.advance(1);
