@@ -7,6 +7,7 @@ use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::{FORMATS, Format};
 use crate::screen;
+use crate::verbs::combine::BRACKETS;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
 use clap::{Args, Command};
 use std::fmt::Write;
@@ -226,7 +227,10 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
 
 /// `tatter VERB --help`.
 pub fn of_verb(verb: &Entry) -> String {
-    let mut text = of(verb.name, verb.summary, verb.about, verb.command());
+    let mut text = match verb.combines {
+        true => of(verb.name, verb.summary, &format!("{}\n\n{BRACKETS}", verb.about), verb.command()),
+        false => of(verb.name, verb.summary, verb.about, verb.command()),
+    };
     if !verb.meaning.is_empty() {
         let _ = write!(text, "\n{}", fitted(&format!("Meaning: {}\n", verb.meaning)));
     }

@@ -1,10 +1,10 @@
 //! Words that are in the wrong place, as habits of other tools put them: each gets the right command.
 
+use super::brackets::typed_word;
 use super::split::Words;
 use crate::error::{Error, Kind, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
-use crate::printable::shell_word;
 use crate::verbs::{self, Entry};
 use std::ffi::OsString;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub fn verb_after_file(words: &Words) -> Option<String> {
     let own = words.verbs.first()?;
     let (file, rest) = own.split_first()?;
     verbs::find(rest.first()?.to_str()?)?;
-    let mut reordered = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone() };
+    let mut reordered = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() };
     reordered.verbs[0] = rest.to_vec();
     reordered.verbs.last_mut()?.push(file.clone());
     Some(line(&reordered))
@@ -72,11 +72,11 @@ fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
         let at = at.min(own.len());
         own.splice(at..at, instead.iter().map(OsString::from));
     }
-    line(&Words { before: words.before.clone(), verbs, files: words.files.clone() })
+    line(&Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() })
 }
 
 fn line(words: &Words) -> String {
-    let texts = |words: &[OsString]| words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    let texts = |words: &[OsString]| words.iter().map(|word| typed_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
     let verbs: Vec<String> = words.verbs.iter().map(|verb| texts(verb)).collect();
     let files = if words.files.is_empty() { String::new() } else { format!("-- {}", texts(&words.files)) };
     ["tatter".to_owned(), texts(&words.before), verbs.join(" then "), files]

@@ -8,6 +8,8 @@
 //! the verbs in use are built.
 
 mod arguments;
+mod brackets;
+mod branches;
 mod commands;
 mod completion;
 mod help;

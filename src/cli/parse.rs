@@ -1,5 +1,7 @@
 //! The words of a command line become a chain of verbs, a standalone command or a text to print.
 
+use super::brackets::typed;
+use super::branches::{Found, branches_of};
 use super::commands::{self, COMMANDS};
 use super::help;
 use super::misplaced;
@@ -12,9 +14,10 @@ use super::version;
 use crate::error::{Error, Result, nearest};
 use crate::options::Options;
 use crate::printable::shell_word;
-use crate::run::Invocation;
+use crate::run::{Branches, Invocation};
 use crate::verbs::{self, Verdict};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
@@ -45,7 +48,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     if words.is_empty() {
         return Err(Error::usage("no verb is given").help(help::short_usage()));
     }
-    let words = split(words)?;
+    let mut words = split(words)?;
     let is_verbose =
         words.before.iter().any(|w| w == "-v" || w == "--verbose") || words.verbs[0].iter().any(|w| w == "-v" || w == "--verbose");
     for word in &words.before {
@@ -66,12 +69,26 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     if words.verbs.len() == 1 && verbs::find(&first.to_string_lossy()).is_none() && Path::new(first).exists() {
         return look(words);
     }
+    chain(&mut words).map(|found| match found {
+        Found::Text(text) => Request::Text(text),
+        Found::Chain(invocation, _) => Request::Chain(invocation),
+    })
+}
+
+/// Reads the words of a chain.
+fn chain(words: &mut Words) -> Result<Found> {
     let mut parsed = Vec::with_capacity(words.verbs.len());
     let mut combined = Vec::new();
+    let mut branches = Branches::new();
+    let chains = std::mem::take(&mut words.chains);
+    let words = &*words;
     for (i, own) in words.verbs.iter().enumerate() {
-        let (verb, arguments) = verb_of(own, i, &words)?;
+        let (verb, arguments) = verb_of(own, i, words)?;
         if arguments.iter().any(|w| w == "-h" || w == "--help") {
-            return Ok(Request::Text(help::of_verb(verb)));
+            return Ok(Found::Text(help::of_verb(verb)));
+        }
+        if i == 0 {
+            branches = branches_of(verb, &chains, chain)?;
         }
         let owner = Owner { name: verb.name, is_last: i + 1 == words.verbs.len() };
         let command = match (owner.is_last, verb.combines) {
@@ -81,14 +98,17 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         };
         if verb.combines && i > 0 {
             let error = Error::usage(format!("`{0}` reads inputs of its own: it can only be the first verb of a chain", verb.name));
-            return Err(
-                error.help(format!("write what comes before to a file first, or give it as one: tatter {} <(tatter ...) FILE", verb.name))
-            );
+            let before: Vec<String> = words.verbs[..i].iter().map(|own| typed(own)).collect();
+            return Err(error.help(format!(
+                "what comes before goes into the brackets of an input: {} [ {} FILE ] FILE",
+                verb.name,
+                before.join(" then ")
+            )));
         }
         let arguments: Vec<&OsString> =
             if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
         let matches =
-            matches_of(verb, &command, &arguments).map_err(|e| misplaced::without_by(reword(&e, &command, owner, &arguments), &words))?;
+            matches_of(verb, &command, &arguments).map_err(|e| misplaced::without_by(reword(&e, &command, owner, &arguments), words))?;
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
         if verb.combines && !owner.is_last {
             combined = given_files(&matches);
@@ -103,13 +123,18 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
             files.append(&mut combined);
             if !parsed.first().is_some_and(|first| first.combines()) {
                 forgotten_comma(&files, verb, &matches)?;
-                misplaced::in_files(&files, verb, &options, &words)?;
+                misplaced::in_files(&files, verb, &options, words)?;
             }
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
                 return Err(error.help("leave out --to"));
             }
-            return Ok(Request::Chain(Box::new(Invocation { verbs: parsed, files, options })));
+            let given = Typed::augment_args(Command::new("tatter"))
+                .get_arguments()
+                .map(|arg| arg.get_id().to_string())
+                .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+                .collect();
+            return Ok(Found::Chain(Box::new(Invocation { verbs: parsed, files, branches, options }), given));
         }
     }
     Err(Error::usage("no verb"))
@@ -176,7 +201,7 @@ fn look(words: Words) -> Result<Request> {
     if options.output.is_some() || options.to.is_some() {
         return Err(error);
     }
-    Ok(Request::Look(Box::new(Invocation { verbs: Vec::new(), files, options }), error))
+    Ok(Request::Look(Box::new(Invocation { verbs: Vec::new(), files, branches: Branches::new(), options }), error))
 }
 
 /// The verb that these words start with, and its arguments.

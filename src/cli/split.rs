@@ -1,5 +1,6 @@
 //! Splits the words of a command line at `then`, before anything is known of the verbs.
 
+use super::brackets::{Chains, bracketed};
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::verbs::VERBS;
@@ -15,13 +16,17 @@ pub struct Words {
     pub verbs: Vec<Vec<OsString>>,
     /// The words after `--`.
     pub files: Vec<OsString>,
+    /// The chains in brackets, each with the word that is left in its place: `[ head 1 x.jsonl ]` as one word.
+    pub chains: Chains,
 }
 
-/// Splits at every bare `then` up to `--`, and the global options off the front.
+/// Splits at every bare `then` up to `--`, and the global options off the front. Before that, what is between the words `[` and `]`
+/// becomes one word.
 ///
 /// # Errors
-/// An unknown option before the first verb, or one whose value is missing.
-pub fn split(mut words: Vec<OsString>) -> Result<Words> {
+/// An unknown option before the first verb, or one whose value is missing; a bracket without the other.
+pub fn split(words: Vec<OsString>) -> Result<Words> {
+    let (mut words, chains) = bracketed(words)?;
     let files = match words.iter().position(|w| w == "--") {
         Some(dashes) => words.drain(dashes..).skip(1).collect(),
         None => Vec::new(),
@@ -30,7 +35,7 @@ pub fn split(mut words: Vec<OsString>) -> Result<Words> {
     let first = std::mem::take(&mut by_verb[0]);
     let length = leading_options(&first)?;
     by_verb[0] = first[length..].to_vec();
-    Ok(Words { before: first[..length].to_vec(), verbs: by_verb, files })
+    Ok(Words { before: first[..length].to_vec(), verbs: by_verb, files, chains })
 }
 
 /// How many words before the first verb are global options and their values.
@@ -129,8 +134,26 @@ mod tests {
             ("- x", "", &["- x"], ""),
         ];
         for (line, before, verbs, files) in table {
-            let expected = Words { before: words(before), verbs: verbs.iter().map(|s| words(s)).collect(), files: words(files) };
+            let expected =
+                Words { before: words(before), verbs: verbs.iter().map(|s| words(s)).collect(), files: words(files), chains: Vec::new() };
             assert_eq!(split(words(line)).unwrap(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn chains_in_brackets_are_words() {
+        let split_line = |line| split(words(line)).unwrap();
+        let found = split_line("mix a=0.7 [ head 3 then [ x ]=2 b ]=0.3 then head 1 [ ] -- [");
+        assert_eq!(found.verbs[0], ["mix", "a=0.7", "[ head 3 then [ x ]=2 b ]=0.3"]);
+        assert_eq!((found.verbs[1].clone(), found.files), (words("head 1").into_iter().chain(["[ ]".into()]).collect(), words("[")));
+        let names: Vec<_> = found.chains.iter().map(|(name, words)| (name.to_str().unwrap(), words.len())).collect();
+        assert_eq!(names, [("[ head 3 then [ x ]=2 b ]", 7), ("[ ]", 0)]);
+        let spaces = split(Vec::from(["mix", "[", "filter", "x > 0", "]", "[", "filter", "x", ">", "0", "]"].map(OsString::from))).unwrap();
+        assert_eq!(spaces.chains.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), ["[ filter 'x > 0' ]", "[ filter x '>' 0 ]"]);
+        for (line, message) in
+            [("mix [ a", "`[` is not closed: [ a"), ("mix a ]=2", "`]=2` closes no bracket"), ("zip [ [ a ]", "`[` is not closed: [ [ a ]")]
+        {
+            assert_eq!(split(words(line)).unwrap_err().message(), message, "{line}");
         }
     }
 }

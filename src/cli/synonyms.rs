@@ -1,7 +1,7 @@
 //! Verbs of other tools, answered with the command that does the same here.
 
+use super::brackets::typed_word;
 use super::split::{Words, has_option};
-use crate::printable::shell_word;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit", "first", "top"], &["tatter head {args}"]),
     (&["last"], &["tatter tail {args}"]),
-    (&["cat", "concat", "concatenate", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
+    (&["cat", "concat", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
     (&["where", "match"], &["tatter filter {args}"]),
     (&["grep"], &["tatter filter 'strings.regex_full_match(FIELD, \".*{key}.*\")' {files}"]),
     (&["cut", "project", "pick", "keep"], &["tatter select {args}"]),
@@ -111,8 +111,8 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let key = given.iter().find(|word| !is_file(word) && !is_option(word) && word.parse::<f64>().is_err());
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
-    let joined = |words: &[&String]| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
-    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| shell_word(file));
+    let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
+    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
     // Options of the verb meant, not those of the other tool.
     let verb = template.trim_start_matches("tatter ").split(' ').next().and_then(crate::verbs::find).map(|entry| entry.command());
     let is_foreign =

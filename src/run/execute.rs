@@ -100,10 +100,10 @@ impl Execution<'_> {
             error: None,
         };
         let skip = sink.policy.skip;
-        let source = inputs.source(Arc::new(schema), self.demand.clone());
+        let origin = inputs.origin(Arc::new(schema), self.demand.clone())?;
         let outline = stages.outline();
-        let nodes = stages.into_nodes(skip, &mut sink);
-        let measured = engine::run(source, nodes, self.options.threads)?;
+        let nodes = stages.into_nodes_to(skip, &mut sink);
+        let measured = engine::run(engine::Line { origin, nodes }, self.options.threads)?;
         if let Some(error) = sink.error {
             return Err(error);
         }

@@ -23,8 +23,12 @@ const INDENT: &str = "    ";
 pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, targets: &Targets) -> Result<()> {
     let columns = screen::columns().unwrap_or(screen::DEFAULT) - INDENT.len();
     let mut text = String::new();
-    for opened in inputs.iter() {
+    let chains = inputs.chains();
+    for (number, opened) in inputs.iter().enumerate() {
         text += &format!("input   {} ({})\n", opened.input.name(), opened.format.name());
+        if let Some((chain, ..)) = chains.iter().find(|(_, first, nfiles)| first + nfiles == number + 1) {
+            text += &format!("{INDENT}{chain}\n");
+        }
     }
     let mut stage = |title: &str, schema: &Schema| {
         text += &format!("{title}\n");

@@ -1,24 +1,15 @@
 //! The schema of all inputs together: what `--schema` says, and what the parts of each input show of its types,
 //! decoded in parallel and merged in order.
 
-use super::combine;
-use super::engine::{self, Node, Piece, Serial, Source};
+use super::engine::{self, Line, Node, Origin, Piece, Serial, Source};
 use super::inputs::Inputs;
-use crate::demand::{Demand, Wanted};
+use super::opened::Opened;
+use super::several::Inferred;
+use crate::demand::Demand;
 use crate::error::Result;
 use crate::formats::{Inference, Observed, Request, Task, Tasks};
 use crate::schema::{Schema, unify};
-use crate::verbs::combine::Combination;
-use std::ops::Range;
 use std::sync::Arc;
-
-/// A schema, and whether all records are known to fit it.
-pub struct Inferred {
-    /// The fields wanted, of all inputs together.
-    pub schema: Schema,
-    /// Whether all records are known to fit the schema: each input states its types or was read whole.
-    pub is_settled: bool,
-}
 
 /// The schema of the fields wanted, from all of the inputs or their first `sample_bytes`.
 ///
@@ -26,54 +17,24 @@ pub struct Inferred {
 /// An input cannot be read, or the types of two do not agree.
 pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
     let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(64 << 10));
-    let all = 0..inputs.iter().count();
-    let Some(plan) = inputs.plan() else { return infer_files(inputs, all, inputs.request(demand.clone(), share), threads) };
-    let ranges = plan.ranges.clone();
-    match &plan.how {
-        Combination::Chosen(_) => infer_files(inputs, all, inputs.request(demand.clone(), share), threads),
-        Combination::Listed(_, field) => {
-            let (field, files) = (field.clone(), ranges.first().cloned().unwrap_or_default());
-            let own = |demand| Request { declared: Arc::default(), ..inputs.request(demand, share) };
-            let only = Demand { fields: Wanted::Matching(vec![field.clone()]), records: None };
-            let (only, everything) = (own(only), own(Demand::everything()));
-            let name = inputs.iter().next().map_or_else(|| Arc::from(""), |opened| opened.input.name().clone());
-            let mut list = infer_files(inputs, files.clone(), only, threads)?;
-            if list.schema.index_of(&field).is_none() && inputs.are_regular() {
-                // The message lists the fields.
-                list = infer_files(inputs, files.clone(), everything, threads)?;
-            }
-            combine::check_list(&list.schema, &field, name)?;
-            let found = infer_files(inputs, files.end..all.end, inputs.request(demand.clone(), share), threads)?;
-            let schemas = std::iter::once(list.schema).chain(ranges.iter().skip(1).map(|_| found.schema.clone())).collect();
-            let schema = inputs.combine_schemas(schemas, found.schema)?;
-            Ok(Inferred { schema, is_settled: list.is_settled && found.is_settled })
-        }
-        Combination::Zipped { names, .. } => {
-            let fields = if names.is_some() { Wanted::All } else { demand.fields.clone() };
-            let (mut schemas, mut is_settled) = (Vec::new(), true);
-            for range in ranges {
-                let request = inputs.request(Demand { fields: fields.clone(), records: demand.records }, share);
-                let found = infer_files(inputs, range, request, threads)?;
-                is_settled &= found.is_settled;
-                schemas.push(found.schema);
-            }
-            let mut schema = inputs.combine_schemas(schemas, Schema::default())?;
-            if !matches!(fields, Wanted::All) {
-                schema.fields.retain(|f| demand.fields.includes(&f.name));
-            }
-            Ok(Inferred { schema, is_settled })
-        }
+    let request = inputs.request(demand.clone(), share);
+    match inputs.several() {
+        Some(several) => several.infer(demand, share, threads),
+        None => infer_files(inputs.iter_mut(), &request, threads),
     }
 }
 
-/// The schema of the fields wanted, from some of the files.
-fn infer_files(inputs: &mut Inputs, files: Range<usize>, request: Request, threads: usize) -> Result<Inferred> {
+/// The schema of the fields wanted, from files that follow each other.
+///
+/// # Errors
+/// As [`infer`].
+pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, threads: usize) -> Result<Inferred> {
     let share = request.sample_bytes;
     let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
     let mut found: Option<Schema> = None;
     let mut is_settled = true;
-    for opened in inputs.iter_mut().skip(files.start).take(files.len()) {
-        match opened.reader.infer(&request)? {
+    for opened in opened {
+        match opened.reader()?.infer(request)? {
             Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(opened.input.name().clone()))?),
             Inference::Scan(tasks) => {
                 is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
@@ -89,7 +50,7 @@ fn infer_files(inputs: &mut Inputs, files: Range<usize>, request: Request, threa
     }
     for (_, tasks) in scans {
         if let Some(observed) = observe(tasks, threads)? {
-            found = Some(unified(found, observed.schema(&request)?)?);
+            found = Some(unified(found, observed.schema(request)?)?);
         }
     }
     let mut schema = unify::overlay(&request.declared, &found.unwrap_or_default());
@@ -136,6 +97,6 @@ fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option
         done => done,
     };
     let nodes = vec![Node::Parallel(Arc::new(work)), Node::Serial(Box::new(Merge(&mut all)))];
-    engine::run(source, nodes, threads)?;
+    engine::run(Line { origin: Origin::Source(source), nodes }, threads)?;
     all.transpose()
 }

@@ -1,9 +1,9 @@
 //! The inputs of a run, each with the reader of its format, as one stream of blocks.
 
-use super::combine::{self, Plan};
-use super::engine::Source;
+use super::engine::Origin;
 use super::format;
 use super::opened::{Opened, open};
+use super::several::Several;
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
 use crate::demand::Demand;
@@ -12,10 +12,8 @@ use crate::formats::{FORMATS, Format, Inference, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
 use crate::schema::{Schema, notation};
-use crate::verbs::combine::{Combination, Combined};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,11 +24,33 @@ pub struct Inputs {
     /// The types of `--schema`.
     declared: Arc<Schema>,
     options: Arc<Options>,
-    /// How they are combined, where they do not follow each other.
-    plan: Option<Plan>,
+    /// Those that are read side by side, in place of `opened`.
+    several: Option<Box<dyn Several>>,
 }
 
 impl Inputs {
+    /// Inputs that are read side by side.
+    pub fn of_several(several: Box<dyn Several>, options: Arc<Options>) -> Inputs {
+        Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several) }
+    }
+
+    /// The files in groups of these sizes, each an input of its own.
+    pub fn divided(self, sizes: &[usize]) -> Vec<Inputs> {
+        let mut opened = self.opened.into_iter();
+        let mut group = |n: &usize| Inputs {
+            opened: opened.by_ref().take(*n).collect(),
+            declared: self.declared.clone(),
+            options: self.options.clone(),
+            several: None,
+        };
+        sizes.iter().map(&mut group).collect()
+    }
+
+    /// The same, without the types of `--schema`.
+    pub fn undeclared(self) -> Inputs {
+        Inputs { declared: Arc::default(), ..self }
+    }
+
     /// Opens the files, or standard input where none is given.
     ///
     /// # Errors
@@ -50,65 +70,27 @@ impl Inputs {
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         one_format_each(&opened)?;
         check_split(&opened, &options)?;
-        Ok(Inputs { opened, declared, options, plan: None })
+        Ok(Inputs { opened, declared, options, several: None })
     }
 
-    /// Opens the inputs that a verb combines.
-    ///
-    /// # Errors
-    /// As [`Inputs::open`]; a pipe that would be read twice, or types for inputs that each have their own.
-    pub fn open_combined(combined: Combined, options: Arc<Options>) -> Result<Inputs> {
-        if options.from.as_deref() == Some("none") {
-            return Err(Error::usage("--from none reads no file, but the first verb combines several"));
-        }
-        let mut ranges = Vec::new();
-        for input in &combined.inputs {
-            let start = ranges.last().map_or(0, |last: &Range<usize>| last.end);
-            let nfiles = io::expand(std::slice::from_ref(input), &options, &format::is_dataset(&options))?.len();
-            if combined.each_file {
-                ranges.extend((start..start + nfiles).map(|at| at..at + 1));
-            } else {
-                ranges.push(start..start + nfiles);
-            }
-        }
-        let mut inputs = Inputs::open(&combined.inputs, options)?;
-        if matches!(combined.how, Combination::Zipped { .. }) && inputs.options.schema.is_some() {
-            let error = Error::usage("zip takes no --schema: each input has its own");
-            return Err(error.help("give it where an input is read: zip <(tatter convert --schema TEXT a.jsonl) b.jsonl"));
-        }
-        if let Combination::Chosen(chooser) = &combined.how
-            && chooser.restarts()
-            && let Some(pipe) = inputs.iter().find(|opened| !opened.input.is_regular())
-        {
-            let error = Error::usage("this is a pipe, which cannot be read again").in_input(pipe.input.name().clone());
-            return Err(error.help("write it to a file first").help("or let every record come out once: --stop all"));
-        }
-        inputs.plan = Some(Plan { how: combined.how, ranges, schemas: Vec::new() });
-        Ok(inputs)
+    /// Those that are read side by side.
+    pub fn several(&mut self) -> Option<&mut (dyn Several + 'static)> {
+        self.several.as_deref_mut()
     }
 
-    /// The same inputs, to be combined from the start.
-    pub fn set_combination(&mut self, combined: Combined) {
-        if let Some(plan) = &mut self.plan {
-            plan.how = combined.how;
+    /// The options that they are read with.
+    pub fn options(&self) -> &Arc<Options> {
+        &self.options
+    }
+
+    /// The same inputs, to be opened again.
+    pub fn closed(&self) -> Inputs {
+        Inputs {
+            opened: self.opened.iter().map(Opened::closed).collect(),
+            declared: self.declared.clone(),
+            options: self.options.clone(),
+            several: self.several.as_ref().map(|several| several.closed()),
         }
-    }
-
-    /// How they are combined.
-    pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
-    }
-
-    /// The schema of the stream, where those of the inputs differ.
-    ///
-    /// # Errors
-    /// As [`combine::schema_of`].
-    pub fn combine_schemas(&mut self, schemas: Vec<Schema>, unified: Schema) -> Result<Schema> {
-        let Some(plan) = &mut self.plan else { return Ok(unified) };
-        plan.schemas = schemas;
-        let opened = &self.opened;
-        let first = |input: usize| plan.ranges.get(input).and_then(|range| opened.get(range.start));
-        combine::schema_of(plan, |input| first(input).map_or_else(|| Arc::from(""), |opened| opened.input.name().clone()), unified)
     }
 
     /// Opens regular files again, to read them from the start.
@@ -116,23 +98,34 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::open`].
     pub fn reopen(&mut self) -> Result<()> {
+        if let Some(several) = &mut self.several {
+            several.reopen()?;
+        }
         self.opened.iter_mut().try_for_each(|opened| opened.reopen(&self.options))
     }
 
     /// The name of their format, if all have the same.
     pub fn format_name(&self) -> Option<&'static str> {
-        let name = self.opened.first()?.format.name();
-        self.opened.iter().all(|o| o.format.name() == name).then_some(name)
+        let name = self.iter().next()?.format.name();
+        self.iter().all(|o| o.format.name() == name).then_some(name)
     }
 
     /// All of them, with their formats.
-    pub fn iter(&self) -> impl Iterator<Item = &Opened> {
-        self.opened.iter()
+    pub fn iter(&self) -> Box<dyn Iterator<Item = &Opened> + '_> {
+        match &self.several {
+            Some(several) => several.opened(),
+            None => Box::new(self.opened.iter()),
+        }
     }
 
-    /// All of them, to read from.
-    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Opened> {
+    /// Those that are read one after the other, to read from.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Opened> {
         self.opened.iter_mut()
+    }
+
+    /// See [`Several::chains`].
+    pub fn chains(&self) -> Vec<(Arc<str>, usize, usize)> {
+        self.several.as_ref().map_or_else(Vec::new, |several| several.chains())
     }
 
     /// The types of `--schema`.
@@ -142,17 +135,17 @@ impl Inputs {
 
     /// Whether all of them are files that can be read again.
     pub fn are_regular(&self) -> bool {
-        self.opened.iter().all(|o| o.input.is_regular())
+        self.iter().all(|o| o.input.is_regular())
     }
 
     /// Bytes on disk, where known.
     pub fn nbytes(&self) -> Option<u64> {
-        self.opened.iter().map(|o| o.input.nbytes()).sum()
+        self.iter().map(|o| o.input.nbytes()).sum()
     }
 
     /// What is read from pipes, up to that many bytes, is given again by the next reader.
     pub fn remember(&self, nbytes: u64) {
-        self.opened.iter().for_each(|o| o.input.remember(nbytes));
+        self.iter().for_each(|o| o.input.remember(nbytes));
     }
 
     /// What readers are asked for.
@@ -166,16 +159,20 @@ impl Inputs {
         }
     }
 
-    /// The blocks of all inputs, one after the other; the reading of each starts when the one before it has ended.
-    pub fn source(&mut self, schema: Arc<Schema>, demand: Demand) -> Source<'_, Work> {
-        let request = self.request(demand, None);
-        if let Some(plan) = &mut self.plan {
-            return combine::source(&mut self.opened, plan, schema, request);
+    /// The blocks of all inputs, one after the other; the reading of each starts when the one before it has ended. Inputs that are
+    /// read side by side are read as their inference has settled it.
+    ///
+    /// # Errors
+    /// As [`Several::origin`].
+    pub fn origin<'a>(&mut self, schema: Arc<Schema>, demand: Demand) -> Result<Origin<'a, Work>> {
+        if let Some(several) = &mut self.several {
+            return several.origin();
         }
-        let mut opened = self.opened.iter_mut();
+        let request = self.request(demand, None);
+        let mut opened = self.opened.iter_mut().map(Opened::take).collect::<Vec<_>>().into_iter();
         let mut current: Option<Tasks<Decoded>> = None;
         let mut over = false;
-        Box::new(move || {
+        Ok(Origin::Source(Box::new(move || {
             while !over {
                 if let Some(tasks) = &mut current
                     && let Some(task) = tasks.next()
@@ -188,7 +185,7 @@ impl Inputs {
                         |task: Task<Decoded>| Work { load: Load::Block(task), ..Work::default() },
                     ));
                 }
-                match opened.next()?.reader.read(&schema, &request) {
+                match opened.next()?.reader().and_then(|reader| reader.read(&schema, &request)) {
                     Ok(tasks) => current = Some(tasks),
                     Err(error) => {
                         over = true;
@@ -197,14 +194,14 @@ impl Inputs {
                 }
             }
             None
-        })
+        })))
     }
 
     /// The records of all inputs, one block at a time, on this thread.
     pub fn into_decoded(self, schema: Arc<Schema>, demand: Demand) -> impl Iterator<Item = Result<Decoded>> {
         let request = self.request(demand, None);
         self.opened.into_iter().flat_map(move |mut opened| -> Box<dyn Iterator<Item = Result<Decoded>>> {
-            match opened.reader.read(&schema, &request) {
+            match opened.reader().and_then(|reader| reader.read(&schema, &request)) {
                 Ok(tasks) => Box::new(tasks.map(|task| task.and_then(|task| task()))),
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }

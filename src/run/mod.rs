@@ -3,10 +3,11 @@
 //! ```text
 //! setup -> inputs -> inference -> chain (bind) -> execute -> conclude       start.rs puts them together
 //!
-//! execute:   source -> map -> fold -> map -> router -> encode -> sink       stages.rs makes nodes of them, engine.rs runs them
+//! execute:   source -> map -> fold -> map -> router -> encode -> sink       stages.rs makes nodes of them, engine runs them
 //! ```
 
 pub mod baseline;
+pub mod branch;
 pub mod chain;
 pub mod combine;
 pub mod conclude;
@@ -27,9 +28,11 @@ pub mod opened;
 pub mod outline;
 pub mod preview;
 pub mod progress;
+pub mod reading;
 pub mod records;
 pub mod router;
 pub mod setup;
+pub mod several;
 pub mod sink;
 pub mod source_columns;
 mod stages;
@@ -39,6 +42,7 @@ pub mod targets;
 pub mod times;
 pub mod work;
 
+pub use branch::{Branch, Branches};
 pub use outline::outline;
 pub use preview::preview;
 pub use progress::interrupted;

@@ -14,11 +14,29 @@ pub struct Opened {
     pub input: Arc<Input>,
     /// Its format.
     pub format: &'static dyn Format,
-    /// The reader of the format.
-    pub reader: Box<dyn Reader>,
+    /// The reader of the format, until a run takes it.
+    reader: Option<Box<dyn Reader>>,
 }
 
 impl Opened {
+    /// The reader of the format.
+    ///
+    /// # Errors
+    /// It was taken, and the input was not opened again (a bug).
+    pub fn reader(&mut self) -> Result<&mut Box<dyn Reader>> {
+        self.reader.as_mut().ok_or_else(|| Error::internal("an input is read twice"))
+    }
+
+    /// The same input with its reader, which this one no longer has.
+    pub fn take(&mut self) -> Opened {
+        Opened { reader: self.reader.take(), ..self.closed() }
+    }
+
+    /// The same input, to be opened again.
+    pub fn closed(&self) -> Opened {
+        Opened { input: self.input.clone(), format: self.format, reader: None }
+    }
+
     /// Opens a regular file again, to read it from the start.
     ///
     /// # Errors
@@ -39,5 +57,5 @@ pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
         .reader(input.clone(), options)
         .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
     let reader = with_source(reader, &input, format, options)?;
-    Ok(Opened { input, format, reader })
+    Ok(Opened { input, format, reader: Some(reader) })
 }

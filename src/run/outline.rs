@@ -2,8 +2,8 @@
 //! keep a shell waiting.
 
 use super::chain::Chain;
+use super::combine::open_chain;
 use super::inference::infer;
-use super::inputs::Inputs;
 use super::setup::setup;
 use super::start::Invocation;
 use crate::demand::Demand;
@@ -24,10 +24,10 @@ pub fn outline(invocation: Invocation, patience: Duration) -> Option<Schema> {
 }
 
 fn reaching(invocation: Invocation) -> Result<Schema> {
-    let Invocation { mut verbs, files, options } = invocation;
+    let Invocation { mut verbs, files, branches, options } = invocation;
     verbs.pop();
     let options = setup(options)?;
-    let mut inputs = Inputs::open(&files, options.clone())?;
+    let mut inputs = open_chain(&verbs, &files, &branches, options.clone())?;
     let schema = infer(&mut inputs, &Demand::everything(), Some(SAMPLE_BYTES), 1)?.schema;
     let mut chain = Chain::bind(&verbs, &schema, &options)?;
     Ok(chain.schemas.pop().map(|schema| schema.as_ref().clone()).unwrap_or_default())

@@ -81,7 +81,14 @@ impl Stages {
     }
 
     /// The nodes that the engine runs: one for each stage, and the sink.
-    pub fn into_nodes<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
+    pub fn into_nodes_to<'a>(self, skip: bool, sink: &'a mut Sink) -> Vec<Node<'a, Work>> {
+        let mut nodes = self.into_nodes(skip);
+        nodes.push(Node::Serial(Box::new(SinkNode(sink))));
+        nodes
+    }
+
+    /// The nodes that the engine runs: one for each stage.
+    pub fn into_nodes<'a>(self, skip: bool) -> Vec<Node<'a, Work>> {
         let mut nodes = Vec::new();
         let mut schema = self.input;
         for stage in self.stages {
@@ -105,7 +112,6 @@ impl Stages {
                 }
             });
         }
-        nodes.push(Node::Serial(Box::new(SinkNode(sink))));
         nodes
     }
 }

@@ -2,17 +2,20 @@
 //! again with a wider schema where that is allowed.
 
 use super::baseline::with_baseline;
+use super::branch::Branches;
 use super::chain::Chain;
+use super::combine::open_chain;
 use super::conclude::{Ended, conclude, show_notices};
 use super::encode::new_writer;
 use super::execute::Execution;
 use super::explain::{describe, explain};
 use super::format;
-use super::inference::{Inferred, infer};
+use super::inference::infer;
 use super::inputs::Inputs;
 use super::manifest::Manifest;
 use super::progress::Progress;
 use super::setup::setup;
+use super::several::Inferred;
 use super::tables::with_tables;
 use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
@@ -20,7 +23,6 @@ use crate::error::{Error, Kind, Result};
 use crate::io;
 use crate::options::{OnError, Options};
 use crate::schema::Schema;
-use crate::verbs::combine::Combined;
 use crate::verbs::{Operator, Parsed, Verdict};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -32,6 +34,8 @@ pub struct Invocation {
     pub verbs: Vec<Box<dyn Parsed>>,
     /// The input files.
     pub files: Vec<OsString>,
+    /// Inputs of the first verb that have chains of their own: what stands for them among the files, and what they are.
+    pub branches: Branches,
     /// The options.
     pub options: Options,
 }
@@ -52,7 +56,7 @@ const SAMPLE_BYTES: u64 = 4 << 20;
 /// Whatever goes wrong.
 pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
-    let Invocation { verbs, files, mut options } = invocation;
+    let Invocation { verbs, files, branches, mut options } = invocation;
     if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
@@ -65,11 +69,8 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     let mut ended = Ended::new(Manifest::plan(&options)?);
     let Some(directory) = &options.output_dir else {
         let targets = Targets::plan(last, &options)?;
-        let inputs = match combined(&verbs, &files, &options)? {
-            Some(combined) => Inputs::open_combined(combined, options.clone())?,
-            None => Inputs::open(&files, options.clone())?,
-        };
-        return match Run::new(&verbs, files, inputs, targets, &options, &ended)?.start(&mut ended)? {
+        let inputs = open_chain(&verbs, &files, &branches, options.clone())?;
+        return match Run::new(&verbs, inputs, targets, &options, &ended)?.start(&mut ended)? {
             Some(verdict) => Ok(verdict),
             None => conclude(ended, &options, started),
         };
@@ -88,21 +89,14 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         let to = own.to.clone().or_else(|| inputs.format_name().map(str::to_owned));
         let own = Options { output, to, ..own };
         let targets = Targets::plan(last, &own)?;
-        early = Run::new(&verbs, Vec::new(), inputs, targets, &own, &ended)?.start(&mut ended)?;
+        early = Run::new(&verbs, inputs, targets, &own, &ended)?.start(&mut ended)?;
     }
     early.map_or_else(|| conclude(ended, &options, started), Ok)
-}
-
-/// The inputs that the first verb combines.
-fn combined(verbs: &[Box<dyn Parsed>], files: &[OsString], options: &Options) -> Result<Option<Combined>> {
-    verbs.first().map_or(Ok(None), |verb| verb.combine(files.to_vec(), options))
 }
 
 /// A run whose inputs are open.
 struct Run<'a> {
     verbs: &'a [Box<dyn Parsed>],
-    /// The FILEs as they were typed.
-    files: Vec<OsString>,
     inputs: Inputs,
     targets: Targets,
     options: Arc<Options>,
@@ -110,21 +104,14 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// `ended`: earlier runs of the same command.
-    fn new(
-        verbs: &'a [Box<dyn Parsed>],
-        files: Vec<OsString>,
-        inputs: Inputs,
-        targets: Targets,
-        options: &Options,
-        ended: &Ended,
-    ) -> Result<Run<'a>> {
+    fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
         ended.refuse(&targets.outputs)?;
         let paths = || inputs.iter().filter_map(|opened| opened.input.path());
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
-        Ok(Run { verbs, files, inputs, targets, options })
+        Ok(Run { verbs, inputs, targets, options })
     }
 
     /// Runs the chain; a verdict if that is all that there is to the command.
@@ -184,9 +171,6 @@ impl<'a> Run<'a> {
                     outputs.iter().try_for_each(|output| output.restart())?;
                     self.inputs.reopen()?;
                     self.options.repeated.take();
-                    if let Some(combined) = combined(self.verbs, &self.files, &self.options)? {
-                        self.inputs.set_combination(combined);
-                    }
                     schema = self.infer(&demand, None)?.schema;
                     chain = self.bind(&schema)?;
                 }
@@ -314,7 +298,7 @@ mod tests {
         for (panics, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
             let options = Options { on_error: OnError::Skip, output: Some(at("out.jsonl")), threads, ..Options::default() };
             let verbs: Vec<Box<dyn Parsed>> = vec![Box::new(Broken { panics })];
-            let error = run(Invocation { verbs, files: vec![at("in.jsonl")], options }).unwrap_err();
+            let error = run(Invocation { verbs, files: vec![at("in.jsonl")], branches: Branches::new(), options }).unwrap_err();
             assert_eq!((error.kind(), error.exit_code()), (Kind::Internal, 70), "{error}");
             assert!(error.to_string().contains("internal: broken"), "{error}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left");

@@ -42,8 +42,14 @@ impl How {
 impl Times {
     /// Those of one pass. `outline`: what the nodes between reading and writing do, and whether they are serial.
     pub fn new(read: String, outline: Vec<(String, bool)>, write: String, measured: &engine::Times) -> Times {
-        let does = [(read, true)].into_iter().chain(outline).chain([(write, true)]);
-        let spent = [measured.source].into_iter().chain(measured.nodes.iter().copied());
+        // The inputs that a verb combines are read and decoded on any thread; it takes their records in order.
+        let (inputs, read) = match measured.merged {
+            Some(spent) => (Some(((read, false), spent)), "combine".to_owned()),
+            None => (None, read),
+        };
+        let (does, spent): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
+        let does = does.into_iter().chain([(read, true)]).chain(outline).chain([(write, true)]);
+        let spent = spent.into_iter().chain([measured.source]).chain(measured.nodes.iter().copied());
         let stages = does
             .zip(spent)
             .map(|((does, is_serial), spent)| Stage { does, how: if is_serial { How::Serial } else { How::Parallel }, spent })
@@ -116,7 +122,7 @@ mod tests {
     #[test]
     fn the_longest_serial_stage_bounds_the_speed() {
         let ms = Duration::from_millis;
-        let measured = engine::Times { source: ms(100), nodes: vec![ms(3000), ms(400)], waiting: ms(20) };
+        let measured = engine::Times { merged: None, source: ms(100), nodes: vec![ms(3000), ms(400)], waiting: ms(20) };
         let mut times = Times::new("read jsonl".into(), vec![("decode, encode".into(), false)], "write parquet".into(), &measured);
         times.before("infer types", ms(500));
         assert_eq!(

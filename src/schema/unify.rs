@@ -31,13 +31,21 @@ struct Clash {
 /// # Errors
 /// Clashes: each with its path and both types.
 pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
+    unify_named(a, b, ["one input", "another"])
+}
+
+/// As [`unify`]; a clash names the inputs.
+///
+/// # Errors
+/// As [`unify`].
+pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Schema> {
     let mut clashes = Vec::new();
     let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
     let Some((first, others)) = clashes.split_first() else {
         return Ok(Schema { fields, facts: a.facts.join(&b.facts) });
     };
     let [x, y] = &first.types;
-    let mut error = Error::data(format!("is {x} in one input and {y} in another: no type holds both")).in_field(&first.path);
+    let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type holds both")).in_field(&first.path);
     for Clash { path, types: [x, y] } in others.iter().take(10) {
         error = error.help(format!("{path}: is {x} in one and {y} in another"));
     }

@@ -5,6 +5,7 @@ use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Records of several inputs in a given order.
 #[derive(clap::Args, Clone, Debug)]
@@ -44,7 +45,8 @@ as for several FILEs.";
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;
-        let how = Combination::Listed(Box::new(Choices { stop: self.stop }), self.by.clone());
+        let stop = self.stop;
+        let how = Combination::Listed(Arc::new(move || Box::new(Choices { stop })), self.by.clone());
         Ok(Some(Combined { inputs, each_file: false, how }))
     }
 }

@@ -4,10 +4,20 @@
 use crate::error::{Error, Result};
 use crate::options::Options;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+/// How an input gets a chain of its own: part of the help of every verb that combines inputs.
+pub const BRACKETS: &str = "\
+An input can have a chain of its own, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. Inside them is what would \
+follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or --scalar. \
+Without a verb they are one input of several FILEs: [ A B ]. The result is that of the same chain written to a file first. Brackets may \
+be nested.";
 
 /// Several inputs, and how their records become one stream.
 pub struct Combined {
-    /// A file, a directory, a glob or shards each: one input, or with `each_file` as many as there are files.
+    /// A file, a directory, a glob or shards each: one input, or with `each_file` as many as there are files. A chain in brackets is one
+    /// input.
     pub inputs: Vec<OsString>,
     /// Whether each file is an input of its own.
     pub each_file: bool,
@@ -16,11 +26,12 @@ pub struct Combined {
 }
 
 /// How the records of several inputs become one stream.
+#[derive(Clone)]
 pub enum Combination {
     /// One record after the other, each of the input that is chosen. The inputs have one schema.
-    Chosen(Box<dyn Chooser>),
+    Chosen(NewChooser),
     /// As [`Combination::Chosen`], by the integers in a field of the first input, whose records are not passed on.
-    Listed(Box<dyn Chooser>, String),
+    Listed(NewChooser, String),
     /// The records of the same number in one: side by side, or each in a structure of that name.
     Zipped {
         /// A name for each input.
@@ -29,6 +40,9 @@ pub enum Combination {
         shortest: bool,
     },
 }
+
+/// Makes what chooses the inputs of a stream from its start.
+pub type NewChooser = Arc<dyn Fn() -> Box<dyn Chooser> + Send + Sync>;
 
 /// Chooses the input that gives the next record.
 pub trait Chooser: Send {
@@ -80,7 +94,7 @@ pub enum Stop {
 /// Checks that there are inputs to combine.
 ///
 /// # Errors
-/// Fewer than `least`, standard input twice, names that `verb` does not take otherwise.
+/// Fewer than `least`, brackets that are not words of their own, names that `verb` does not take otherwise.
 pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Options) -> Result<()> {
     if options.files_from.is_some() {
         return Err(Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {verb} A B")));
@@ -91,9 +105,26 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
             Error::usage(format!("{verb} takes at least {least} inputs; {found}")).help(format!("name them after the verb: {verb} A B"))
         );
     }
-    if inputs.iter().filter(|input| *input == OsStr::new("-")).count() > 1 {
-        let error = Error::usage("standard input is given twice");
-        return Err(error.help("another pipe can be a file in bash and zsh: <(tatter head 10 data.jsonl)"));
+    if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
+        let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));
+        return Err(error.help(format!("`]` is a word of its own; only `mix` takes weights, {verb} does not")));
+    }
+    if let Some(input) = inputs.iter().find(|input| input.as_bytes().starts_with(b"[") && in_brackets(input).is_none() && !is_class(input))
+    {
+        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a word of its own", input.display()));
+        return Err(error.help(format!("write spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
     }
     Ok(())
+}
+
+/// Whether a word that begins with `[` is a pattern such as `[ab].jsonl`.
+fn is_class(word: &OsStr) -> bool {
+    word.as_bytes().contains(&b']') || std::path::Path::new(word).exists()
+}
+
+/// The chain of an input as the command line gives it, `[ ... ]`, and what follows the bracket in the same word.
+pub fn in_brackets(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let bytes = word.as_bytes();
+    let end = bytes.iter().rposition(|b| *b == b']').filter(|end| bytes.starts_with(b"[ ") && bytes[..*end].ends_with(b" "))?;
+    Some((OsStr::from_bytes(&bytes[..=end]), OsStr::from_bytes(&bytes[end + 1..])))
 }

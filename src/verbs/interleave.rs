@@ -6,6 +6,7 @@ use super::verb::{Example, Verb};
 use crate::error::Result;
 use crate::options::Options;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Some records of each input in turn.
 #[derive(clap::Args, Clone, Debug)]
@@ -45,8 +46,9 @@ for several FILEs.";
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 1, options)?;
-        let turns = Turns { cycle: self.cycle, block: self.block, slots: Vec::new(), slot: 0, taken: 0, next: 0 };
-        Ok(Some(Combined { inputs, each_file: true, how: Combination::Chosen(Box::new(turns)) }))
+        let (cycle, block) = (self.cycle, self.block);
+        let turns = move || -> Box<dyn Chooser> { Box::new(Turns { cycle, block, slots: Vec::new(), slot: 0, taken: 0, next: 0 }) };
+        Ok(Some(Combined { inputs, each_file: true, how: Combination::Chosen(Arc::new(turns)) }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `mix`: draws records from several inputs.
 
-use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
+use super::combine::{Chooser, Combination, Combined, Sources, check_inputs, in_brackets};
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -8,6 +8,7 @@ use crate::random::Random;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Draws records from several inputs.
 #[derive(clap::Args, Clone, Debug)]
@@ -41,8 +42,8 @@ chain, and its inputs follow it: mix A B then batch 32.\n\
 With --stop all (the default), the others go on when an input ends: every record comes out exactly once. With --stop first the \
 stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read again until \
 each has been read to its end; --summary counts the records that were repeated.\n\
-The schemas of the inputs are unified as for several FILEs. The draws depend on --seed only. To change an input first, give a \
-pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5.";
+The schemas of the inputs are unified as for several FILEs. The draws depend on --seed only. A weight follows \
+the bracket of an input with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const MEANING: &'static str = "tf.data.Dataset.sample_from_datasets";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
@@ -53,6 +54,12 @@ pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5."
             output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a\":-2}\n",
         },
         Example {
+            about: "chains for two of the inputs",
+            args: "mix [ filter 'len(t) > 0' a.jsonl ]=0.8 [ rename u=t then head 1 b.jsonl ]=0.2",
+            input: "==> a.jsonl <==\n{\"t\": [1]}\n{\"t\": []}\n{\"t\": [2, 3]}\n==> b.jsonl <==\n{\"u\": [0.5]}\n{\"u\": [1.5]}\n",
+            output: "{\"t\":[0.5]}\n{\"t\":[1.0]}\n{\"t\":[2.0,3.0]}\n",
+        },
+        Example {
             about: "the shorter input is read again",
             args: "mix a.jsonl b.jsonl --stop repeat then enumerate",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n",
@@ -61,7 +68,6 @@ pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5."
     ];
 
     fn combine(&self, words: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
-        check_inputs(Self::NAME, &words, 2, options)?;
         let (inputs, weights): (Vec<OsString>, Vec<Option<f64>>) = words.iter().map(|word| weighted(word)).collect::<Result<_>>()?;
         check_inputs(Self::NAME, &inputs, 2, options)?;
         if let Some(without) = weights.iter().position(Option::is_none)
@@ -71,23 +77,31 @@ pipe as a file: mix <(tatter filter 'len(tokens) > 0' a.jsonl)=0.5 b.jsonl=0.5."
             let error = Error::usage(format!("{name} has no weight, but another input has"));
             return Err(error.help(format!("write {name}=WEIGHT, or leave out all weights for equal ones")));
         }
-        let draws = Draws {
-            weights: weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect(),
-            has_ended: vec![false; inputs.len()],
-            random: Random::new(self.seed.unwrap_or(options.seed)),
-            stop: self.stop,
+        let weights: Vec<f64> = weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect();
+        let (seed, stop) = (self.seed.unwrap_or(options.seed), self.stop);
+        let draws = move || -> Box<dyn Chooser> {
+            Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: Random::new(seed), stop })
         };
-        Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Box::new(draws)) }))
+        Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Arc::new(draws)) }))
     }
 }
 
 /// `FILE=WEIGHT`, or `FILE`. A file of that very name takes precedence.
 fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
     let bytes = word.as_bytes();
-    let Some(at) = bytes.iter().rposition(|b| *b == b'=').filter(|_| !Path::new(word).exists()) else { return Ok((word.to_owned(), None)) };
-    let text = String::from_utf8_lossy(&bytes[at + 1..]);
+    let (input, text) = match in_brackets(word) {
+        Some((chain, weight)) => match weight.as_bytes().strip_prefix(b"=") {
+            Some(text) => (chain, text),
+            None => return Ok((word.to_owned(), None)),
+        },
+        None => match bytes.iter().rposition(|b| *b == b'=').filter(|_| !Path::new(word).exists()) {
+            Some(at) => (OsStr::from_bytes(&bytes[..at]), &bytes[at + 1..]),
+            None => return Ok((word.to_owned(), None)),
+        },
+    };
+    let text = String::from_utf8_lossy(text);
     match text.parse::<f64>() {
-        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok((OsStr::from_bytes(&bytes[..at]).to_owned(), Some(weight))),
+        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok((input.to_owned(), Some(weight))),
         _ => Err(Error::usage(format!("{}: {text:?} is not a weight: expected a positive number", word.display()))
             .help("weights need not add up to 1: mix a.jsonl=7 b.jsonl=3")),
     }

@@ -11,6 +11,7 @@ mod cast;
 mod choose;
 pub mod combine;
 mod compose;
+mod concatenate;
 mod convert;
 mod count;
 mod cumsum;
@@ -90,6 +91,7 @@ pub static VERBS: &[Entry] = &[
     entry::<repeat::Repeat>(Group::Records),
     entry::<assert::Assert>(Group::Records),
     entry::<assert_cardinality::AssertCardinality>(Group::Records),
+    entry::<concatenate::Concatenate>(Group::Inputs),
     entry::<mix::Mix>(Group::Inputs),
     entry::<interleave::Interleave>(Group::Inputs),
     entry::<choose::Choose>(Group::Inputs),

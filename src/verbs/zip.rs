@@ -41,6 +41,12 @@ cut. `zip` is the first verb of a chain, and its inputs follow it: zip A B then 
             input: "==> a.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n==> b.jsonl <==\n{\"id\": 10}\n",
             output: "{\"x\":{\"id\":1},\"y\":{\"id\":10}}\n",
         },
+        Example {
+            about: "one input without a field that both have, the other with a number for each record",
+            args: "zip [ drop id texts.jsonl ] [ enumerate labels.jsonl ]",
+            input: "==> texts.jsonl <==\n{\"id\": 7, \"text\": \"a b\"}\n{\"id\": 8, \"text\": \"c\"}\n==> labels.jsonl <==\n{\"id\": 7, \"label\": 1}\n{\"id\": 8, \"label\": 0}\n",
+            output: "{\"text\":\"a b\",\"index\":0,\"id\":7,\"label\":1}\n{\"text\":\"c\",\"index\":1,\"id\":8,\"label\":0}\n",
+        },
     ];
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {

@@ -86,5 +86,12 @@ proptest! {
         let back = run(&words(second), &["--from", between, "--schema", &schema, "--threads", threads, "--chunk-rows", rows], &front.stdout);
         prop_assert_eq!(back.status, 0, "{:?} | {:?} through {}: {}", words(first).join(" "), words(second).join(" "), between, back.stderr);
         prop_assert_eq!(back.text(), whole.text(), "{:?} | {:?} through {}", words(first).join(" "), words(second).join(" "), between);
+
+        // The first verbs as the chain of the only input of a verb that combines inputs.
+        let own = ["--from", "jsonl", "--schema", &data.schema, "]", "then"];
+        let nested = [&["concatenate", "["][..], &words(first), &own, &words(second), &options[4..]].concat();
+        let nested = run(&nested, &[], &data.jsonl());
+        prop_assert_eq!(nested.status, 0, "[ {:?} ] then {:?}: {}", words(first).join(" "), words(second).join(" "), nested.stderr);
+        prop_assert_eq!(nested.text(), whole.text(), "[ {:?} ] then {:?}", words(first).join(" "), words(second).join(" "));
     }
 }

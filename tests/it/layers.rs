@@ -8,7 +8,7 @@ use std::fs;
 
 /// Files that may hold threads, locks and channels, and what for.
 const CONCURRENT: &[(&str, &str)] = &[
-    ("run/engine.rs", "the stages of a run"),
+    ("run/engine/", "the stages of a run"),
     ("notice.rs", "notices come from any thread"),
     ("run/outline.rs", "gives up after a moment"),
     ("run/progress.rs", "draws while the engine works"),

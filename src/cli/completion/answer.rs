@@ -49,7 +49,12 @@ impl Answer {
 
 /// What may be typed at the cursor.
 pub fn answer(line: &Line) -> Answer {
+    let (line, is_inside) = &line.inside();
     let mut answer = anything(line);
+    let may_end = !line.before.is_empty() && answer.items.iter().any(|item| item.text == "then");
+    if *is_inside && may_end {
+        answer.items.extend(Answer::of([("]", "end the chain of this input")]).items);
+    }
     answer.items.retain(|item| item.text.starts_with(&line.current) && item.text != line.current);
     answer
 }
@@ -95,7 +100,10 @@ fn anything(line: &Line) -> Answer {
     match (positional, verb) {
         (Some(arg), Some(verb)) if verb.optional_argument => Answer { files: true, ..value(arg, &line.current, line) },
         (Some(arg), _) => value(arg, &line.current, line),
-        (None, Some(_)) => Answer { files: true, ..Answer::of([("then", "chain another verb")]) },
+        (None, Some(verb)) => {
+            let bracket = verb.combines.then_some(("[", "an input with a chain of its own"));
+            Answer { files: true, ..Answer::of([("then", "chain another verb")].into_iter().chain(bracket)) }
+        }
         (None, None) => Answer::default(),
     }
 }

@@ -16,6 +16,25 @@ pub struct Line {
 }
 
 impl Line {
+    /// The line inside the innermost bracket that is open at the cursor, and whether there is one; chains in closed brackets are left out.
+    pub fn inside(&self) -> (Line, bool) {
+        let is_close = |word: &str| word == "]" || word.starts_with("]=");
+        let mut levels: Vec<Vec<String>> = vec![Vec::new()];
+        for word in &self.before {
+            if word == "[" {
+                levels.push(Vec::new());
+            } else if is_close(word) && levels.len() > 1 {
+                levels.pop();
+            } else if let Some(level) = levels.last_mut() {
+                level.push(word.clone());
+            }
+        }
+        let is_inside = levels.len() > 1;
+        let after = if is_inside { self.after.iter().take_while(|word| !is_close(word)).cloned().collect() } else { self.after.clone() };
+        let before = levels.pop().unwrap_or_default();
+        (Line { before, current: self.current.clone(), after, replaced_from: self.replaced_from, in_quotes: self.in_quotes }, is_inside)
+    }
+
     /// bash passes its word breaks and the text before and after the cursor; the other shells pass the number of words
     /// before the cursor, and the words.
     pub fn read(shell: &str, words: &[String]) -> Option<Line> {
@@ -125,6 +144,16 @@ mod tests {
         let line = bash("tatter filter 'len(x) > to", "");
         assert_eq!((line.current.as_str(), line.replaced_from, line.in_quotes), ("len(x) > to", 0, true));
         assert_eq!(bash("tatter", ""), Line { current: "tatter".to_owned(), ..Line::default() });
+    }
+
+    #[test]
+    fn a_line_in_brackets_is_one_of_its_own() {
+        let line = bash("tatter mix [ select x a.jsonl ]=2 [ filter 'x > 0' then select ", " b.jsonl ] c.jsonl");
+        let (inner, is_inside) = line.inside();
+        assert!(is_inside);
+        assert_eq!((inner.before.join(" "), inner.after), ("filter x > 0 then select".to_owned(), vec!["b.jsonl".to_owned()]));
+        let (outer, is_inside) = bash("tatter mix [ select x a.jsonl ]=2 ", " b.jsonl").inside();
+        assert_eq!((outer.before.join(" "), outer.after.join(" "), is_inside), ("mix".to_owned(), "b.jsonl".to_owned(), false));
     }
 
     #[test]

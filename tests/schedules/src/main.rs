@@ -3,7 +3,7 @@
 //! Each schedule runs a random flow with a random number of workers and compares it with a loop. A schedule in which all
 //! workers wait, and none will be woken, fails as a deadlock; the failure prints the schedule, which can be replayed.
 
-#[path = "../../../src/run/engine.rs"]
+#[path = "../../../src/run/engine/mod.rs"]
 mod engine;
 
 /// What the engine needs of the crate's errors.
@@ -24,7 +24,7 @@ mod panic {
     }
 }
 
-use engine::{Node, Piece, Serial, Source};
+use engine::{Line, Lines, Merge, Node, Origin, Piece, Serial};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
@@ -104,10 +104,39 @@ impl Serial<Number> for Collect<'_> {
     }
 }
 
+/// One piece of each of two lines in turn, the first line first. The line that ends first is replaced by an empty one.
+struct Turns(usize, bool);
+
+impl<'a> Merge<'a, Number> for Turns {
+    fn next(&mut self, lines: &mut Lines<'_, 'a, Number>) -> Option<Number> {
+        let line = self.0 % 2;
+        self.0 += 1;
+        lines.pull(line).or_else(|| {
+            if !std::mem::replace(&mut self.1, true) {
+                lines.replace(line, numbers(0, 1, 0, 0));
+            }
+            lines.pull(line)
+        })
+    }
+}
+
+/// Every `step`th number below `end`, from `first` on: of a source, or merged of two lines, and so on for that many levels.
+fn numbers<'a>(first: u64, step: u64, end: u64, merges: usize) -> Line<'a, Number> {
+    let same = || Node::Parallel(Arc::new(|work| work));
+    if merges == 0 {
+        let mut numbers = (first..end).step_by(step as usize).map(Number);
+        return Line { origin: Origin::Source(Box::new(move || numbers.next())), nodes: vec![same()] };
+    }
+    let lines = vec![numbers(first, 2 * step, end, merges - 1), numbers(first + step, 2 * step, end, 0)];
+    Line { origin: Origin::Merge(Box::new(Turns(0, false)), lines), nodes: vec![Node::Serial(Box::new(Stage::new(Kind::All, None)))] }
+}
+
 /// A flow: `parallel[i]` says whether a parallel node comes before the serial node `serial[i]`.
 #[derive(Debug)]
 struct Flow {
     npieces: u64,
+    /// How many merges are nested before it.
+    merges: usize,
     parallel: Vec<bool>,
     serial: Vec<Kind>,
     /// A piece at which a parallel node panics.
@@ -128,8 +157,9 @@ impl Flow {
             _ => Kind::Enough(random.gen_range(1..8)),
         };
         let serial = (0..nstages).map(|_| kind()).collect();
+        let merges = [0, 0, 1, 2][random.gen_range(0..4)];
         let broken = breaks.then(|| random.gen_range(0..npieces + 1));
-        Flow { npieces, parallel, serial, broken, threads: random.gen_range(2..=4) }
+        Flow { npieces, merges, parallel, serial, broken, threads: random.gen_range(2..=4) }
     }
 
     /// What comes out, by a loop: each stage after the other.
@@ -177,13 +207,9 @@ impl Flow {
                 break;
             }
         }
-        let mut next = 0;
-        let npieces = self.npieces;
-        let source: Source<Number> = Box::new(move || {
-            next += 1;
-            (next <= npieces).then_some(Number(next - 1))
-        });
-        match engine::run(source, nodes, self.threads) {
+        let mut line = numbers(0, 1, self.npieces, self.merges);
+        line.nodes = nodes;
+        match engine::run(line, self.threads) {
             Ok(_) => assert_eq!(seen, self.expected(), "{self:?}"),
             Err(error) => {
                 assert!(self.broken.is_some(), "{self:?}: {error:?}");
@@ -212,9 +238,9 @@ fn main() {
     quieten();
     Runner::new(random(), Config::new()).run(|| Flow::random(true).run());
     let mut exhaustive = 0;
-    for threads in 1..=2 {
+    for (threads, merges) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
         for serial in [vec![Kind::All], vec![Kind::Enough(1)], vec![Kind::Half]] {
-            let flow = Arc::new(Flow { npieces: 2, parallel: vec![true], serial, broken: None, threads });
+            let flow = Arc::new(Flow { npieces: 2, merges, parallel: vec![true], serial, broken: None, threads });
             exhaustive += Runner::new(DfsScheduler::new(Some(iterations), false), Config::new()).run(move || flow.run());
         }
     }

@@ -1,0 +1,91 @@
+//! The words of chains in brackets: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
+
+use crate::error::{Error, Result};
+use crate::printable::shell_word;
+use crate::verbs::combine::in_brackets;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The words in brackets, each with the word that is left in their place.
+pub type Chains = Vec<(OsString, Vec<OsString>)>;
+
+/// The words with one in the place of each chain in brackets, and these chains.
+///
+/// # Errors
+/// A bracket without the other.
+pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
+    let (mut outside, mut chains, mut open) = (Vec::new(), Chains::new(), Vec::<Vec<OsString>>::new());
+    let mut words = words.into_iter();
+    for word in words.by_ref() {
+        let closes = word.as_encoded_bytes().first() == Some(&b']') && word.as_encoded_bytes().get(1).is_none_or(|b| *b == b'=');
+        match (open.pop(), closes) {
+            (None, false) if word == "--" => {
+                outside.push(word);
+                break;
+            }
+            (None, false) if word == "[" => open.push(Vec::new()),
+            (None, false) => outside.push(word),
+            (None, true) if Path::new(&word).exists() => outside.push(word),
+            (None, true) => {
+                let error = Error::usage(format!("`{}` closes no bracket", word.display()));
+                return Err(error.help("the chain of an input is written in brackets: mix A [ filter 'x > 0' B ]"));
+            }
+            (Some(inner), false) if word == "[" => open.extend([inner, Vec::new()]),
+            (Some(mut inner), false) => {
+                inner.push(word);
+                open.push(inner);
+            }
+            (Some(inner), true) => match open.last_mut() {
+                // One inside another is read when that one is.
+                Some(outer) => {
+                    outer.push("[".into());
+                    outer.extend(inner);
+                    outer.push(word);
+                }
+                None => {
+                    let name = quoted(&inner);
+                    let mut place = name.clone();
+                    place.push(OsStr::from_bytes(&word.as_bytes()[1..]));
+                    outside.push(place);
+                    chains.push((name, inner));
+                }
+            },
+        }
+    }
+    if let Some(inner) = open.into_iter().next() {
+        let error = Error::usage(format!("`[` is not closed: [ {}", typed(&inner)));
+        return Err(error.help("the chain of an input ends with the word `]`"));
+    }
+    outside.extend(words);
+    Ok((outside, chains))
+}
+
+/// A word as it is typed: one that is a chain in brackets is several.
+pub fn typed_word(word: &str) -> String {
+    if in_brackets(OsStr::new(word)).is_some() { word.to_owned() } else { shell_word(word) }
+}
+
+/// The words as one, as they are typed.
+fn quoted(words: &[OsString]) -> OsString {
+    let mut all = OsString::from("[ ");
+    for word in words {
+        match word.to_str() {
+            Some("[" | "]") | None => all.push(word),
+            Some(text) if text.starts_with("]=") => all.push(word),
+            Some(text) => all.push(shell_word(text)),
+        }
+        all.push(" ");
+    }
+    all.push("]");
+    all
+}
+
+/// Words as they are typed.
+pub fn typed(words: &[OsString]) -> String {
+    let word = |word: &OsString| match word.to_string_lossy() {
+        bracket if bracket == "[" || bracket == "]" || bracket.starts_with("]=") => bracket.into_owned(),
+        word => typed_word(&word),
+    };
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
+}

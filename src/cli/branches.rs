@@ -1,0 +1,76 @@
+//! Chains in brackets, which inputs have of their own: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
+
+use super::brackets::{Chains, typed};
+use super::split::{Words, split};
+use super::typed::Typed;
+use crate::error::{Error, Result};
+use crate::run::reading::is_of_an_input;
+use crate::run::{Branch, Branches, Invocation};
+use crate::verbs;
+use clap::{Arg, Args, Command};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What the words of a chain are.
+pub enum Found {
+    /// A question for help.
+    Text(String),
+    /// A chain, and the names of the global options that were typed.
+    Chain(Box<Invocation>, Vec<String>),
+}
+
+/// What reads the words of a chain.
+type Read = fn(&mut Words) -> Result<Found>;
+
+/// The chains in brackets, which only a verb that combines inputs takes.
+///
+/// # Errors
+/// Usage errors only.
+pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<Branches> {
+    if let (Some((chain, _)), false) = (chains.first(), verb.combines) {
+        let error = Error::usage(format!("{}: `{}` reads one stream, not inputs with chains of their own", chain.display(), verb.name));
+        let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
+        return Err(error
+            .help(format!("brackets give a chain to an input of {}", names.join(", ")))
+            .help("a file of that name is given as ./["));
+    }
+    chains
+        .iter()
+        .map(|(name, words)| Ok((name.clone(), branch(verb, words.clone(), read).map_err(|e| e.help(format!("in {}", name.display())))?)))
+        .collect()
+}
+
+/// The chain of an input: as a command line, but for options of the run and outputs. Without a verb its records are as they are.
+fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<Branch> {
+    let mut words = split(words)?;
+    let first = words.verbs[0].first().map(|first| first.to_string_lossy().into_owned());
+    match first {
+        None if words.verbs.len() == 1 && (!words.files.is_empty() || !words.before.is_empty()) => words.verbs[0] = vec!["convert".into()],
+        None if words.verbs.len() == 1 => {
+            return Err(Error::usage("there is nothing in the brackets").help(format!("{} A [ filter 'x > 0' B ]", verb.name)));
+        }
+        // Files, or a verb that is misspelt.
+        Some(first)
+            if verbs::find(&first).is_none() && (first.contains(['.', '/', '*', '@']) || Path::new(&first).exists() || first == "-") =>
+        {
+            if words.verbs.len() > 1 {
+                let error = Error::usage(format!("`{first}` is a FILE; a verb is missing before it"));
+                let verbs: Vec<String> = words.verbs[1..].iter().map(|own| typed(own)).collect();
+                return Err(error.help(format!("FILEs follow the verbs: [ {} {} ]", verbs.join(" then "), typed(&words.verbs[0]))));
+            }
+            words.verbs[0].insert(0, "convert".into());
+        }
+        _ => {}
+    }
+    let Found::Chain(invocation, given) = read(&mut words)? else {
+        return Err(Error::usage("an input is not a question for help").help("ask for it outside the brackets"));
+    };
+    let Invocation { verbs, files, branches, options } = *invocation;
+    if let Some(other) = given.iter().find(|option| !is_of_an_input(option)) {
+        let globals = Typed::augment_args(Command::new("tatter"));
+        let arg = globals.get_arguments().find(|arg| arg.get_id() == other.as_str());
+        let name = arg.and_then(Arg::get_long).map_or_else(|| other.clone(), |long| format!("--{long}"));
+        return Err(Error::usage(format!("{name} is an option of the whole run, not of one input")).help("give it outside the brackets"));
+    }
+    Ok(Branch { verbs: verbs.into(), files, branches, options, given })
+}

@@ -1,0 +1,191 @@
+//! Several inputs, and how their records become one stream: its schema, and its lines.
+
+use super::chosen::Chosen;
+use super::feed::Feed;
+use super::member::Member;
+use super::zip::Zip;
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Result};
+use crate::run::engine::Origin;
+use crate::run::inference::infer_files;
+use crate::run::opened::Opened;
+use crate::run::several::{Inferred, Several};
+use crate::run::work::Work;
+use crate::schema::{DType, Field, Schema, Type, unify};
+use crate::verbs::combine::Combination;
+use std::sync::Arc;
+
+/// Several inputs, and how their records become one stream.
+pub struct Combined {
+    /// How.
+    pub how: Combination,
+    /// The inputs.
+    pub members: Vec<Member>,
+}
+
+impl Several for Combined {
+    fn infer(&mut self, demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
+        match &self.how {
+            Combination::Chosen(_) => unified(&mut self.members, demand, share, threads),
+            Combination::Listed(_, field) => {
+                let Some((list, members)) = self.members.split_first_mut() else { return Err(Error::internal("a choice without a list")) };
+                let only = Demand { fields: Wanted::Matching(vec![field.clone()]), records: None };
+                let mut found = list.infer(&only, share, threads)?;
+                if found.schema.index_of(field).is_none() && list.inputs.are_regular() {
+                    // The message lists the fields.
+                    found = list.infer(&Demand::everything(), share, threads)?;
+                }
+                check_list(&found.schema, field, list.name())?;
+                let stream = unified(members, demand, share, threads)?;
+                Ok(Inferred { schema: stream.schema, is_settled: found.is_settled && stream.is_settled })
+            }
+            Combination::Zipped { names, .. } => {
+                let fields = if names.is_some() { Wanted::All } else { demand.fields.clone() };
+                let own = Demand { fields: fields.clone(), records: demand.records };
+                let mut is_settled = true;
+                for member in &mut self.members {
+                    is_settled &= member.infer(&own, share, threads)?.is_settled;
+                }
+                let mut schema = self.zipped(names.as_deref())?;
+                schema.fields.retain(|f| demand.fields.includes(&f.name) || fields == Wanted::All);
+                Ok(Inferred { schema, is_settled })
+            }
+        }
+    }
+
+    fn origin<'a>(&mut self) -> Result<Origin<'a, Work>> {
+        let again = |member: &Member| member.closed();
+        let mut feeds: Vec<Feed> = self.members.iter().map(Feed::new).collect();
+        let lines = self.members.iter_mut().map(Member::line).collect::<Result<Vec<_>>>()?;
+        let Some(options) = self.members.first().map(|member| member.inputs.options().clone()) else {
+            return Err(Error::internal("nothing to combine"));
+        };
+        Ok(match &self.how {
+            Combination::Zipped { names, shortest } => Origin::Merge(Box::new(Zip::new(feeds, names.is_some(), *shortest)), lines),
+            Combination::Chosen(new) => {
+                let chooser = new();
+                let again = if chooser.restarts() { self.members.iter().map(again).collect() } else { Vec::new() };
+                Origin::Merge(Box::new(Chosen::new(feeds, None, chooser, again, options)), lines)
+            }
+            Combination::Listed(new, field) => {
+                let position = self.members.first().and_then(|list| list.schema().index_of(field)).unwrap_or(0);
+                let list = feeds.remove(0);
+                Origin::Merge(
+                    Box::new(Chosen::new(
+                        feeds,
+                        Some((list, position, crate::path::quoted(field).to_string())),
+                        new(),
+                        Vec::new(),
+                        options,
+                    )),
+                    lines,
+                )
+            }
+        })
+    }
+
+    fn opened(&self) -> Box<dyn Iterator<Item = &Opened> + '_> {
+        Box::new(self.members.iter().flat_map(|member| member.inputs.iter()))
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.inputs.reopen())
+    }
+
+    fn closed(&self) -> Box<dyn Several> {
+        Box::new(Combined { how: self.how.clone(), members: self.members.iter().map(Member::closed).collect() })
+    }
+
+    fn chains(&self) -> Vec<(Arc<str>, usize, usize)> {
+        let (mut chains, mut first) = (Vec::new(), 0);
+        for member in &self.members {
+            let nfiles = member.inputs.iter().count();
+            if member.chain.is_some() {
+                chains.push((member.name(), first, nfiles));
+            }
+            first += nfiles;
+        }
+        chains
+    }
+}
+
+impl Combined {
+    /// The schemas side by side.
+    fn zipped(&self, names: Option<&[String]>) -> Result<Schema> {
+        if let Some(names) = names {
+            let field =
+                |(name, member): (&String, &Member)| Field::new(name.clone(), Type::structure(member.schema().plain().fields, Vec::new()));
+            return Ok(Schema::new(names.iter().zip(&self.members).map(field).collect()));
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        for member in &self.members {
+            for field in &member.schema().fields {
+                if fields.iter().any(|known| known.name == field.name) {
+                    let has = |other: &&Member| other.schema().index_of(&field.name).is_some();
+                    let first = self.members.iter().find(has).map_or_else(|| Arc::from(""), Member::name);
+                    let (input, name) = (member.name(), crate::path::quoted(&field.name));
+                    return Err(Error::usage(format!("{first} and {input} both have this field"))
+                        .in_field(name.clone())
+                        .help("put each input into a structure: zip --as a,b")
+                        .help(format!("or leave the field out of one: zip A [ drop {name} B ]")));
+                }
+            }
+            fields.extend(member.schema().plain().fields);
+        }
+        Ok(Schema::new(fields))
+    }
+}
+
+/// The one schema of several inputs. Those without chains are looked at together, as files that follow each other are.
+fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
+    let mut plain = None;
+    if let Some(first) = members.iter().find(|member| member.chain.is_none()) {
+        let request = first.inputs.request(demand.clone(), share);
+        let files = members.iter_mut().filter(|member| member.chain.is_none()).flat_map(|member| member.inputs.iter_mut());
+        plain = Some(infer_files(files, &request, threads)?);
+    }
+    let mut is_settled = plain.as_ref().is_none_or(|plain| plain.is_settled);
+    let mut named: Vec<(Arc<str>, Schema)> = Vec::new();
+    for member in members.iter_mut() {
+        let schema = match (&member.chain, &plain) {
+            (None, Some(plain)) => plain.schema.clone(),
+            _ => {
+                let found = member.infer(demand, share, threads)?;
+                is_settled &= found.is_settled;
+                found.schema
+            }
+        };
+        named.push((member.name(), schema));
+    }
+    let mut all: Option<Schema> = None;
+    for (i, (name, schema)) in named.iter().enumerate() {
+        all = Some(match all {
+            None => schema.clone(),
+            Some(all) => match unify::unify(&all, schema) {
+                Ok(all) => all,
+                Err(error) => {
+                    let clash = named[..i].iter().find_map(|(other, known)| unify::unify_named(known, schema, [other, name]).err());
+                    return Err(clash.unwrap_or(error).help("give one of them the other's type in its brackets: [ cast FIELD=TYPE FILE ]"));
+                }
+            },
+        });
+    }
+    let mut schema = all.unwrap_or_default();
+    schema.fields.retain(|f| demand.fields.includes(&f.name));
+    members.iter_mut().for_each(|member| member.give(demand, &schema));
+    Ok(Inferred { schema, is_settled })
+}
+
+/// The field of the list.
+fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
+    let Some(position) = schema.index_of(field) else {
+        let names: Vec<String> = schema.fields.iter().map(|f| crate::path::quoted(&f.name).to_string()).collect();
+        let error = Error::usage(format!("there is no field {}", crate::path::quoted(field))).in_input(name);
+        return Err(error.help(format!("the fields are: {}", names.join(", "))));
+    };
+    let ty = &schema.fields[position].ty;
+    if ty.dims.is_empty() && ty.dtype().is_some_and(DType::is_integer) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{} is {ty}; expected the number of an input, an integer", crate::path::quoted(field))).in_input(name))
+}

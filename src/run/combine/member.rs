@@ -1,0 +1,159 @@
+//! One of several inputs: files, perhaps with a chain of its own.
+
+use super::adapt::Adapt;
+use crate::demand::{Demand, Wanted};
+use crate::error::{Error, Kind, Result};
+use crate::options::Options;
+use crate::run::chain::Chain;
+use crate::run::engine::{Line, Node};
+use crate::run::fold::FoldNode;
+use crate::run::inference::{infer, infer_files};
+use crate::run::inputs::Inputs;
+use crate::run::map::decode_and_map;
+use crate::run::several::Inferred;
+use crate::run::stages::Stages;
+use crate::run::work::Work;
+use crate::schema::Schema;
+use crate::verbs::{Operator, Parsed};
+use std::sync::Arc;
+
+/// One of several inputs.
+pub struct Member {
+    /// Its files.
+    pub inputs: Inputs,
+    /// The chain that their records go through.
+    pub chain: Option<OwnChain>,
+    /// What is asked of the files, and the schema that they are read under; known once it was inferred.
+    demand: Demand,
+    read: Schema,
+    /// The schema of the records that it gives.
+    given: Schema,
+}
+
+/// The chain of an input.
+#[derive(Clone)]
+pub struct OwnChain {
+    /// As it was typed, in brackets.
+    pub text: Arc<str>,
+    /// Its verbs.
+    pub verbs: Arc<[Box<dyn Parsed>]>,
+    /// Their options.
+    pub options: Arc<Options>,
+}
+
+impl Member {
+    /// An input whose schema is not known yet.
+    pub fn new(inputs: Inputs, chain: Option<OwnChain>) -> Member {
+        Member { inputs, chain, demand: Demand::everything(), read: Schema::default(), given: Schema::default() }
+    }
+
+    /// The same input, to be opened again.
+    pub fn closed(&self) -> Member {
+        Member {
+            inputs: self.inputs.closed(),
+            chain: self.chain.clone(),
+            demand: self.demand.clone(),
+            read: self.read.clone(),
+            given: self.given.clone(),
+        }
+    }
+
+    /// For messages: the chain, or the first file.
+    pub fn name(&self) -> Arc<str> {
+        match &self.chain {
+            Some(chain) => chain.text.clone(),
+            None => self.inputs.iter().next().map_or_else(|| Arc::from(""), |opened| opened.input.name().clone()),
+        }
+    }
+
+    /// The schema of the records that it gives.
+    pub fn schema(&self) -> &Schema {
+        &self.given
+    }
+
+    /// Finds the schema of its records.
+    ///
+    /// # Errors
+    /// It cannot be read, or its chain cannot be bound.
+    pub fn infer(&mut self, demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
+        let Some(chain) = self.chain.clone() else {
+            let request = self.inputs.request(demand.clone(), share);
+            let found = infer_files(self.inputs.iter_mut(), &request, threads)?;
+            (self.demand, self.read, self.given) = (demand.clone(), found.schema.clone(), found.schema.clone());
+            return Ok(found);
+        };
+        self.demand = chain.verbs.iter().rev().fold(demand.clone(), |after, verb| verb.demand(after));
+        let share = share.map(|share| share.saturating_mul(self.inputs.iter().count() as u64));
+        let mut found = infer(&mut self.inputs, &self.demand, share, threads).map_err(|error| chain.located(error))?;
+        let bound = match chain.bind(&found.schema) {
+            Err(error) if error.kind() == Kind::Usage => Err(self.better_message(&chain, error, share, threads)),
+            bound => bound,
+        };
+        self.read = found.schema;
+        self.given = bound.map_err(|error| chain.located(error))?.schemas.pop().map(|schema| schema.as_ref().clone()).unwrap_or_default();
+        self.given.fields.retain(|field| demand.fields.includes(&field.name));
+        found.schema = self.given.clone();
+        Ok(found)
+    }
+
+    /// A verb that does not find its field is bound again to all fields: "did you mean" needs them.
+    fn better_message(&mut self, chain: &OwnChain, error: Error, share: Option<u64>, threads: usize) -> Error {
+        if self.demand.fields == Wanted::All || (self.inputs.are_regular() && self.inputs.reopen().is_err()) {
+            return error;
+        }
+        let all = infer(&mut self.inputs, &Demand::everything(), share, threads);
+        match all.and_then(|all| chain.bind(&all.schema)) {
+            Err(better) => better,
+            Ok(_) => error,
+        }
+    }
+
+    /// It gives its records under that schema, which holds them.
+    pub fn give(&mut self, demand: &Demand, schema: &Schema) {
+        if self.chain.is_none() {
+            (self.demand, self.read) = (demand.clone(), schema.clone());
+        }
+        self.given = schema.clone();
+    }
+
+    /// The line of its records. Its inputs are open, and are not afterwards.
+    ///
+    /// # Errors
+    /// Its chain cannot be bound.
+    pub fn line<'a>(&mut self) -> Result<Line<'a, Work>> {
+        let origin = self.inputs.origin(Arc::new(self.read.clone()), self.demand.clone())?;
+        let skip = self.inputs.options().on_error.skips();
+        let to = self.given.plain();
+        let Some(chain) = &self.chain else {
+            let decode = move |work| decode_and_map(work, &[], &to, skip);
+            return Ok(Line { origin, nodes: vec![Node::Parallel(Arc::new(decode))] });
+        };
+        let bound = chain.bind(&self.read)?;
+        let (Some(first), Some(last)) = (bound.schemas.first(), bound.schemas.last()) else {
+            return Err(Error::internal("a chain without a schema"));
+        };
+        let adapt = Adapt { from: last.plain(), to: to.clone() };
+        let mut stages = Stages::new(first.clone());
+        for ((operator, verb), schema) in bound.operators.into_iter().zip(bound.names).zip(bound.schemas.iter().skip(1)) {
+            match operator {
+                Operator::Map(map) => stages.map(verb, map, schema.clone()),
+                Operator::Fold(fold) => stages.fold(verb, FoldNode::new(fold, schema.clone()), schema.clone()),
+                Operator::Report(_) | Operator::Split(_) => return Err(Error::internal("an input that gives no records")),
+            }
+        }
+        // It comes last so that what a fold leaves to be made on any thread is made there.
+        stages.map("unify", Arc::new(adapt), Arc::new(to));
+        Ok(Line { origin, nodes: stages.into_nodes(skip) })
+    }
+}
+
+impl OwnChain {
+    fn bind(&self, schema: &Schema) -> Result<Chain> {
+        Chain::bind(&self.verbs, schema, &self.options)
+    }
+
+    /// The error says which chain it is of.
+    fn located(&self, error: Error) -> Error {
+        if error.kind() == Kind::Internal { error } else { error.help(format!("in {}", self.text)) }
+    }
+}

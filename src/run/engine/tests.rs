@@ -1,0 +1,184 @@
+use super::*;
+use crate::error::Kind;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+impl Piece for u64 {}
+
+struct Collect<'a>(&'a mut Vec<u64>, usize);
+impl Serial<u64> for Collect<'_> {
+    fn push(&mut self, work: u64, _: &mut Vec<u64>) -> bool {
+        self.0.push(work);
+        self.0.len() < self.1
+    }
+}
+
+/// Gives each pair as one sum, and the odd one at the end.
+struct Pairs(Option<u64>);
+impl Serial<u64> for Pairs {
+    fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
+        match self.0.take() {
+            Some(first) => out.push(first + work),
+            None => self.0 = Some(work),
+        }
+        true
+    }
+    fn finish(&mut self, out: &mut Vec<u64>) -> bool {
+        out.extend(self.0.take());
+        false
+    }
+}
+
+fn numbers<'a>(n: u64) -> Source<'a, u64> {
+    let mut next = 0;
+    Box::new(move || {
+        next += 1;
+        (next <= n).then_some(next - 1)
+    })
+}
+
+fn line<'a>(source: Source<'a, u64>, nodes: Vec<Node<'a, u64>>) -> Line<'a, u64> {
+    Line { origin: Origin::Source(source), nodes }
+}
+
+fn slow(x: u64) -> u64 {
+    std::thread::sleep(Duration::from_micros(x * 7919 % 50));
+    x * 10
+}
+
+#[test]
+fn order_is_kept_by_any_number_of_workers() {
+    for threads in [1, 2, 8] {
+        let mut seen = Vec::new();
+        let nodes = vec![
+            Node::Parallel(Arc::new(slow)),
+            Node::Serial(Box::new(Pairs(None))),
+            Node::Parallel(Arc::new(slow)),
+            Node::Serial(Box::new(Collect(&mut seen, usize::MAX))),
+        ];
+        run(line(numbers(101), nodes), threads).unwrap();
+        let mut expected: Vec<u64> = (0..50).map(|i| (20 * i + (20 * i + 10)) * 10).collect();
+        expected.push(10_000);
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn enough_stops_an_endless_source() {
+    for threads in [1, 4] {
+        let mut seen = Vec::new();
+        let nodes = vec![Node::Parallel(Arc::new(slow)), Node::Serial(Box::new(Collect(&mut seen, 5)))];
+        run(line(numbers(u64::MAX), nodes), threads).unwrap();
+        assert_eq!(seen, [0, 10, 20, 30, 40]);
+    }
+}
+
+/// Gives its piece while it is asked for the rest, after the next node has had enough.
+struct Late(mpsc::Sender<()>, mpsc::Receiver<()>);
+impl Serial<u64> for Late {
+    fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
+        out.push(work);
+        true
+    }
+    fn finish(&mut self, out: &mut Vec<u64>) -> bool {
+        self.0.send(()).unwrap();
+        self.1.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        out.push(1);
+        false
+    }
+}
+
+struct First<'a>(&'a mut Vec<u64>, mpsc::Sender<()>, mpsc::Receiver<()>);
+impl Serial<u64> for First<'_> {
+    fn push(&mut self, work: u64, _: &mut Vec<u64>) -> bool {
+        self.0.push(work);
+        self.2.recv().unwrap();
+        self.1.send(()).unwrap();
+        false
+    }
+}
+
+#[test]
+fn a_node_that_has_enough_gets_no_more() {
+    let ((to_first, from_late), (to_late, from_first)) = (mpsc::channel(), mpsc::channel());
+    let mut seen = Vec::new();
+    let late = Late(to_first, from_first);
+    let first = First(&mut seen, to_late, from_late);
+    run(line(numbers(1), vec![Node::Serial(Box::new(late)), Node::Serial(Box::new(first))]), 2).unwrap();
+    assert_eq!(seen, [0]);
+}
+
+#[test]
+fn a_panic_is_an_error() {
+    let mut seen = Vec::new();
+    let broken = |x: u64| if x == 3 { panic!("broken") } else { x };
+    let nodes = vec![Node::Parallel(Arc::new(broken)), Node::Serial(Box::new(Collect(&mut seen, 100)))];
+    let error = run(line(numbers(10), nodes), 2).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (Kind::Internal, "broken"));
+}
+
+/// One piece of each line in turn; a line that has ended is replaced that many times.
+struct Turns {
+    lines: usize,
+    turn: usize,
+    ended: usize,
+    again: usize,
+}
+
+impl<'a> Merge<'a, u64> for Turns {
+    fn next(&mut self, lines: &mut Lines<'_, 'a, u64>) -> Option<u64> {
+        while self.ended < self.lines {
+            let line = self.turn % self.lines;
+            self.turn += 1;
+            if let Some(piece) = lines.pull(line) {
+                self.ended = 0;
+                return Some(piece);
+            }
+            if self.again > 0 {
+                self.again -= 1;
+                lines.replace(line, merged(1, 3, 0));
+            } else {
+                self.ended += 1;
+            }
+        }
+        None
+    }
+}
+
+/// That many lines of that many pieces each, one in turn.
+fn merged<'a>(lines: usize, pieces: u64, again: usize) -> Line<'a, u64> {
+    let sources = (0..lines).map(|_| line(numbers(pieces), vec![Node::Parallel(Arc::new(slow)), Node::Serial(Box::new(Pairs(None)))]));
+    let turns = Turns { lines, turn: 0, ended: 0, again };
+    Line { origin: Origin::Merge(Box::new(turns), sources.collect()), nodes: vec![Node::Parallel(Arc::new(|x| x + 1))] }
+}
+
+#[test]
+fn lines_are_merged_in_order_by_any_number_of_workers() {
+    for threads in [1, 2, 8] {
+        for _ in 0..20 {
+            let mut seen = Vec::new();
+            let inner = merged(2, 6, 2);
+            let other = line(numbers(3), vec![Node::Parallel(Arc::new(slow))]);
+            let turns = Turns { lines: 3, turn: 0, ended: 0, again: 1 };
+            let origin = Origin::Merge(Box::new(turns), vec![inner, other, line(numbers(0), Vec::new())]);
+            run(Line { origin, nodes: vec![Node::Serial(Box::new(Collect(&mut seen, usize::MAX)))] }, threads).unwrap();
+            // The empty line is replaced first; inside, both lines are, once.
+            assert_eq!(seen, [11, 0, 11, 10, 11, 51, 20, 21, 51, 91, 91, 12, 12, 22, 22], "{threads}");
+        }
+    }
+}
+
+#[test]
+fn enough_stops_the_lines_of_a_merge() {
+    for threads in [1, 4] {
+        for enough in [0, 1, 7] {
+            let mut seen = Vec::new();
+            let inner = merged(3, u64::MAX, 0);
+            let turns = Turns { lines: 1, turn: 0, ended: 0, again: 0 };
+            let nodes = vec![Node::Serial(Box::new(Collect(&mut seen, enough)))];
+            run(Line { origin: Origin::Merge(Box::new(turns), vec![inner]), nodes }, threads).unwrap();
+            assert_eq!(seen.len(), enough.max(1));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The workers: threads that look for something to do until nothing is left.
+
+use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Ticket, Times};
+use super::state::{Job, State};
+use crate::error::Result;
+use crate::panic;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+// `tests/schedules` compiles the engine with a scheduler that permutes the threads.
+#[cfg(shuttle)]
+use shuttle::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::scope,
+};
+#[cfg(not(shuttle))]
+use std::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::scope,
+};
+
+/// Runs the line, whose last node is serial, with that many workers.
+///
+/// # Errors
+/// A panic inside a node.
+pub fn run<'a, W: Piece + Send + 'a>(line: Line<'a, W>, threads: usize) -> Result<Times> {
+    let threads = threads.max(1);
+    let merged = matches!(line.origin, Origin::Merge(..)).then_some(Duration::ZERO);
+    let times = Times { merged, nodes: vec![Duration::ZERO; line.nodes.len()], ..Times::default() };
+    let mut state = State {
+        lines: Vec::new(),
+        generations: 0,
+        window: threads + 2,
+        idle: 0,
+        pulling: 0,
+        is_pull_changed: false,
+        stop: false,
+        failure: None,
+        times,
+    };
+    state.add(line, None);
+    let shared = Shared { state: Mutex::new(state), job: Condvar::new(), piece: Condvar::new() };
+    scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| drop(shared.work(None)));
+        }
+        drop(shared.work(None));
+    });
+    let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.failure.map_or(Ok(state.times), Err)
+}
+
+struct Shared<'a, W> {
+    state: Mutex<State<'a, W>>,
+    /// There is a job.
+    job: Condvar,
+    /// There is a piece to pull, or a job for a worker that waits for one.
+    piece: Condvar,
+}
+
+impl<'a, W: Piece + Send> Shared<'a, W> {
+    fn lock(&self) -> MutexGuard<'_, State<'a, W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What each worker does until there is nothing left, or until a piece of the line that it waits for is there. Only the worker
+    /// that takes a job wakes another, and only if there is a second job: whoever changes the state looks for a job right after
+    /// that, so none is overlooked.
+    fn work(&self, awaited: Option<Ticket>) -> MutexGuard<'_, State<'a, W>> {
+        let mut state = self.lock();
+        if let Some(line) = awaited {
+            let Some(line) = state.line(line) else { return state };
+            line.is_asked = true;
+            line.waiting += 1;
+        }
+        loop {
+            if std::mem::take(&mut state.is_pull_changed) {
+                self.piece.notify_all();
+            }
+            if state.stop || awaited.is_some_and(|line| state.has_next(line)) {
+                break;
+            }
+            match state.take_job(awaited) {
+                Some(job) => {
+                    self.wake_another(&state);
+                    drop(state);
+                    let done = panic::caught(|| self.run_job(job));
+                    state = self.lock();
+                    if let Err(bug) = done {
+                        state.failure.get_or_insert(bug);
+                        self.stop(&mut state);
+                    }
+                }
+                None if state.is_over() => {
+                    self.stop(&mut state);
+                }
+                None => {
+                    let pulls = usize::from(awaited.is_some());
+                    (state.idle, state.pulling) = (state.idle + 1, state.pulling + pulls);
+                    let began = Instant::now();
+                    let change = if awaited.is_some() { &self.piece } else { &self.job };
+                    state = change.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    (state.idle, state.pulling) = (state.idle - 1, state.pulling - pulls);
+                    state.times.waiting += began.elapsed();
+                }
+            }
+        }
+        if let Some(line) = awaited.and_then(|line| state.line(line)) {
+            line.waiting -= 1;
+        }
+        state
+    }
+
+    /// One that waits for a piece is woken only if no other worker is idle: it may not be able to take the job.
+    fn wake_another(&self, state: &State<'a, W>) {
+        if state.idle > 0 && state.has_job() {
+            if state.idle > state.pulling { self.job.notify_one() } else { self.piece.notify_all() }
+        }
+    }
+
+    fn stop(&self, state: &mut State<'a, W>) {
+        state.stop = true;
+        self.job.notify_all();
+        self.piece.notify_all();
+    }
+
+    fn run_job(&self, job: Job<'a, W>) {
+        let began = Instant::now();
+        match job {
+            Job::Source(to, mut source) => {
+                let work = source();
+                let source = Origin::Source(source);
+                self.lock().has_read(to, source, work, began.elapsed());
+            }
+            Job::Merge(to, mut merge, sources) => {
+                let mut lines = Lines::new(self, sources, to.line.number);
+                let work = merge.next(&mut lines);
+                let elapsed = began.elapsed().saturating_sub(lines.elsewhere());
+                self.lock().has_read(to, Origin::Merge(merge, Vec::new()), work, elapsed);
+            }
+            Job::Parallel(to, number, function, work) => {
+                let work = function(work);
+                let mut state = self.lock();
+                state.spent(to, began.elapsed());
+                let Some(line) = state.line(to.line) else { return };
+                line.stations[to.station].running -= 1;
+                if line.stations[to.station].finished {
+                    drop(state); // a later node has enough; free the work outside the lock
+                    drop(work);
+                    return;
+                }
+                state.arrive(to.line.number, to.station + 1, number, work);
+            }
+            Job::Push(to, mut node, work) => {
+                let mut out = Vec::new();
+                let more = node.push(work, &mut out);
+                let mut dropped = Vec::new();
+                let mut state = self.lock();
+                state.spent(to, began.elapsed());
+                if state.line(to.line).is_none_or(|line| line.stations[to.station].finished) {
+                    drop(state); // a later node has enough
+                    drop((node, out));
+                    return;
+                }
+                state.emit(to, out);
+                state.lines[to.line.number].stations[to.station].node = Some(Node::Serial(node));
+                if !more {
+                    dropped = state.enough(to);
+                }
+                drop(state);
+                drop(dropped);
+            }
+            Job::Finish(to, mut node) => {
+                let mut out = Vec::new();
+                let more = node.finish(&mut out);
+                let mut state = self.lock();
+                state.spent(to, began.elapsed());
+                if state.line(to.line).is_none_or(|line| line.stations[to.station].finished) {
+                    drop(state); // a later node has enough
+                    drop((node, out));
+                    return;
+                }
+                state.emit(to, out);
+                let station = &mut state.lines[to.line.number].stations[to.station];
+                station.node = Some(Node::Serial(node));
+                if !more {
+                    station.finished = true;
+                    let total = station.emitted;
+                    state.set_total(to.line.number, to.station + 1, total);
+                }
+            }
+        }
+    }
+}
+
+impl<'a, W: Piece + Send> Pull<'a, W> for Shared<'a, W> {
+    fn pull(&self, line: Ticket) -> Option<W> {
+        let mut state = self.work(Some(line));
+        let piece = state.line(line)?.take_next();
+        // There is room for another.
+        self.wake_another(&state);
+        piece
+    }
+
+    fn replace(&self, line: Ticket, merge: usize, by: Line<'a, W>) -> Ticket {
+        let mut state = self.lock();
+        if state.line(line).is_none_or(|line| line.is_closed) {
+            return line;
+        }
+        let dropped = state.close_sources(line.number);
+        let line = state.put(line.number, by, Some(merge));
+        drop(state);
+        drop(dropped);
+        line
+    }
+}
