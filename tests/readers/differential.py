@@ -23,6 +23,7 @@ import time
 
 import oracle
 import calls  # noqa: F401
+import calls_dense  # noqa: F401
 import calls_sparse  # noqa: F401
 import calls_structured  # noqa: F401
 from calls_lod import LOD_CALLS

@@ -4,7 +4,8 @@
 
 use crate::expr::call::{Call, Function, as_node, static_ints};
 use crate::expr::error::ExprResult;
-use crate::schema::{DType, Type};
+use crate::expr::operand::{Operand, OperandKind};
+use crate::schema::{DType, Literal, Type};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -17,13 +18,9 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["roll"],
         "input|x, shift, axis",
-        "Shift the items of an axis; what leaves it at one end comes in at the other.",
+        "Shift the items of an axis, or of several; what leaves it at one end comes in at the other.",
         [("roll([1, 2, 3, 4], shift=1, axis=0)", "[4, 1, 2, 3]")],
-        |call| {
-            dense(call)?;
-            let size = "shape(identity(input))[axis]";
-            Ok(format!("gather(input, floormod(range({size}) - shift, maximum({size}, 1)), axis=axis)"))
-        }
+        roll
     ),
     formula!(
         ["eye", "linalg.eye"],
@@ -31,27 +28,26 @@ pub static FUNCTIONS: &[Function] = &[
         "A matrix with ones on the diagonal.",
         [("eye(2)", "[[1.0, 0.0], [0.0, 1.0]]")],
         |call| {
-            if call.given(2).is_some() {
-                return Err(call.error("eye: batch_shape is not supported").help("broadcast_to(eye(n), [batch, n, n]) repeats the matrix"));
-            }
             let columns = if call.given(1).is_some() { "num_columns" } else { "num_rows" };
-            Ok(format!("one_hot(range(num_rows), {columns}, dtype=dtype)"))
+            let matrix = format!("one_hot(range(num_rows), {columns}, dtype=dtype)");
+            Ok(match call.ints(2)? {
+                None => matrix,
+                Some(batch) => {
+                    let sizes: String = batch.iter().map(|n| format!("{n}, ")).collect();
+                    format!("broadcast_to({matrix}, [{sizes}num_rows, {columns}])")
+                }
+            })
         }
     ),
     formula!(
         ["linspace", "lin_space"],
-        "start, stop, num",
-        "Numbers from start to stop at equal distances.",
-        [("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]")],
-        |call| {
-            let num = call.int(2)?;
-            Ok(match num {
-                ..1 => return Err(call.error(format!("linspace: num is {num}; it must be at least 1"))),
-                1 => "stack([start])".to_owned(),
-                _ => "concat([stack([start]), start + (stop - start) / (num - 1) * cast(range(1, num - 1), float32), stack([stop])], 0)"
-                    .to_owned(),
-            })
-        }
+        "start, stop, num, axis=0",
+        "Numbers from start to stop at equal distances: of tensors, along a new axis.",
+        [
+            ("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]"),
+            ("linspace([0.0, 1.0], [1.0, 5.0], 3)", "[[0.0, 1.0], [0.5, 3.0], [1.0, 5.0]]")
+        ],
+        linspace
     ),
     formula!(
         ["searchsorted"],
@@ -73,20 +69,37 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["histogram_fixed_width_bins"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The bin of each value, of bins of equal width over a range; values beyond it are in the first or last bin.",
+        "The bin of each value as int32, of bins of equal width over a range; values beyond it are in the first or last bin.",
         [("histogram_fixed_width_bins([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[0, 2, 4]")],
-        |_| Ok(format!("cast({BINS}, dtype)"))
+        |_| Ok(format!("cast({BINS}, int32)"))
     ),
     formula!(
         ["histogram_fixed_width"],
         "values|x, value_range, nbins=100, dtype=int32",
         "How many values are in each of the bins of equal width over a range.",
         [("histogram_fixed_width([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[1, 0, 1, 0, 1]")],
-        |_| Ok(format!("cast(math.bincount(cast({BINS}, int32), minlength=nbins, maxlength=nbins), dtype)"))
+        |call| {
+            let number = |end: Operand| match end.kind {
+                OperandKind::Literal(Literal::Int(n)) => Some(n as f64),
+                OperandKind::Literal(Literal::Float(x)) => Some(x),
+                _ => None,
+            };
+            let ends = call.operand(1)?.elements().and_then(|ends| ends.into_iter().map(number).collect::<Option<Vec<_>>>());
+            if let Some([low, high]) = ends.as_deref()
+                && low >= high
+            {
+                return Err(call.error(format!("histogram_fixed_width: the range goes from {low} to {high}; it must grow")));
+            }
+            Ok(format!("cast(math.bincount(reshape(cast({BINS_OF_STEPS}, int32), [-1]), minlength=nbins, maxlength=nbins), dtype)"))
+        }
     ),
 ];
 
 const BINS: &str = "clip_by_value(floor(nbins * ((values - value_range[0]) / (value_range[1] - value_range[0]))), 0, nbins - 1)";
+
+/// The same but for rounding: TensorFlow's two functions differ at the edges of bins.
+const BINS_OF_STEPS: &str =
+    "clip_by_value(floor(cast(values - value_range[0], float64) / (cast(value_range[1] - value_range[0], float64) / nbins)), 0, nbins - 1)";
 
 /// The type of argument 0, which must have rows of equal length.
 fn dense(call: &Call) -> ExprResult<Type> {
@@ -95,6 +108,47 @@ fn dense(call: &Call) -> ExprResult<Type> {
         return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)).help("to_tensor(x) pads its rows"));
     }
     Ok(ty)
+}
+
+fn roll(call: &Call) -> ExprResult<String> {
+    dense(call)?;
+    let once = |input: &str, shift: &str, axis: &str| {
+        let size = format!("shape(identity({input}))[{axis}]");
+        format!("gather({input}, floormod(range({size}) - {shift}, maximum({size}, 1)), axis={axis})")
+    };
+    if call.operand(2)?.elements().is_none() {
+        return Ok(once("input", "shift", "axis"));
+    }
+    match (static_ints(call.operand(1)?), static_ints(call.operand(2)?)) {
+        (Some(shifts), Some(axes)) if shifts.len() == axes.len() => {
+            let pairs = shifts.iter().zip(&axes);
+            Ok(pairs.fold("input".to_owned(), |rolled, (shift, axis)| once(&rolled, &shift.to_string(), &axis.to_string())))
+        }
+        _ => Err(call.error("roll: shift and axis are integers, or lists of as many integers")),
+    }
+}
+
+fn linspace(call: &Call) -> ExprResult<String> {
+    let (num, axis) = (call.int(2)?, if call.given(3).is_some() { call.int(3)? } else { 0 });
+    let ty = as_node(call.operand(0)?, None)?.ty;
+    let ends = |what: &str| format!("expand_dims({what}, {axis})");
+    Ok(match num {
+        ..1 => return Err(call.error(format!("linspace: num is {num}; it must be at least 1"))),
+        1 => ends("start"),
+        _ => {
+            let rank = ty.rank() as i64 + 1;
+            let at = if axis < 0 { axis + rank } else { axis };
+            let sizes: Vec<&str> = (0..rank).map(|other| if other == at { "-1" } else { "1" }).collect();
+            let steps = format!("reshape(cast(range(1, num - 1), {}), [{}])", real_dtype(&ty), sizes.join(", "));
+            let inner = format!("{} + expand_dims((stop - start) / (num - 1), {axis}) * {steps}", ends("start"));
+            format!("concat([{}, {inner}, {}], {axis})", ends("start"), ends("stop"))
+        }
+    })
+}
+
+/// The dtype of the numbers between two of that type.
+fn real_dtype(ty: &Type) -> DType {
+    ty.dtype().filter(|dtype| dtype.is_float()).unwrap_or(&DType::Float32).clone()
 }
 
 fn pad(call: &Call) -> ExprResult<String> {
@@ -107,8 +161,13 @@ fn pad(call: &Call) -> ExprResult<String> {
     if pairs.len() != ty.rank() {
         return Err(call.error(format!("pad: paddings are given for {} axes, but the tensor has {}", pairs.len(), ty.rank())));
     }
-    let is_text = matches!(ty.dtype(), Some(DType::String | DType::Bytes));
-    let constant = if is_text && call.given(3).is_none() { "\"\"" } else { "constant_values" };
+    let constant = match ty.dtype() {
+        _ if call.given(3).is_some() => "constant_values",
+        Some(DType::String | DType::Bytes) => "\"\"",
+        Some(DType::Bool) => "False",
+        _ => "0",
+    };
+    let is_literal = call.given(3).is_none_or(|value| matches!(value.kind, OperandKind::Literal(_)));
     let mut padded = "tensor".to_owned();
     for (axis, pair) in pairs.iter().enumerate().filter(|(_, pair)| pair.iter().any(|n| *n > 0)) {
         let (before, after) = (pair[0], pair[1]);
@@ -124,7 +183,9 @@ fn pad(call: &Call) -> ExprResult<String> {
                     };
                     pairs.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
                 };
-                let value = format!("cast({constant}, identity(tensor).dtype)");
+                // A number is of the tensor's dtype from the start: as float32 first, it would lose digits.
+                let conversion = if is_literal { "constant" } else { "cast" };
+                let value = format!("{conversion}({constant}, identity(tensor).dtype)");
                 let of = |n: i64| if n > 0 { Some(format!("fill([{}], {value})", sizes(n))) } else { None };
                 let parts = [of(before), Some(padded), of(after)];
                 format!("concat([{}], {axis})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))

@@ -3,6 +3,7 @@
 //! Source of the meaning: `tf.unique`, `tf.unique_with_counts`.
 
 use super::apply::with_dtype;
+use crate::error::Result;
 use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
 use crate::expr::kernels::cast::cast;
@@ -11,7 +12,12 @@ use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim};
 use crate::tensor::Tensor;
 use crate::tensor::hash::row_hashes;
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+use half::f16;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,7 +57,8 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         let list = tensor.as_list()?;
         let (rows, values) = (list.partition(), list.values());
-        let hashes = row_hashes(std::slice::from_ref(values), values.nrows());
+        let (keys, is_nan) = compared(values)?;
+        let hashes = row_hashes(std::slice::from_ref(&keys), keys.nrows());
         let (mut first, mut lengths) = (Vec::new(), Vec::with_capacity(rows.nrows()));
         let (mut indices, mut counts): (Vec<i64>, Vec<i64>) = (Vec::with_capacity(values.nrows()), Vec::new());
         // The numbers of the distinct values of each hash.
@@ -61,7 +68,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
             let start = first.len();
             for value in rows.range(row) {
                 let same = seen.entry(hashes[value]).or_default();
-                let known = same.iter().copied().find(|number| values.rows_equal(first[start + number], values, value));
+                let known = same.iter().copied().find(|number| !is_nan(value) && keys.rows_equal(first[start + number], &keys, value));
                 let number = known.unwrap_or_else(|| {
                     same.push(first.len() - start);
                     first.push(value);
@@ -82,4 +89,25 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
         }
         Ok(results)
     })
+}
+
+/// Values as TensorFlow compares them: zeros of both signs are equal, and a NaN is not equal to itself.
+fn compared(values: &Tensor) -> Result<(Tensor, impl Fn(usize) -> bool + use<>)> {
+    fn of<T: ArrowPrimitiveType>(
+        array: &ArrayRef,
+        add_zero: impl Fn(T::Native) -> T::Native,
+        is_nan: impl Fn(T::Native) -> bool,
+    ) -> (ArrayRef, Option<BooleanBuffer>) {
+        let plain = array.as_primitive::<T>().unary::<_, T>(add_zero);
+        let is_nan = BooleanBuffer::collect_bool(plain.len(), |row| is_nan(plain.value(row)));
+        (Arc::new(plain), Some(is_nan))
+    }
+    let array = values.as_leaf()?;
+    let (keys, is_nan) = match array.data_type() {
+        DataType::Float16 => of::<Float16Type>(array, |x| f16::from_f32(x.to_f32() + 0.0), f16::is_nan),
+        DataType::Float32 => of::<Float32Type>(array, |x| x + 0.0, f32::is_nan),
+        DataType::Float64 => of::<Float64Type>(array, |x| x + 0.0, f64::is_nan),
+        _ => (array.clone(), None),
+    };
+    Ok((Tensor::Leaf(keys), move |row| is_nan.as_ref().is_some_and(|is_nan| is_nan.value(row))))
 }

@@ -3,7 +3,7 @@
 //! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
 
-use crate::expr::call::{Call, Function};
+use crate::expr::call::{Call, Function, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::OperandKind;
 use crate::schema::Literal;
@@ -12,7 +12,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["norm", "linalg.norm"],
         "tensor|x, ord=\"euclidean\", axis=None, keepdims=False",
-        "The norm of the values, or of those along an axis: euclidean (2), the sum of magnitudes (1) or the largest (math.inf).",
+        "The norm of the values, or of those along an axis: euclidean (2), the sum of magnitudes (1), the largest (math.inf), or any p above 0. Two axes are those of matrices.",
         [("norm([3.0, 4.0])", "5.0"), ("norm([[3.0, 4.0], [0.0, 1.0]], axis=1, ord=1)", "[7.0, 1.0]")],
         norm
     ),
@@ -75,20 +75,40 @@ fn text(formula: &str) -> ExprResult<String> {
 }
 
 fn norm(call: &Call) -> ExprResult<String> {
+    let axes = call.given(2).filter(|axis| axis.elements().is_some()).and_then(static_ints);
+    let is_matrix = axes.as_ref().is_some_and(|axes| axes.len() == 2);
+    let wrong =
+        || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is of matrices, whose axis is a list of two");
     let ord = match call.given(1).map(|item| &item.kind) {
         None => 2.0,
         Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" => 2.0,
+        Some(OperandKind::Literal(Literal::String(name))) if name == "fro" && is_matrix => 2.0,
         Some(OperandKind::Literal(Literal::Int(n))) => *n as f64,
         Some(OperandKind::Literal(Literal::Float(x))) => *x,
-        Some(_) => return Err(call.error("norm: ord must be \"euclidean\", 1, 2 or math.inf")),
+        Some(_) => return Err(wrong()),
     };
-    if ord == 2.0 {
-        text("sqrt(reduce_sum(square(tensor), axis, keepdims))")
-    } else if ord == 1.0 {
-        text("reduce_sum(abs(tensor), axis, keepdims)")
-    } else if ord == f64::INFINITY {
-        text("reduce_max(abs(tensor), axis, keepdims)")
-    } else {
-        Err(call.error("norm: ord must be \"euclidean\", 1, 2 or math.inf"))
+    let is_name = !matches!(call.given(1).map(|item| &item.kind), Some(OperandKind::Literal(Literal::Int(_) | Literal::Float(_))));
+    if let Some([rows, columns]) = axes.as_deref() {
+        if rows == columns {
+            return Err(call.error("norm: the two axes of a matrix are different"));
+        }
+        // The norms of a matrix: its largest sum of magnitudes, of a column or of a row.
+        let largest = |summed: i64, compared: i64| {
+            let sums = format!("reduce_max(reduce_sum(abs(tensor), {summed}, True), {compared}, True)");
+            if call.flag(3, false)? { Ok(sums) } else { Ok(format!("squeeze({sums}, axis)")) }
+        };
+        return match ord {
+            _ if is_name => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
+            1.0 => largest(*rows, *columns),
+            f64::INFINITY => largest(*columns, *rows),
+            _ => Err(call.error("norm: of a matrix, ord must be \"euclidean\", \"fro\", 1 or math.inf")),
+        };
+    }
+    match ord {
+        2.0 => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
+        1.0 => text("reduce_sum(abs(tensor), axis, keepdims)"),
+        f64::INFINITY => text("reduce_max(abs(tensor), axis, keepdims)"),
+        _ if ord > 0.0 => Ok(format!("reduce_sum(abs(tensor) ** {ord:?}, axis, keepdims) ** (1.0 / {ord:?})")),
+        _ => Err(wrong()),
     }
 }

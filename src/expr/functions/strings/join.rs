@@ -131,7 +131,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     };
     let to = dtype.clone();
     let finder = memchr::memmem::Finder::new(&separator).into_owned();
-    rows(call, x, &[dtype], move |texts, lengths| {
+    rows(call, x, Dim::RAGGED, &[dtype], move |texts, lengths| {
         let mut out = TextBuilder::with_capacity(texts.len(), 0);
         for text in texts.iter() {
             lengths.push(match most {

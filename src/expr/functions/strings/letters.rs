@@ -14,7 +14,7 @@ use crate::expr::kernels::printf::trimmed;
 use crate::expr::kernels::text::TextBuilder;
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
-use crate::schema::DType;
+use crate::schema::{DType, Dim};
 use arrow_array::Int32Array;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("strings.bytes_split([\"abc\", \"\"])", "[[[97], [98], [99]], []]")],
         |c| {
             let x = text(c, 0)?;
-            rows(c, x, &[DType::Bytes], |texts, lengths| {
+            rows(c, x, Dim::RAGGED, &[DType::Bytes], |texts, lengths| {
                 let mut out = TextBuilder::with_capacity(0, 0);
                 for text in texts.iter() {
                     text.iter().for_each(|byte| out.push(&[*byte]));

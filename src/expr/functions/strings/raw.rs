@@ -7,41 +7,47 @@ use crate::error::Error;
 use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::OperandKind;
-use crate::schema::DType;
-use arrow_array::{ArrayRef, make_array};
+use crate::schema::{DType, Dim};
+use arrow_array::{ArrayRef, BooleanArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
+use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_raw"],
     "input_bytes|x, out_type, little_endian=True",
-    "The numbers whose bytes each value holds, as an array of that dtype has them in memory.",
+    "The numbers whose bytes each value holds, as an array of that dtype has them in memory. Values of one record have as many.",
     [("io.decode_raw(\"\\x01\\x00\\x02\\x00\", int16)", "[1, 2]"), ("io.decode_raw(\"ab\", uint8)", "[97, 98]")],
     decode_raw
 )];
 
 fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
-    let dtype = call.dtype(1)?.filter(DType::is_number);
-    let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type is a number dtype, as float32"))?;
-    let width = dtype.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
+    let dtype = call.dtype(1)?.filter(|dtype| dtype.is_number() || *dtype == DType::Bool);
+    let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type is a number dtype, as float32, or bool"))?;
+    // A bool is a byte.
+    let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
+    let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
     let is_little = call.flag(2, true)?;
-    let to = dtype.clone();
-    rows(call, x, &[dtype], move |texts, lengths| {
+    let axis = if x.ty.is_ragged() { Dim::RAGGED } else { Dim::UNIFORM };
+    rows(call, x, axis, &[dtype.clone()], move |texts, lengths| {
         let mut bytes: Vec<u8> = Vec::with_capacity(texts.nbytes());
         for (i, value) in texts.iter().enumerate() {
             if value.len() % width != 0 {
-                return Err((i, Error::data(format!("{} bytes do not divide into {to} values of {width} bytes", value.len()))));
+                return Err((i, Error::data(format!("{} bytes do not divide into {dtype} values of {width} bytes", value.len()))));
             }
             lengths.push(value.len() / width);
             bytes.extend_from_slice(value);
+        }
+        if dtype == DType::Bool {
+            return Ok(vec![Arc::new(BooleanArray::from_iter(bytes.into_iter().map(|byte| Some(byte != 0)))) as ArrayRef]);
         }
         if !is_little {
             bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
         let n = bytes.len() / width;
         let array: Result<ArrayRef, _> =
-            ArrayData::builder(to.arrow()).len(n).add_buffer(Buffer::from_vec(bytes)).align_buffers(true).build().map(make_array);
+            ArrayData::builder(held.arrow()).len(n).add_buffer(Buffer::from_vec(bytes)).align_buffers(true).build().map(make_array);
         Ok(vec![array.map_err(|e| (0, Error::internal(e.to_string())))?])
     })
 }

@@ -1,6 +1,6 @@
 //! What the functions of strings share: a value, a string or a row of values for each string.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call};
 use crate::expr::error::ExprResult;
 use crate::expr::eval::Args;
@@ -10,7 +10,7 @@ use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
-use crate::schema::{DType, Dim, Type};
+use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
 
@@ -60,15 +60,17 @@ pub fn each(
 }
 
 /// A row for each string, one more axis: `f` pushes the length of each row, and gives the values of
-/// all rows, once for each dtype.
+/// all rows, once for each dtype. Where the new axis is uniform, the rows of a record have one length.
 pub fn rows(
     call: &mut Call,
     x: Arg,
+    axis: Dim,
     dtypes: &[DType],
     f: impl Fn(Texts, &mut Vec<usize>) -> Result<Vec<ArrayRef>, RowError> + Send + Sync + 'static,
 ) -> ExprResult<OperandKind> {
     let mut dims = x.ty.dims.clone();
-    dims.push(Dim::RAGGED);
+    let is_uniform = axis.size != Size::Ragged;
+    dims.push(axis);
     let dims = outermost_uniform(dims);
     let types: Vec<Type> = dtypes.iter().map(|d| Type::tensor(d.clone(), dims.clone())).collect();
     let all = move |args: &Args| {
@@ -76,6 +78,14 @@ pub fn rows(
         let (_, below) = tensor.levels(x.rank())?;
         let mut lengths = Vec::with_capacity(below.nrows());
         let columns = f(Texts::of(below.as_leaf()?)?, &mut lengths).map_err(|(i, e)| e.at_row(record_of(&tensor, x.rank(), i)))?;
+        if is_uniform && x.rank() > 0 {
+            let record = |i| record_of(&tensor, x.rank(), i);
+            let differs = (1..lengths.len()).find(|i| lengths[*i] != lengths[i - 1] && record(*i) == record(i - 1));
+            if let Some(i) = differs {
+                let found = format!("strings of one record give {} and {} values", lengths[i - 1], lengths[i]);
+                return Err(Error::data(found).at_row(record(i)));
+            }
+        }
         let partition = from_lengths(lengths)?;
         columns
             .into_iter()

@@ -14,7 +14,7 @@ use crate::expr::kernels::script::script;
 use crate::expr::kernels::text::TextBuilder;
 use crate::expr::kernels::unicode::Encoding;
 use crate::expr::operand::OperandKind;
-use crate::schema::{DType, Type};
+use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use std::sync::Arc;
@@ -169,7 +169,7 @@ fn decode(call: &mut Call, offsets: bool) -> ExprResult<OperandKind> {
     let encoding = input_encoding(call, 1)?;
     let policy = Policy::new(call, 2, Some(4))?;
     let dtypes = if offsets { vec![DType::Int32, DType::Int64] } else { vec![DType::Int32] };
-    rows(call, x, &dtypes, move |texts, lengths| {
+    rows(call, x, Dim::RAGGED, &dtypes, move |texts, lengths| {
         let (mut codes, mut starts) = (Vec::new(), Vec::new());
         for (i, text) in texts.iter().enumerate() {
             let before = codes.len();
@@ -196,7 +196,7 @@ fn split(call: &mut Call, offsets: bool) -> ExprResult<OperandKind> {
     let policy = Policy::new(call, 2, None)?;
     let dtype = dtype_in(encoding);
     let dtypes = if offsets { vec![dtype.clone(), DType::Int64] } else { vec![dtype.clone()] };
-    rows(call, x, &dtypes, move |texts, lengths| {
+    rows(call, x, Dim::RAGGED, &dtypes, move |texts, lengths| {
         let (mut characters, mut starts) = (TextBuilder::with_capacity(0, 0), Vec::new());
         for (i, text) in texts.iter().enumerate() {
             let mut count = 0;

@@ -1,0 +1,152 @@
+"""Calls of functions of dense tensors: padding, shifting, searching, norms, histograms."""
+import struct
+
+from draw import ALL, COMMON, INTEGERS, NUMBERS
+from registry import call, options
+
+REAL = ["float32", "float64"]
+
+
+def dense(d, dtypes, least=0, most=3, **kw):
+    return d.tensor(dtypes, least, most, False, **kw)
+
+
+@call("pad", 2)
+def _(d):
+    x = dense(d, ALL, 1, 3)
+    pads = [[d.int(0, 3), d.int(0, 3)] for _ in range(d.rank(x))]
+    if d.chance(0.05):
+        pads = pads[1:] or [[0, -1]]
+    if d.chance(0.5):
+        return f"tf.pad({x}, {pads}, mode={d.one('REFLECT', 'SYMMETRIC', 'reflect', 'CONSTANT')!r})"
+    return f"tf.pad({x}, {pads}{options(d, constant_values=lambda: d.literal(d.inputs[x][0].dtype))})"
+
+
+@call("roll", 2)
+def _(d):
+    x = dense(d, ALL, 1, 3)
+    if d.chance(0.6):
+        return f"tf.roll({x}, {d.int(-6, 6)}, {d.axis(d.rank(x))})"
+    axes = [d.axis(d.rank(x)) for _ in range(d.int(1, 3))]
+    return f"tf.roll({x}, {[d.int(-6, 6) for _ in axes]}, {axes})"
+
+
+@call("eye")
+def _(d):
+    return f"tf.eye({d.int(0, 4)}{options(d, num_columns=lambda: d.int(0, 4), batch_shape=lambda: d.one([2], [1, 2], [], [0]), dtype=lambda: 'tf.' + d.some(NUMBERS + ['bool']))})"
+
+
+@call("linspace", 2)
+def _(d):
+    dtype = d.some(REAL)
+    ends = d.dims(0, 1, False) if d.chance(0.3) else []
+    start = d.of(dtype, ends, low=-9, high=9)
+    return f"tf.linspace({start}, {d.like(start, low=-9, high=9)}, {d.int(0 if d.chance(0.1) else 1, 12)})"
+
+
+@call("searchsorted", 2)
+def _(d):
+    dtype = d.some(COMMON)
+    rows = d.one([], [], [d.int(1, 3)])
+    steps, n = d.int(0, 6), d.int(0, 5)
+
+    def ordered(dims):
+        if dims:
+            return [ordered(dims[1:]) for _ in range(dims[0])]
+        return sorted(d.value(dtype, low=-3, high=9) for _ in range(steps))
+    x = d.put(dtype, rows + [steps], [ordered(rows) for _ in range(d.nrecords)])
+    values = d.of(dtype, rows + [n], low=-4, high=10)
+    return f"tf.searchsorted({x}, {values}{options(d, side=lambda: repr(d.one('left', 'right')).strip(), out_type=lambda: d.one('tf.int32', 'tf.int64'))})"
+
+
+@call("unique", 2)
+def _(d):
+    x = dense(d, ["int32", "int64", "string", "float32", "bool", "uint8"], 0 if d.chance(0.1) else 1, 1)
+    dtype = options(d, out_idx=lambda: d.one("tf.int32", "tf.int64"))
+    return d.one(f"tf.unique({x}{dtype}).y", f"tf.unique({x}{dtype}).idx", f"tf.unique_with_counts({x}{dtype}).count", f"tf.unique_with_counts({x}{dtype}).y",
+                 f"tf.unique_with_counts({x}{dtype}).idx")
+
+
+@call("norm", 3)
+def _(d):
+    x = dense(d, REAL, 0, 3)
+    axis = d.axis(d.rank(x)) if d.chance(0.7) else None
+    if d.rank(x) > 1 and d.chance(0.3):
+        order = d.one("'euclidean'", "'fro'", "1", "math.inf")
+        return f"tf.norm({x}, ord={order}, axis={[d.axis(d.rank(x)), d.axis(d.rank(x))]}{options(d, keepdims=lambda: d.one(True, False))})"
+    order = d.one("'euclidean'", "1", "2", "math.inf", "2.0", "3", "0.5", "'fro'")
+    return f"tf.norm({x}, ord={order}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=lambda: d.one(True, False))})"
+
+
+@call("reduce_euclidean_norm")
+def _(d):
+    x = dense(d, REAL, 0, 3)
+    axis = d.axes(d.rank(x))
+    return f"tf.math.reduce_euclidean_norm({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True)})"
+
+
+@call("l2_normalize", 2)
+def _(d):
+    x = dense(d, REAL, 0, 3)
+    return f"tf.math.l2_normalize({x}, axis={d.axes(d.rank(x))}{options(d, epsilon=lambda: d.one(1e-12, 0.1))})"
+
+
+@call("reduce_logsumexp", 2)
+def _(d):
+    x = dense(d, REAL, 0, 3)
+    axis = d.axes(d.rank(x))
+    return f"tf.reduce_logsumexp({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True)})"
+
+
+@call("count_nonzero", 2)
+def _(d):
+    x = dense(d, ALL + ["bool"], 0, 3)
+    axis = d.axes(d.rank(x))
+    return f"tf.math.count_nonzero({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True, dtype=lambda: 'tf.' + d.one('int32', 'int64'))})"
+
+
+@call("nn.moments", 2)
+def _(d):
+    x = dense(d, REAL, 1, 3)
+    axes = d.axes(d.rank(x))
+    axes = axes if isinstance(axes, list) else [axes or 0]
+    return f"tf.nn.moments({x}, {axes}{options(d, keepdims=True)})[{d.int(0, 1)}]"
+
+
+@call("nn.l2_loss")
+def _(d):
+    return f"tf.nn.l2_loss({dense(d, REAL, 0, 3)})"
+
+
+@call("histogram_fixed_width", 2)
+def _(d):
+    x = dense(d, ["int32", "int64", "float32", "float64"], 0, 2, low=-9, high=12)
+    low = d.int(-6, 3)
+    ends = [low, low + (d.int(1, 9) if d.chance(0.95) else 0)]
+    if d.inputs[x][0].dtype.startswith("float"):
+        ends = [float(end) for end in ends]
+    name = d.one("histogram_fixed_width", "histogram_fixed_width_bins")
+    return f"tf.{name}({x}, {ends}{options(d, nbins=lambda: d.int(1, 9), dtype=lambda: d.one('tf.int32', 'tf.int64'))})"
+
+
+@call("clip_by_norm", 2)
+def _(d):
+    x = dense(d, REAL, 0, 3)
+    axes = d.axes(d.rank(x))
+    return f"tf.clip_by_norm({x}, {d.int(0, 9)}.5{'' if axes is None else f', axes={axes if isinstance(axes, list) else [axes]}'})"
+
+
+@call("io.decode_raw", 2)
+def _(d):
+    # What ASCII holds, so that the bytes are the same text in both.
+    dtype = d.some(INTEGERS + ["float32", "float64", "float16", "bool"])
+    size = struct.calcsize({"int8": "b", "uint8": "B", "bool": "B", "int16": "h", "uint16": "H", "float16": "h", "int32": "i", "uint32": "I",
+                            "float32": "f"}.get(dtype, "q"))
+    n = size * d.int(0, 3) + (1 if d.chance(0.05) else 0)
+    text = lambda: "".join(d.one(*"\x01 aZ9~") for _ in range(n))
+    dims = d.one([], [2], [2, 1], [0])
+
+    def rows(dims):
+        return [rows(dims[1:]) for _ in range(dims[0])] if dims else text()
+    x = d.put("string", dims, [rows(dims) for _ in range(d.nrecords)])
+    return f"tf.io.decode_raw({x}, tf.{dtype}{options(d, little_endian=lambda: d.one(True, False))})"
