@@ -24,7 +24,7 @@ Numbers are those of messages and of `--source record`: from 1, in each input. R
 each once; numbers beyond the last record are not there.
 
 As the first verb of a chain, it stops reading after the last of them. Where a TFRecord file has an index beside it \
-(`tatter index x.tfrecord` makes x.tfrecord.idx), only these records are read, and types are inferred from them only, \
+(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read. Types are inferred from them only, \
 with or without the index. An index that does not fit the file is not used, with a notice.";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -9,8 +9,9 @@ use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::format::{Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::formats::riegeli::{ArrayFile, Cutter, is_riegeli};
+use crate::formats::tfrecord::cutter::Piece;
 use crate::formats::tfrecord::reader::{self, Pieces};
-use crate::formats::tfrecord::wire::Message;
+use crate::formats::tfrecord::wire::{self, Message};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
@@ -66,6 +67,19 @@ impl ArrayReader {
         Ok(self.file.insert(file).clone())
     }
 
+    /// What the first record is that is not empty, if it is among the first.
+    fn message(&mut self, request: &Request) -> Result<Message> {
+        if request.options.raw_records {
+            return Ok(Message::Example);
+        }
+        let Some(Ok(Piece::Packed(block))) = Cutter::new(self.file(request)?, request).sampling(Some(1)).next() else {
+            return Ok(Message::Example);
+        };
+        let block = block()?;
+        let found = block.payloads.iter().map(|payload| wire::message(&block.bytes, payload.clone()));
+        Ok(found.into_iter().find(|message| *message != Message::Empty).unwrap_or(Message::Example))
+    }
+
     fn pieces(&mut self, request: &Request, sample_bytes: Option<u64>) -> Result<Pieces> {
         Ok(Box::new(Cutter::new(self.file(request)?, request).sampling(sample_bytes)))
     }
@@ -74,7 +88,8 @@ impl ArrayReader {
 impl Reader for ArrayReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let name = self.input.name().clone();
-        reader::infer(&name, Message::Example, request, || self.pieces(request, request.sample_bytes))
+        let message = self.message(request)?;
+        reader::infer(&name, message, request, || self.pieces(request, request.sample_bytes))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
@@ -84,7 +99,8 @@ impl Reader for ArrayReader {
             let file = self.file(request)?;
             return Ok(counted(name, file.nrecords.min(request.records.unwrap_or(u64::MAX)), file.nbytes()));
         }
-        reader::read(&name, Message::Example, schema, request, self.pieces(request, None)?)
+        let message = self.message(request)?;
+        reader::read(&name, message, schema, request, self.pieces(request, None)?)
     }
 }
 

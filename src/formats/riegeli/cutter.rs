@@ -15,6 +15,8 @@ use std::sync::Arc;
 /// Bytes and records of a piece, unless a single chunk has more.
 const PIECE_NBYTES: u64 = 1 << 20;
 const PIECE_ROWS: u64 = 1 << 12;
+/// A chunk of more bytes is taken apart before its records are passed on, so that only one such chunk is in memory.
+const LARGE_NBYTES: u64 = 8 << 20;
 /// Bytes in memory for each record of a chunk.
 const RECORD_NBYTES: u64 = 16;
 
@@ -24,6 +26,8 @@ pub struct Cutter {
     /// The chunk of records that is next, and where what has not been looked at starts.
     next: usize,
     at: u64,
+    /// A large chunk, and which of its records is next.
+    large: Option<(Block, usize)>,
     /// Records that are wanted; `None`: all.
     only: Option<Arc<Numbers>>,
     /// Records and bytes that may still be cut; `None`: all.
@@ -42,6 +46,7 @@ impl Cutter {
             file,
             next: 0,
             at: 0,
+            large: None,
             only: options.only.clone(),
             // Where bad records are left out, only the count of good ones tells how many have to be read.
             records_left: request.records.filter(|_| !options.on_error.skips()),
@@ -60,6 +65,9 @@ impl Cutter {
     }
 
     fn cut(&mut self) -> Result<Option<Piece>> {
+        if let Some(block) = self.next_of_large() {
+            return Ok(Some(unpacked(block)));
+        }
         let mut packed = Packed { name: self.file.name.clone(), parts: Vec::new(), bytes: Vec::new(), nbytes: 0, verify: self.file.verify };
         let mut nrecords = 0;
         while packed.nbytes < PIECE_NBYTES && nrecords < self.piece_rows && self.records_left != Some(0) && self.bytes_left != Some(0) {
@@ -69,9 +77,14 @@ impl Cutter {
             if self.only.is_none() {
                 self.pass(place.offset)?;
             }
+            let until = self.file.places.get(self.next + 1).map_or(self.file.footer, |next| next.offset);
+            let chunk = self.file.chunk(place.offset, until)?;
+            let is_large = chunk.as_ref().is_ok_and(|chunk| chunk.header.decoded_size > LARGE_NBYTES && chunk.header.nrecords > 1);
+            if is_large && !packed.parts.is_empty() {
+                break;
+            }
             self.next += 1;
-            let until = self.file.places.get(self.next).map_or(self.file.footer, |next| next.offset);
-            let found = match self.file.chunk(place.offset, until)? {
+            let found = match chunk {
                 Ok(chunk) => self.records_of(&chunk, records.end - records.start, &mut packed.bytes)?,
                 Err(damage) => Err(damage),
             };
@@ -91,6 +104,10 @@ impl Cutter {
                 *left = left.saturating_sub(nbytes);
             }
             packed.parts.push(Part { offset: place.offset, nbytes, records, found });
+            if is_large {
+                self.large = Some((packed.unpack(self.only.as_deref())?, 0));
+                return Ok(self.next_of_large().map(unpacked));
+            }
         }
         if packed.parts.is_empty() {
             let is_whole = self.only.is_none() && self.records_left.is_none() && self.bytes_left.is_none();
@@ -98,6 +115,33 @@ impl Cutter {
         }
         let only = self.only.clone();
         Ok(Some(Piece::Packed(Box::new(move || packed.unpack(only.as_deref())))))
+    }
+
+    /// The next records of a chunk that was taken apart.
+    fn next_of_large(&mut self) -> Option<Block> {
+        let (whole, row) = self.large.as_mut()?;
+        let (Some(bare), first) = (whole.bare.as_mut(), *row) else { return None };
+        let mut block = Block { first_record: whole.first_record, ..Block::default() };
+        let mut part = Bare { nbytes: std::mem::take(&mut bare.nbytes), ..Bare::default() };
+        while let Some(payload) = whole.payloads.get(*row)
+            && (*row - first) < self.piece_rows as usize
+            && (*row == first || (block.bytes.len() + payload.len()) as u64 <= PIECE_NBYTES)
+        {
+            let start = block.bytes.len();
+            block.bytes.extend_from_slice(whole.bytes.get(payload.clone()).unwrap_or_default());
+            part.places.extend(bare.places.get(*row));
+            if let Some(lost) = bare.lost.remove(row) {
+                part.lost.insert(block.payloads.len(), lost);
+            }
+            block.payloads.push(start..block.bytes.len());
+            *row += 1;
+        }
+        if block.payloads.is_empty() {
+            self.large = None;
+            return None;
+        }
+        block.bare = Some(part);
+        Some(block)
     }
 
     /// The numbers of the records of the next chunk that has any that are wanted.
@@ -197,6 +241,10 @@ impl Iterator for Cutter {
         self.ended = !matches!(cut, Some(Ok(_)));
         cut
     }
+}
+
+fn unpacked(block: Block) -> Piece {
+    Piece::Packed(Box::new(move || Ok(block)))
 }
 
 /// Chunks as they are in the file.
