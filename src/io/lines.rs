@@ -135,9 +135,15 @@ impl Blocks {
     fn take(&mut self, whole: usize) -> Lines {
         let rest = self.buffer.get(self.start..self.start + whole).unwrap_or_default();
         let (mut nlines, mut nbytes) = (0, 0);
-        for end in memchr::memchr_iter(b'\n', rest).take(self.max_lines) {
-            nlines += 1;
-            nbytes = end + 1;
+        if self.max_lines == usize::MAX {
+            // Only counting is several times as fast, and this is a serial stage.
+            nlines = memchr::memchr_iter(b'\n', rest).count();
+            nbytes = memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1);
+        } else {
+            for end in memchr::memchr_iter(b'\n', rest).take(self.max_lines) {
+                nlines += 1;
+                nbytes = end + 1;
+            }
         }
         if nbytes < rest.len() && nlines < self.max_lines {
             // The last line of the input, without an end.
