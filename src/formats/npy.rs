@@ -49,15 +49,7 @@ impl Container for Npy {
                     .help("a file holds one array; numpy.savez writes several into an npz"));
             }
         }
-        let array = StoredArray {
-            name: FIELD.to_owned(),
-            element: header.element,
-            shape: header.shape,
-            fortran: header.fortran,
-            location,
-            nbytes,
-            dense_shape: Vec::new(),
-        };
+        let array = StoredArray::new(FIELD.to_owned(), header, nbytes, location);
         Ok(Contents { arrays: vec![array], ..Contents::default() })
     }
 

@@ -52,15 +52,7 @@ fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
         return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header")));
     }
     let location = Location::Member { member, skip };
-    Ok(StoredArray {
-        name,
-        element: header.element,
-        shape: header.shape,
-        fortran: header.fortran,
-        location,
-        nbytes,
-        dense_shape: Vec::new(),
-    })
+    Ok(StoredArray::new(name, header, nbytes, location))
 }
 
 fn no_arrays(members: &[String]) -> Error {

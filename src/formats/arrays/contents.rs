@@ -2,6 +2,7 @@
 
 use super::element::Element;
 use super::embedded::EmbeddedSchema;
+use super::npy_header::Header;
 use crate::error::Result;
 use crate::io::Input;
 use std::collections::HashMap;
@@ -19,6 +20,14 @@ pub struct StoredArray {
     pub nbytes: u64,
     /// Its values, if it is the dense shape of a sparse field.
     pub dense_shape: Vec<i64>,
+}
+
+impl StoredArray {
+    /// The array of that header, whose values take `nbytes` bytes.
+    pub fn new(name: String, header: Header, nbytes: u64, location: Location) -> StoredArray {
+        let Header { element, fortran, shape } = header;
+        StoredArray { name, element, shape, fortran, location, nbytes, dense_shape: Vec::new() }
+    }
 }
 
 /// Where the bytes of an array are.
