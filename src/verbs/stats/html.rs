@@ -20,7 +20,7 @@ th:first-child,.left{text-align:left}\
 code,th[scope=row]{font-family:ui-monospace,monospace}\
 .above{background:#e0883a44}\
 svg{display:block}rect{fill:#3b7dd8}rect:hover{fill:#e0883a}\
-@media print{body{margin:0;font-size:9pt}.wide{overflow:visible}tr{break-inside:avoid}rect{print-color-adjust:exact}}";
+@media print{@page{size:landscape;margin:1cm}body{margin:0;font-size:8pt}.wide{overflow:visible}tr{break-inside:avoid}rect{print-color-adjust:exact}}";
 
 /// The most frequent values of a field.
 const FREQUENT: usize = 10;
@@ -52,12 +52,16 @@ pub fn text(shown: &Shown) -> String {
     }
     let fields = |caption, names: &[&'static str], rows: Vec<TableRow>, page: &mut String| {
         let names = ["field"].into_iter().chain(names[1..].iter().copied()).collect::<Vec<_>>();
-        let names: Vec<&str> = shown.head(&names).into_iter().chain(["histogram", "notes"]).collect();
-        let left = [1, 1 + shift, names.len() - 2, names.len() - 1].into();
+        let mut names: Vec<&str> = shown.head(&names);
+        let ncells = names.len();
+        let left = [1, 1 + shift, ncells, ncells + 1].into();
+        let has_notes = rows.iter().any(|row| !row.notes.is_empty());
+        names.extend(["histogram"].into_iter().chain(has_notes.then_some("notes")));
         let row = |row: TableRow| {
             let mut cells: Vec<String> = row.cells.iter().map(|cell| escaped(cell)).collect();
-            cells.resize(names.len() - 2, String::new());
-            cells.extend([row.histogram.as_ref().map_or(String::new(), svg), escaped(&row.notes)]);
+            cells.resize(ncells, String::new());
+            cells.push(row.histogram.as_ref().map_or(String::new(), svg));
+            cells.extend(has_notes.then(|| escaped(&row.notes)));
             (cells, "")
         };
         let rows = rows.into_iter().map(row).collect();
@@ -67,7 +71,7 @@ pub fn text(shown: &Shown) -> String {
     fields("Sizes", &SIZES, shown.rows(|s| size_rows(s, true)), &mut page);
     let frequent = shown.rows(|s| {
         let texts = frequent_texts(s, FREQUENT);
-        let cells = vec![s.path.to_string(), texts.join("   ")];
+        let cells = vec![s.path.to_string(), texts.join(", ")];
         if texts.is_empty() { Vec::new() } else { vec![TableRow { cells, line: String::new(), notes: String::new(), histogram: None }] }
     });
     let head = Head { caption: "Frequent values", names: shown.head(&["field", "values and their shares"]), left: vec![1, 1 + shift] };
@@ -106,7 +110,11 @@ fn table(page: &mut String, head: &Head, rows: Vec<(Vec<String>, &str)>) {
     let left = |column: usize| if head.left.contains(&column) { " class=\"left\"" } else { "" };
     let name = |(column, name): (usize, &&str)| format!("<th scope=\"col\"{}>{}</th>", left(column), escaped(name));
     let names: String = head.names.iter().enumerate().map(name).collect();
-    let _ = writeln!(page, "<div class=\"wide\">\n<table>\n<caption>{}</caption>\n<thead><tr>{names}</tr></thead>\n<tbody>", head.caption);
+    let _ = writeln!(
+        page,
+        "<div class=\"wide\" role=\"region\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n<caption>{0}</caption>\n<thead><tr>{names}</tr></thead>\n<tbody>",
+        head.caption
+    );
     for (row, class) in rows {
         let cell = |(column, cell): (usize, &String)| match column {
             0 => format!("<th scope=\"row\">{cell}</th>"),
