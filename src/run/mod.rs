@@ -13,6 +13,7 @@ pub mod combine;
 pub mod conclude;
 mod describe;
 pub mod diff;
+mod divide;
 pub mod encode;
 pub mod engine;
 pub mod execute;

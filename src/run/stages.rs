@@ -1,5 +1,6 @@
 //! The stages of a run: everything stateless between two folds is fused into one node of the engine.
 
+use super::divide::Divide;
 use super::encode::Last;
 use super::engine::{Node, Serial};
 use super::fold::FoldNode;
@@ -10,6 +11,9 @@ use super::work::Work;
 use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
+
+/// A verb that makes this many times the memory of its input gets its chunks in parts.
+const GROWTH: usize = 4;
 
 /// The stages, in order, before they become nodes.
 pub struct Stages {
@@ -36,6 +40,10 @@ impl Stages {
 
     /// Adds the map of a verb, whose results have this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
+        let growth = map.growth();
+        if growth > GROWTH {
+            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { growth }), None) });
+        }
         if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push((map, schema));
             does.push(verb);

@@ -190,6 +190,11 @@ pub trait Map: Send + Sync {
         true
     }
 
+    /// How many times the memory of a chunk its output may take, about; a chunk is divided before a verb that multiplies it.
+    fn growth(&self) -> usize {
+        1
+    }
+
     /// Whether the output has as many rows as the input, so that rows can be numbered before or after it.
     fn keeps_count(&self) -> bool {
         self.keeps_rows()

@@ -1,8 +1,8 @@
 //! `window`: records that follow each other, in one record.
 
-use super::shared::args::positive;
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::memory::{Budget, Parts};
+use super::shared::windowing::Windowing;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -16,18 +16,8 @@ use std::sync::Arc;
 /// Records that follow each other, in one record.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Window {
-    /// Records in a window
-    #[arg(long, value_name = "W", value_parser = positive)]
-    size: usize,
-    /// Records from the start of a window to that of the next [default: W]
-    #[arg(long, value_name = "S", value_parser = positive)]
-    shift: Option<usize>,
-    /// Take every K-th record
-    #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
-    stride: usize,
-    /// Leave out windows with fewer than W records
-    #[arg(long)]
-    drop_remainder: bool,
+    #[command(flatten)]
+    windowing: Windowing,
 }
 
 impl Verb for Window {
@@ -54,13 +44,10 @@ the size of axis 0 is known. The records of one window are held in memory (see -
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let size = if self.drop_remainder { Size::Known(self.size as u64) } else { Size::Uniform };
+        let size = if self.windowing.drop_remainder { Size::Known(self.windowing.size as u64) } else { Size::Uniform };
         let fold = Windows {
             names: names(schema),
-            size: self.size,
-            shift: self.shift.unwrap_or(self.size),
-            stride: self.stride,
-            drop_remainder: self.drop_remainder,
+            windowing: self.windowing,
             chunks: VecDeque::new(),
             first: 0,
             end: 0,
@@ -80,10 +67,7 @@ const NBYTES: usize = 4 << 20;
 
 struct Windows {
     names: Arc<[String]>,
-    size: usize,
-    shift: usize,
-    stride: usize,
-    drop_remainder: bool,
+    windowing: Windowing,
     /// The records of open windows.
     chunks: VecDeque<Chunk>,
     /// The number of the first record held, and of the one after the last.
@@ -100,16 +84,16 @@ impl Fold for Windows {
         self.end += chunk.nrows;
         self.chunks.push_back(chunk);
         self.drop_front();
-        let span = (self.size - 1).saturating_mul(self.stride).saturating_add(1);
+        let span = (self.windowing.size - 1).saturating_mul(self.windowing.stride).saturating_add(1);
         if self.next.saturating_add(span) <= self.end {
-            let count = (self.end - span - self.next) / self.shift + 1;
+            let count = (self.end - span - self.next) / self.windowing.shift() + 1;
             self.windows(count, out)?;
         }
         Ok(Flow::More)
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
-        if self.drop_remainder || self.next >= self.end {
+        if self.windowing.drop_remainder || self.next >= self.end {
             return Ok(None);
         }
         let mut out = Vec::new();
@@ -122,15 +106,17 @@ impl Windows {
     /// The next windows.
     fn windows(&mut self, count: usize, out: &mut Vec<Chunk>) -> Result<()> {
         let parts = Parts::new(self.chunks.iter().cloned().collect());
-        let window_nbytes = (parts.nbytes() / parts.nrows().max(1)).saturating_mul(self.size);
+        let window_nbytes = (parts.nbytes() / parts.nrows().max(1)).saturating_mul(self.windowing.size);
         let at_once = (NBYTES / window_nbytes.max(1)).max(1);
         for start in (0..count).step_by(at_once) {
             let (mut rows, mut lengths) = (Vec::new(), Vec::new());
             for _ in start..count.min(start.saturating_add(at_once)) {
                 let before = rows.len();
-                rows.extend((self.next..self.end).step_by(self.stride).take(self.size).map(|record| record - self.first));
+                rows.extend(
+                    (self.next..self.end).step_by(self.windowing.stride).take(self.windowing.size).map(|record| record - self.first),
+                );
                 lengths.push((rows.len() - before) as i64);
-                self.next = self.next.saturating_add(self.shift);
+                self.next = self.next.saturating_add(self.windowing.shift());
             }
             let is_even = lengths.iter().all(|length| *length == lengths[0]);
             let partition = match lengths.first() {

@@ -1,8 +1,9 @@
 //! `windows FIELD`: overlapping runs of the values of a list.
 
-use super::shared::args::positive;
 use super::shared::edit::{Edits, Scope};
-use super::verb::{Bound, Example, Verb};
+use super::shared::windowing::Windowing;
+use super::verb::{Bound, Example, Map, Operator, Verb};
+use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -20,18 +21,8 @@ pub struct Windows {
     /// Field to divide, along its axis 0
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// Values in a window
-    #[arg(long, value_name = "W", value_parser = positive)]
-    size: usize,
-    /// Values from the start of a window to that of the next [default: W]
-    #[arg(long, value_name = "S", value_parser = positive)]
-    shift: Option<usize>,
-    /// Take every K-th value
-    #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
-    stride: usize,
-    /// Leave out windows with fewer than W values
-    #[arg(long)]
-    drop_remainder: bool,
+    #[command(flatten)]
+    windowing: Windowing,
     /// Fill windows with fewer than W values with this one
     #[arg(long, value_name = "VALUE", conflicts_with = "drop_remainder", allow_hyphen_values = true)]
     pad: Option<String>,
@@ -64,7 +55,7 @@ refused. `window` does the same to the records of the stream; to make a record o
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
         let path = self.field.clone();
-        let cut = Cut { size: self.size, shift: self.shift.unwrap_or(self.size), stride: self.stride, is_full: self.drop_remainder };
+        let windowing = self.windowing;
         edits.change(&self.field, |ty| {
             if ty.rank() == 0 || ty.is_sparse() {
                 let error = Error::usage(format!("is {ty} and has no axis 0 to divide"));
@@ -75,18 +66,22 @@ refused. `window` does the same to the records of the stream; to make a record o
                 Some(text) => Some(self.padding(text, ty)?),
             };
             let mut windowed = ty.clone();
-            let inner = if self.drop_remainder || padding.is_some() { Size::Known(self.size as u64) } else { Size::Ragged };
+            let inner = if windowing.drop_remainder || padding.is_some() { Size::Known(windowing.size as u64) } else { Size::Ragged };
             let outer = match ty.dims[0].size {
-                Size::Known(n) => usize::try_from(n).map_or(Size::Uniform, |n| Size::Known(cut.starts(n).count() as u64)),
+                Size::Known(n) => usize::try_from(n).map_or(Size::Uniform, |n| Size::Known(windowing.starts(n).count() as u64)),
                 _ => Size::Uniform,
             };
             windowed.dims.splice(0..1, [Dim::of(outer), Dim::of(inner)]);
             Ok((windowed, move |tensor: &Tensor, scope: &Scope| {
                 scope.refuse_nulls(tensor, &path)?;
-                cut.apply(tensor, padding.as_ref())
+                apply(windowing, tensor, padding.as_ref())
             }))
         })?;
-        Ok(edits.bound())
+        let Bound { schema, operator } = edits.bound();
+        let Operator::Map(windows) = operator else { return Err(Error::internal("a change of fields that is not a map")) };
+        // A short list may be padded to a whole window.
+        let growth = if self.pad.is_some() { windowing.size } else { windowing.size.div_ceil(windowing.shift()) };
+        Ok(Bound { schema, operator: Operator::Map(Arc::new(Multiplying { windows, growth })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -106,52 +101,51 @@ impl Windows {
     }
 }
 
-/// Where windows start and what they hold.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    size: usize,
-    shift: usize,
-    stride: usize,
-    /// Whether short windows are left out.
-    is_full: bool,
+/// Windows that overlap take more memory than the list.
+struct Multiplying {
+    windows: Arc<dyn Map>,
+    growth: usize,
 }
 
-impl Cut {
-    /// The number of values in the window that starts at `start` of `n` values.
-    fn len(self, start: usize, n: usize) -> usize {
-        (n - start).div_ceil(self.stride).min(self.size)
+impl Map for Multiplying {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        self.windows.apply(chunk)
     }
-
-    /// Where the windows of `n` values start.
-    fn starts(self, n: usize) -> impl Iterator<Item = usize> {
-        (0..n).step_by(self.shift).take_while(move |start| !self.is_full || self.len(*start, n) == self.size)
+    fn keeps_rows(&self) -> bool {
+        self.windows.keeps_rows()
     }
+    fn keeps_count(&self) -> bool {
+        self.windows.keeps_count()
+    }
+    fn growth(&self) -> usize {
+        self.growth
+    }
+}
 
-    /// `[n, (a), ...]` -> `[n, (w), (s), ...]`. Values are copied: O(windows * size).
-    fn apply(self, tensor: &Tensor, padding: Option<&Tensor>) -> Result<Tensor> {
-        let list = tensor.as_list()?;
-        let (partition, values) = (list.partition(), list.values());
-        let padded = padding.map(|padding| Tensor::concat(&[values, padding])).transpose()?;
-        let (mut rows, mut counts, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..partition.nrows() {
-            let Range { start, end } = partition.range(row);
-            let before = lengths.len();
-            for first in self.starts(end - start) {
-                let len = self.len(first, end - start);
-                rows.extend((0..len).map(|number| start + first + number * self.stride));
-                let filled = if padded.is_some() { self.size } else { len };
-                rows.resize(rows.len() + filled - len, values.nrows());
-                lengths.push(filled as i64);
-            }
-            counts.push((lengths.len() - before) as i64);
+/// `[n, (a), ...]` -> `[n, (w), (s), ...]`. Values are copied: O(windows * size).
+fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>) -> Result<Tensor> {
+    let list = tensor.as_list()?;
+    let (partition, values) = (list.partition(), list.values());
+    let padded = padding.map(|padding| Tensor::concat(&[values, padding])).transpose()?;
+    let (mut rows, mut counts, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..partition.nrows() {
+        let Range { start, end } = partition.range(row);
+        let before = lengths.len();
+        for first in windowing.starts(end - start) {
+            let len = windowing.len(first, end - start);
+            rows.extend((0..len).map(|number| start + first + number * windowing.stride));
+            let filled = if padded.is_some() { windowing.size } else { len };
+            rows.resize(rows.len() + filled - len, values.nrows());
+            lengths.push(filled as i64);
         }
-        let is_known = self.is_full || padded.is_some();
-        let windows = if is_known { RowPartition::uniform(self.size, lengths.len())? } else { RowPartition::from_row_lengths(lengths)? };
-        let items = padded.as_ref().unwrap_or(values).gather(&rows)?;
-        let outer = match partition.uniform_row_length() {
-            Some(n) => RowPartition::uniform(self.starts(n).count(), partition.nrows())?,
-            None => RowPartition::from_row_lengths(counts)?,
-        };
-        Tensor::list(outer, Tensor::list(windows, items, None)?, None)
+        counts.push((lengths.len() - before) as i64);
     }
+    let is_known = windowing.drop_remainder || padded.is_some();
+    let windows = if is_known { RowPartition::uniform(windowing.size, lengths.len())? } else { RowPartition::from_row_lengths(lengths)? };
+    let items = padded.as_ref().unwrap_or(values).gather(&rows)?;
+    let outer = match partition.uniform_row_length() {
+        Some(n) => RowPartition::uniform(windowing.starts(n).count(), partition.nrows())?,
+        None => RowPartition::from_row_lengths(counts)?,
+    };
+    Tensor::list(outer, Tensor::list(windows, items, None)?, None)
 }

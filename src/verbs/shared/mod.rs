@@ -20,3 +20,4 @@ pub mod queue;
 pub mod shares;
 pub mod sorter;
 pub mod spill;
+pub mod windowing;
