@@ -10,7 +10,7 @@ use std::path::Path;
 /// The words in brackets, each with the word that is left in their place.
 pub type Chains = Vec<(OsString, Vec<OsString>)>;
 
-/// The words with one in the place of each chain in brackets, and these chains.
+/// The words, each chain in brackets replaced by one word, and these chains.
 ///
 /// # Errors
 /// A bracket without the other.

@@ -91,7 +91,7 @@ impl Ahead {
     }
 }
 
-/// Fills blocks until the stream ends or nobody takes them.
+/// Fills blocks until the stream ends or its reader is gone.
 fn read_all(mut stream: Box<dyn Read + Send>, full: &SyncSender<io::Result<Filled>>, empty: &Receiver<Vec<u8>>) {
     while let Ok(mut block) = empty.recv() {
         let read = stream.read(&mut block);
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use std::io::ErrorKind;
 
-    /// Gives so many bytes in parts of uneven length, then an error or the end.
+    /// Gives `nbytes` bytes in parts of uneven length, then an error or the end.
     struct Uneven {
         given: usize,
         nbytes: usize,

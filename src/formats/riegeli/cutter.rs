@@ -215,7 +215,7 @@ impl Cutter {
             return damaged(format!("the chunk has {} records, and {nrecords} by the footer", header.nrecords));
         }
         let most = header.decoded_size.max(header.nrecords.saturating_mul(RECORD_NBYTES));
-        // What is not compressed has its sizes beside it; what is compressed may be larger by a little.
+        // Sizes are stored next to values that are not compressed; compression may make values a little larger.
         if most > self.max_record_bytes || header.data_size > most.saturating_mul(2).saturating_add(1 << 16) {
             let records = if nrecords == 1 { "a record".to_owned() } else { format!("{nrecords} records") };
             return damaged(format!(

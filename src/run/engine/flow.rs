@@ -105,7 +105,7 @@ impl<'s, 'a, W> Lines<'s, 'a, W> {
         piece
     }
 
-    /// Puts another line in the place of one that is at its end.
+    /// Replaces a line that is at its end by another.
     pub fn replace(&mut self, line: usize, by: Line<'a, W>) {
         if let Some(source) = self.sources.get_mut(line) {
             *source = self.shared.replace(*source, self.merge, by);

@@ -1,4 +1,4 @@
-//! Ordered, bounded, parallel stages: the one place with threads.
+//! Ordered, bounded, parallel stages. All threads of a run are started here, but for those of `io` that compress or decompress a stream.
 //!
 //! Work flows along a line from a source through nodes. A *parallel* node turns one piece of work into one piece, on any
 //! thread, in any order; a *serial* node takes the pieces one at a time, in order, and gives any

@@ -4,6 +4,7 @@
 //! workers wait, and none will be woken, fails as a deadlock; the failure prints the schedule, which can be replayed.
 
 #[path = "../../../src/run/engine/mod.rs"]
+#[allow(unused_imports)] // what only the crate uses of it
 mod engine;
 
 /// What the engine needs of the crate's errors.
