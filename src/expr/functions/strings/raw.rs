@@ -30,7 +30,7 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
     let is_little = call.flag(2, true)?;
     let axis = if x.ty.is_ragged() { Dim::RAGGED } else { Dim::UNIFORM };
-    rows(call, x, axis, &[dtype.clone()], move |texts, lengths| {
+    rows(call, x, axis, std::slice::from_ref(&dtype.clone()), move |texts, lengths| {
         let mut bytes: Vec<u8> = Vec::with_capacity(texts.nbytes());
         for (i, value) in texts.iter().enumerate() {
             if value.len() % width != 0 {
