@@ -88,8 +88,9 @@ fn raise(registers: &mut [u8], hash: u64) {
 
 fn estimate(registers: &[u8]) -> f64 {
     const Q: usize = 64 - P as usize;
-    let mut counts = [0f64; Q + 2];
-    registers.iter().for_each(|register| counts[*register as usize] += 1.0);
+    let mut counts = [0u32; Q + 2];
+    registers.iter().for_each(|register| counts[*register as usize] += 1);
+    let counts = counts.map(f64::from);
     let m = registers.len() as f64;
     let mut z = m * tau(1.0 - counts[Q + 1] / m);
     for k in (1..=Q).rev() {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 /// The most groups.
 const MOST: usize = 1000;
 /// Chunks with fewer bytes per field are not summarized one by one: an empty summary of each field would cost more than they do.
+/// Their values are collected until they are that many, so that what a field has counted is fetched from memory less often.
 const LEAST_NBYTES: usize = 8 << 10;
 
 /// Some records of one group.
@@ -27,8 +28,8 @@ pub struct Part {
 
 enum PartValues {
     Summarized(Vec<Summary>),
-    /// Few values per field, to be added one by one.
-    Columns(Vec<Tensor>),
+    /// Few values per field, to be added with others, and their bytes.
+    Columns(Vec<Tensor>, usize),
 }
 
 /// The parts of a chunk; with the key of each where there are keys.
@@ -75,7 +76,7 @@ impl Partition {
     fn part(&self, nrows: usize, nbytes: usize, columns: &[Tensor]) -> Result<Part> {
         let count: usize = self.empty.iter().map(Summary::len).sum();
         if nbytes / count.max(1) < LEAST_NBYTES && count > 1 {
-            return Ok(Part { nrows, values: PartValues::Columns(columns.to_vec()) });
+            return Ok(Part { nrows, values: PartValues::Columns(columns.to_vec(), nbytes) });
         }
         let mut fields: Vec<Summary> = self.empty.iter().map(Summary::part).collect();
         add(&mut fields, columns)?;
@@ -87,6 +88,19 @@ fn add(fields: &mut [Summary], columns: &[Tensor]) -> Result<()> {
     fields.iter_mut().zip(columns).try_for_each(|(field, column)| field.add(column, None).map_err(|e| e.in_field(&field.path)))
 }
 
+/// Adds columns of several chunks, field by field.
+fn add_held(fields: &mut [Summary], held: &mut (Vec<Vec<Tensor>>, usize)) -> Result<()> {
+    let chunks = std::mem::take(held).0;
+    if chunks.is_empty() {
+        return Ok(());
+    }
+    for (i, field) in fields.iter_mut().enumerate() {
+        let parts: Vec<&Tensor> = chunks.iter().filter_map(|columns| columns.get(i)).collect();
+        field.add(&Tensor::concat(&parts)?, None).map_err(|e| e.in_field(&field.path))?;
+    }
+    Ok(())
+}
+
 /// The summaries of all groups.
 pub struct Groups {
     /// Empty summaries.
@@ -95,6 +109,8 @@ pub struct Groups {
     keys: Option<(KeyTable, Vec<String>)>,
     /// By the number of the key.
     groups: Vec<(u64, Vec<Summary>)>,
+    /// Of one group of all records: columns to be added, and their bytes.
+    held: (Vec<Vec<Tensor>>, usize),
 }
 
 impl Groups {
@@ -102,7 +118,7 @@ impl Groups {
     pub fn new(fields: Vec<Summary>, keys: Option<Vec<String>>, options: &Options) -> Groups {
         let keys = keys.map(|names| (KeyTable::unlimited(options), names));
         let groups = if keys.is_none() { vec![(0, fields.clone())] } else { Vec::new() };
-        Groups { empty: fields, keys, groups }
+        Groups { empty: fields, keys, groups, held: (Vec::new(), 0) }
     }
 
     /// Adds the parts of the next chunk.
@@ -121,6 +137,7 @@ impl Groups {
             }
             _ => vec![0; parts.parts.len()],
         };
+        let is_single = self.keys.is_none();
         for (number, part) in numbers.into_iter().zip(parts.parts) {
             if number as usize == self.groups.len() {
                 self.groups.push((0, self.empty.clone()));
@@ -128,11 +145,29 @@ impl Groups {
             let (records, fields) = &mut self.groups[number as usize];
             *records += part.nrows as u64;
             match part.values {
-                PartValues::Summarized(theirs) => fields.iter_mut().zip(theirs).for_each(|(own, their)| own.merge(their)),
-                PartValues::Columns(columns) => add(fields, &columns)?,
+                PartValues::Summarized(theirs) => {
+                    add_held(fields, &mut self.held)?;
+                    fields.iter_mut().zip(theirs).for_each(|(own, their)| own.merge(their));
+                }
+                PartValues::Columns(columns, nbytes) if is_single => {
+                    self.held.0.push(columns);
+                    self.held.1 += nbytes;
+                    if self.held.1 / fields.len().max(1) >= LEAST_NBYTES {
+                        add_held(fields, &mut self.held)?;
+                    }
+                }
+                PartValues::Columns(columns, _) => add(fields, &columns)?,
             }
         }
         Ok(())
+    }
+
+    /// Adds what is held. Called after the last part.
+    ///
+    /// # Errors
+    /// As [`Groups::push`].
+    pub fn end(&mut self) -> Result<()> {
+        self.groups.first_mut().map_or(Ok(()), |(_, fields)| add_held(fields, &mut self.held))
     }
 
     /// Number of records.

@@ -323,6 +323,7 @@ impl Report for Summaries {
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let reports: Vec<PaddingCosts> = self.padded.iter_mut().map(PaddedField::finish).collect();
+        self.groups.end()?;
         let (records, by) = (self.groups.records(), self.groups.by());
         let groups = self.groups.shown()?;
         let drift = match (&self.baseline, groups.first()) {
@@ -340,7 +341,8 @@ impl Report for Summaries {
         Ok(if is_far { Verdict::Bad } else { Verdict::Good })
     }
 
-    fn into_baseline(self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+    fn into_baseline(mut self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.groups.end().ok()?;
         let records = self.groups.records();
         Some(Arc::new(Baseline { name: self.against, records, fields: self.groups.into_fields() }))
     }

@@ -206,8 +206,10 @@ pub fn count_texts<'a>(texts: impl Iterator<Item = &'a [u8]>, most: usize) -> Op
 
 /// How often each hash occurs, with the key of the first; `None` if more than `most` are distinct.
 pub fn count(hashes: impl Iterator<Item = (u64, u64)>, most: usize) -> Option<Counts> {
-    let mut places: HashMap<u64, u32, BuildHasherDefault<Identity>> = HashMap::default();
-    let mut counts = Counts::new();
+    let expected = hashes.size_hint().0.min(most).min(LEAST);
+    let mut places: HashMap<u64, u32, BuildHasherDefault<Identity>> =
+        HashMap::with_capacity_and_hasher(expected, BuildHasherDefault::default());
+    let mut counts = Counts::with_capacity(expected);
     for (hash, key) in hashes {
         match places.entry(hash) {
             Entry::Occupied(entry) => counts[*entry.get() as usize].2 += 1,
