@@ -66,14 +66,18 @@ pub fn typed_word(word: &str) -> String {
     if in_brackets(OsStr::new(word)).is_some() { word.to_owned() } else { shell_word(word) }
 }
 
+/// Whether a word opens or closes a chain.
+fn is_bracket(word: &str) -> bool {
+    word == "[" || word == "]" || word.starts_with("]=")
+}
+
 /// The words as one, as they are typed.
 fn quoted(words: &[OsString]) -> OsString {
     let mut all = OsString::from("[ ");
     for word in words {
         match word.to_str() {
-            Some("[" | "]") | None => all.push(word),
-            Some(text) if text.starts_with("]=") => all.push(word),
-            Some(text) => all.push(shell_word(text)),
+            Some(text) if !is_bracket(text) => all.push(shell_word(text)),
+            _ => all.push(word),
         }
         all.push(" ");
     }
@@ -84,7 +88,7 @@ fn quoted(words: &[OsString]) -> OsString {
 /// Words as they are typed.
 pub fn typed(words: &[OsString]) -> String {
     let word = |word: &OsString| match word.to_string_lossy() {
-        bracket if bracket == "[" || bracket == "]" || bracket.starts_with("]=") => bracket.into_owned(),
+        bracket if is_bracket(&bracket) => bracket.into_owned(),
         word => typed_word(&word),
     };
     words.iter().map(word).collect::<Vec<_>>().join(" ")

@@ -34,7 +34,7 @@ pub struct Invocation {
     pub verbs: Vec<Box<dyn Parsed>>,
     /// The input files.
     pub files: Vec<OsString>,
-    /// Inputs of the first verb that have chains of their own: what stands for them among the files, and what they are.
+    /// Inputs of the first verb that have chains of their own, by the words that name them among the files.
     pub branches: Branches,
     /// The options.
     pub options: Options,

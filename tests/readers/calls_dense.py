@@ -11,6 +11,12 @@ def dense(d, dtypes, least=0, most=3, **kw):
     return d.tensor(dtypes, least, most, False, **kw)
 
 
+def reduced(d, name, x, **more):
+    """A reduction of `x`, along axes or not."""
+    axis = d.axes(d.rank(x))
+    return f"tf.{name}({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True, **more)})"
+
+
 @call("pad", 2)
 def _(d):
     x = dense(d, ALL, 1, 3)
@@ -80,9 +86,7 @@ def _(d):
 
 @call("reduce_euclidean_norm")
 def _(d):
-    x = dense(d, REAL, 0, 3)
-    axis = d.axes(d.rank(x))
-    return f"tf.math.reduce_euclidean_norm({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True)})"
+    return reduced(d, "math.reduce_euclidean_norm", dense(d, REAL, 0, 3))
 
 
 @call("l2_normalize", 2)
@@ -93,16 +97,12 @@ def _(d):
 
 @call("reduce_logsumexp", 2)
 def _(d):
-    x = dense(d, REAL, 0, 3)
-    axis = d.axes(d.rank(x))
-    return f"tf.reduce_logsumexp({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True)})"
+    return reduced(d, "reduce_logsumexp", dense(d, REAL, 0, 3))
 
 
 @call("count_nonzero", 2)
 def _(d):
-    x = dense(d, ALL + ["bool"], 0, 3)
-    axis = d.axes(d.rank(x))
-    return f"tf.math.count_nonzero({x}{'' if axis is None else f', axis={axis}'}{options(d, keepdims=True, dtype=lambda: 'tf.' + d.one('int32', 'int64'))})"
+    return reduced(d, "math.count_nonzero", dense(d, ALL + ["bool"], 0, 3), dtype=lambda: 'tf.' + d.one('int32', 'int64'))
 
 
 @call("nn.moments", 2)

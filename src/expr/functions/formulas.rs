@@ -79,15 +79,14 @@ fn norm(call: &Call) -> ExprResult<String> {
     let is_matrix = axes.as_ref().is_some_and(|axes| axes.len() == 2);
     let wrong =
         || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is of matrices, whose axis is a list of two");
+    // Without a number: the euclidean norm, of a vector or of a matrix.
     let ord = match call.given(1).map(|item| &item.kind) {
-        None => 2.0,
-        Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" => 2.0,
-        Some(OperandKind::Literal(Literal::String(name))) if name == "fro" && is_matrix => 2.0,
-        Some(OperandKind::Literal(Literal::Int(n))) => *n as f64,
-        Some(OperandKind::Literal(Literal::Float(x))) => *x,
+        None => None,
+        Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" || (name == "fro" && is_matrix) => None,
+        Some(OperandKind::Literal(Literal::Int(n))) => Some(*n as f64),
+        Some(OperandKind::Literal(Literal::Float(x))) => Some(*x),
         Some(_) => return Err(wrong()),
     };
-    let is_name = !matches!(call.given(1).map(|item| &item.kind), Some(OperandKind::Literal(Literal::Int(_) | Literal::Float(_))));
     if let Some([rows, columns]) = axes.as_deref() {
         if rows == columns {
             return Err(call.error("norm: the two axes of a matrix are different"));
@@ -98,17 +97,17 @@ fn norm(call: &Call) -> ExprResult<String> {
             if call.flag(3, false)? { Ok(sums) } else { Ok(format!("squeeze({sums}, axis)")) }
         };
         return match ord {
-            _ if is_name => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
-            1.0 => largest(*rows, *columns),
-            f64::INFINITY => largest(*columns, *rows),
-            _ => Err(call.error("norm: of a matrix, ord must be \"euclidean\", \"fro\", 1 or math.inf")),
+            None => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
+            Some(1.0) => largest(*rows, *columns),
+            Some(f64::INFINITY) => largest(*columns, *rows),
+            Some(_) => Err(call.error("norm: of a matrix, ord must be \"euclidean\", \"fro\", 1 or math.inf")),
         };
     }
     match ord {
-        2.0 => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
-        1.0 => text("reduce_sum(abs(tensor), axis, keepdims)"),
-        f64::INFINITY => text("reduce_max(abs(tensor), axis, keepdims)"),
-        _ if ord > 0.0 => Ok(format!("reduce_sum(abs(tensor) ** {ord:?}, axis, keepdims) ** (1.0 / {ord:?})")),
-        _ => Err(wrong()),
+        None | Some(2.0) => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
+        Some(1.0) => text("reduce_sum(abs(tensor), axis, keepdims)"),
+        Some(f64::INFINITY) => text("reduce_max(abs(tensor), axis, keepdims)"),
+        Some(ord) if ord > 0.0 => Ok(format!("reduce_sum(abs(tensor) ** {ord:?}, axis, keepdims) ** (1.0 / {ord:?})")),
+        Some(_) => Err(wrong()),
     }
 }

@@ -1,7 +1,7 @@
 //! The workers: threads that look for something to do until nothing is left.
 
-use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Ticket, Times};
-use super::state::{Job, State};
+use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Serial, Ticket, Times};
+use super::state::{At, Job, State};
 use crate::error::Result;
 use crate::panic;
 use std::sync::PoisonError;
@@ -154,42 +154,37 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
             Job::Push(to, mut node, work) => {
                 let mut out = Vec::new();
                 let more = node.push(work, &mut out);
-                let mut dropped = Vec::new();
-                let mut state = self.lock();
-                state.spent(to, began.elapsed());
-                if state.line(to.line).is_none_or(|line| line.stations[to.station].finished) {
-                    drop(state); // a later node has enough
-                    drop((node, out));
-                    return;
-                }
-                state.emit(to, out);
-                state.lines[to.line.number].stations[to.station].node = Some(Node::Serial(node));
-                if !more {
-                    dropped = state.enough(to);
-                }
+                let Some(mut state) = self.take_back(to, node, out, began.elapsed()) else { return };
+                let dropped = if more { Vec::new() } else { state.enough(to) };
                 drop(state);
                 drop(dropped);
             }
             Job::Finish(to, mut node) => {
                 let mut out = Vec::new();
                 let more = node.finish(&mut out);
-                let mut state = self.lock();
-                state.spent(to, began.elapsed());
-                if state.line(to.line).is_none_or(|line| line.stations[to.station].finished) {
-                    drop(state); // a later node has enough
-                    drop((node, out));
-                    return;
-                }
-                state.emit(to, out);
-                let station = &mut state.lines[to.line.number].stations[to.station];
-                station.node = Some(Node::Serial(node));
+                let Some(mut state) = self.take_back(to, node, out, began.elapsed()) else { return };
                 if !more {
+                    let station = &mut state.lines[to.line.number].stations[to.station];
                     station.finished = true;
                     let total = station.emitted;
                     state.set_total(to.line.number, to.station + 1, total);
                 }
             }
         }
+    }
+
+    /// Takes back a serial node with what it gave. `None` if a later node has enough: both are freed outside the lock.
+    fn take_back(&self, to: At, node: Box<dyn Serial<W> + 'a>, out: Vec<W>, elapsed: Duration) -> Option<MutexGuard<'_, State<'a, W>>> {
+        let mut state = self.lock();
+        state.spent(to, elapsed);
+        if state.line(to.line).is_none_or(|line| line.stations[to.station].finished) {
+            drop(state);
+            drop((node, out));
+            return None;
+        }
+        state.emit(to, out);
+        state.lines[to.line.number].stations[to.station].node = Some(Node::Serial(node));
+        Some(state)
     }
 }
 

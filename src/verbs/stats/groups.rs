@@ -79,18 +79,13 @@ impl Partition {
             return Ok(Part { nrows, values: PartValues::Columns(columns.to_vec(), nbytes) });
         }
         let mut fields: Vec<Summary> = self.empty.iter().map(Summary::part).collect();
-        add(&mut fields, columns)?;
+        add(&mut fields, &[columns])?;
         Ok(Part { nrows, values: PartValues::Summarized(fields) })
     }
 }
 
-fn add(fields: &mut [Summary], columns: &[Tensor]) -> Result<()> {
-    fields.iter_mut().zip(columns).try_for_each(|(field, column)| field.add(column, None).map_err(|e| e.in_field(&field.path)))
-}
-
-/// Adds columns of several chunks, field by field.
-fn add_held(fields: &mut [Summary], held: &mut (Vec<Vec<Tensor>>, usize)) -> Result<()> {
-    let chunks = std::mem::take(held).0;
+/// Adds the columns of chunks, field by field.
+fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
     if chunks.is_empty() {
         return Ok(());
     }
@@ -99,6 +94,12 @@ fn add_held(fields: &mut [Summary], held: &mut (Vec<Vec<Tensor>>, usize)) -> Res
         field.add(&Tensor::concat(&parts)?, None).map_err(|e| e.in_field(&field.path))?;
     }
     Ok(())
+}
+
+/// Adds the columns that are held; none are any more.
+fn add_held(fields: &mut [Summary], held: &mut (Vec<Vec<Tensor>>, usize)) -> Result<()> {
+    let chunks = std::mem::take(held).0;
+    add(fields, &chunks.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// The summaries of all groups.
@@ -156,7 +157,7 @@ impl Groups {
                         add_held(fields, &mut self.held)?;
                     }
                 }
-                PartValues::Columns(columns, _) => add(fields, &columns)?,
+                PartValues::Columns(columns, _) => add(fields, &[&columns])?,
             }
         }
         Ok(())
