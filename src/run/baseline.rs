@@ -60,8 +60,8 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
             }
             result => {
                 progress.finish();
-                let report = result?.report.and_then(|report| report.into_baseline());
-                return report.ok_or_else(|| Error::internal("a report that cannot be compared with"));
+                let baseline = result?.report.map(|report| report.into_baseline()).transpose()?.flatten();
+                return baseline.ok_or_else(|| Error::internal("a report that cannot be compared with"));
             }
         }
     }

@@ -142,15 +142,13 @@ impl Drawn {
 
 /// The rows of all parts, each at the place that `rows` tells.
 fn reordered(parts: &[Chunk], rows: &[usize]) -> Result<Chunk> {
-    let mut positions = vec![(0, 0); rows.len()];
-    let found = parts.iter().enumerate().flat_map(|(part, chunk)| (0..chunk.nrows).map(move |row| (part, row)));
-    let mut nfound = 0;
-    for (row, position) in rows.iter().zip(found.clone()) {
-        positions[*row] = position;
-        nfound += 1;
-    }
-    if nfound < rows.len() || found.count() > rows.len() {
+    if parts.iter().map(|part| part.nrows).sum::<usize>() != rows.len() {
         return Err(Error::internal("an input has other records than were asked for"));
+    }
+    let found = parts.iter().enumerate().flat_map(|(part, chunk)| (0..chunk.nrows).map(move |row| (part, row)));
+    let mut positions = vec![(0, 0); rows.len()];
+    for (row, position) in rows.iter().zip(found) {
+        positions[*row] = position;
     }
     Chunk::interleave(parts, &positions)
 }

@@ -303,8 +303,11 @@ pub trait Report: Send {
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict>;
 
     /// What another run of the same report compares with: see [`Verb::baseline`].
-    fn into_baseline(self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
-        None
+    ///
+    /// # Errors
+    /// What is still to be added cannot be.
+    fn into_baseline(self: Box<Self>) -> Result<Option<Arc<dyn Any + Send + Sync>>> {
+        Ok(None)
     }
 }
 

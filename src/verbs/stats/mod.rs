@@ -348,9 +348,9 @@ impl Report for Summaries {
         Ok(if is_far { Verdict::Bad } else { Verdict::Good })
     }
 
-    fn into_baseline(mut self: Box<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.groups.end().ok()?;
+    fn into_baseline(mut self: Box<Self>) -> Result<Option<Arc<dyn Any + Send + Sync>>> {
+        self.groups.end()?;
         let records = self.groups.records();
-        Some(Arc::new(Baseline { name: self.against, records, fields: self.groups.into_fields() }))
+        Ok(Some(Arc::new(Baseline { name: self.against, records, fields: self.groups.into_fields() })))
     }
 }
