@@ -87,6 +87,16 @@ impl Numbers {
         Numbers(vec![numbers])
     }
 
+    /// Those inside of a range, counted so that its first is `first`; `None` if there are none.
+    pub fn within(&self, range: RangeInclusive<u64>, first: u64) -> Option<Numbers> {
+        let (start, end) = range.into_inner();
+        let from = self.0.partition_point(|own| *own.end() < start);
+        let inside = self.0.get(from..)?.iter().take_while(|own| *own.start() <= end);
+        let counted = |number: u64| (number - start).saturating_add(first);
+        let ranges: Vec<_> = inside.map(|own| counted((*own.start()).max(start))..=counted((*own.end()).min(end))).collect();
+        (!ranges.is_empty()).then_some(Numbers(ranges))
+    }
+
     /// Numbers that ascend.
     pub fn ascending(numbers: impl IntoIterator<Item = u64>) -> Numbers {
         let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
@@ -152,6 +162,18 @@ mod tests {
             }
         }
         assert_eq!(Numbers::ascending([1, 2, 3, 7, 9, 10]).ranges(), [1..=3, 7..=7, 9..=10]);
+        let numbers = Numbers::parse("3-5,9,20-").unwrap();
+        for (range, first, expected) in [
+            (1..=10, 1, Some(vec![3..=5, 9..=9])),
+            (4..=9, 1, Some(vec![1..=2, 6..=6])),
+            (4..=9, 101, Some(vec![101..=102, 106..=106])),
+            (6..=8, 1, None),
+            (10..=19, 1, None),
+            (19..=u64::MAX, 1, Some(vec![2..=u64::MAX - 18])),
+            (25..=30, 3, Some(vec![3..=8])),
+        ] {
+            assert_eq!(numbers.within(range.clone(), first).map(|numbers| numbers.ranges().to_vec()), expected, "{range:?}");
+        }
         let numbers = Numbers::parse("3-5,9").unwrap();
         assert_eq!((1..=10).filter(|n| numbers.contains(*n)).collect::<Vec<_>>(), [3, 4, 5, 9]);
     }

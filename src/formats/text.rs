@@ -181,7 +181,7 @@ impl Decoder {
         let nrows = records.len();
         let rows = if faults.is_empty() { Rows::From(lines.first_line) } else { Rows::Listed(records.into()) };
         let column = column(values, offsets, *is_bytes)?;
-        let origin = Origin { input: Some(self.name.clone()), rows };
+        let origin = Origin::new(self.name.clone(), rows);
         Ok(Decoded { chunk: Chunk::try_new(nrows, vec![Tensor::Leaf(column)], origin)?, faults, nbytes, offsets: starts })
     }
 

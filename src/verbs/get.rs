@@ -21,10 +21,12 @@ impl Verb for Get {
     const SUMMARY: &'static str = "Keep records by number";
     const ABOUT: &'static str = "\
 Records are numbered from 1 in each input, as in messages and by `--source record`. They are written in input order, each once; numbers \
-beyond the last record have no effect.
+beyond the last record have no effect. In a TFDS directory the records that --split names are counted, through all shards; messages and \
+--source name the shard and count in it.
 
 As the first verb of a chain, it stops reading after the last one. Where a TFRecord file has an index beside it \
-(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read. Types are inferred from them only, \
+(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read, and of a TFDS directory only the \
+shards that hold any. Types are inferred from them only, \
 with or without the index. An index that does not match its file is ignored, with a notice; -v says which index was used.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -63,17 +65,13 @@ impl Map for Chosen {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let mut rows = Vec::new();
         for row in 0..chunk.nrows {
-            match chunk.origin.records(row..row + 1) {
-                Some((first, last)) if first == last => {
-                    if self.numbers.contains(first) {
-                        rows.push(row);
-                    }
-                }
-                _ => {
-                    return Err(Error::data("this is not one record of an input: it has no number there")
-                        .at_row(row)
-                        .help("choose records before they are combined: get as the first verb"));
-                }
+            let number = chunk.origin.number(row).ok_or_else(|| {
+                Error::data("this is not one record of an input: it has no number there")
+                    .at_row(row)
+                    .help("choose records before they are combined: get as the first verb")
+            })?;
+            if self.numbers.contains(number) {
+                rows.push(row);
             }
         }
         if rows.len() == chunk.nrows { Ok(chunk) } else { chunk.gather(&rows) }

@@ -3,7 +3,7 @@
 use Nested::{List, Number};
 use proptest::prelude::*;
 use std::sync::Arc;
-use tatter::chunk::{Chunk, Origin, Rows};
+use tatter::chunk::{Chunk, Origin};
 use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Size, Type};
@@ -91,7 +91,7 @@ pub fn run(text: &str, fields: &[(&str, &[Nested], Type)]) -> Result<Vec<Nested>
     let schema = Schema::new(fields.iter().map(|(name, _, ty)| Field::new(*name, ty.clone())).collect());
     let columns = fields.iter().map(|(_, records, ty)| column(records, &ty.dims)).collect();
     let program = Program::bind(&format!("out = {text}"), &schema, &Options::default()).map_err(|e| e.to_string())?;
-    let chunk = Chunk::try_new(nrows, columns, Origin { input: None, rows: Rows::Unknown }).unwrap();
+    let chunk = Chunk::try_new(nrows, columns, Origin::default()).unwrap();
     let out = program.apply(chunk).map_err(|e| e.to_string())?;
     out.check(program.schema()).unwrap();
     let tensor = out.columns.last().unwrap();

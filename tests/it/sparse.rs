@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tatter::chunk::{Chunk, Origin, Rows};
+use tatter::chunk::{Chunk, Origin};
 use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
@@ -103,7 +103,7 @@ fn run(text: &str, rank: usize, fields: &[(&str, &[Plain])]) -> Result<Vec<Value
     let schema = Schema::new(fields.iter().map(|(name, _)| Field::new(*name, ty.clone())).collect());
     let columns = fields.iter().map(|(_, records)| column(records, rank)).collect();
     let program = Program::bind(&format!("out = {text}"), &schema, &Options::default()).map_err(|e| e.to_string())?;
-    let chunk = Chunk::try_new(nrows, columns, Origin { input: None, rows: Rows::Unknown }).unwrap();
+    let chunk = Chunk::try_new(nrows, columns, Origin::default()).unwrap();
     let out = program.apply(chunk).map_err(|e| e.to_string())?;
     out.check(program.schema()).unwrap();
     let tensor = out.columns.last().unwrap();

@@ -128,7 +128,7 @@ impl Decoder {
         let listed = rows.len() < block.records.len();
         let record = |row: &usize| block.first_record + *row as u64;
         let rows = if listed { Rows::Listed(rows.iter().map(record).collect()) } else { Rows::From(block.first_record) };
-        let origin = Origin { input: Some(block.input.clone()), rows };
+        let origin = Origin::new(block.input.clone(), rows);
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::internal("a column is missing"));
         let chunk = self.columns.chunk(nrows, origin, read)?;
         Ok(Decoded {

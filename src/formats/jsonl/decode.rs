@@ -128,13 +128,11 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
         }
     }
     let nrows = record.nrows();
-    let origin = Origin {
-        input: Some(block.input.clone()),
-        rows: match &rows {
-            None => Rows::From(block.first_record),
-            Some(rows) => Rows::Listed(rows.iter().map(|index| block.first_record + *index as u64).collect()),
-        },
+    let records = match &rows {
+        None => Rows::From(block.first_record),
+        Some(rows) => Rows::Listed(rows.iter().map(|index| block.first_record + *index as u64).collect()),
     };
+    let origin = Origin::new(block.input.clone(), records);
     let mut late = Vec::new();
     let columns = record.finish_fields(&mut late)?;
     if let Some(rows) = &rows {

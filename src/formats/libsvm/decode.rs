@@ -124,7 +124,7 @@ impl Decoder {
         }
         let nrows = rows.len();
         let rows = if faults.is_empty() { Rows::From(block.first_record) } else { Rows::Listed(rows.into()) };
-        let origin = Origin { input: Some(block.input.clone()), rows };
+        let origin = Origin::new(block.input.clone(), rows);
         let tensors = lines.finish(self.n)?;
         let roots = self.columns.roots().to_vec();
         let read = |place: usize| {

@@ -5,11 +5,12 @@
 //!   --split         -> split     which records of which splits: train+test, train[:10%]
 //! features.json     -> features  the tree of feature connectors, of all generations of the file
 //!                   -> mapping   its schema, and the features of a tf.Example that each field is read from
-//! shards            -> read      cut as TFRecords or ArrayRecords and decoded (formats/tfrecord, formats/riegeli)
+//! shards            -> shards    cut as TFRecords or ArrayRecords and decoded (formats/tfrecord, formats/riegeli)
 //! ```
 //!
 //! A directory is one input: the records of the split, shard by shard in the order of their numbers (tfds.load
-//! interleaves shards). The number of records in each shard is compared with that in dataset_info.json.
+//! interleaves shards). The number of records in each shard is compared with that in dataset_info.json. `get` counts
+//! the records that `--split` names, through all shards; messages and `--source` tell the shard and the number in it.
 //!
 //! Sources of the meaning, in tensorflow/datasets: `core/features/*.py`, `core/example_parser.py`,
 //! `core/example_serializer.py`, `core/splits.py`, `core/naming.py`, `core/utils/shard_utils.py`. What is read is
@@ -21,6 +22,7 @@ mod json;
 mod labels;
 mod mapping;
 mod read;
+mod shards;
 mod split;
 mod write;
 

@@ -28,7 +28,7 @@ pub mod mapping;
 mod named;
 mod nested;
 mod observe;
-mod only;
+pub mod only;
 mod packed;
 pub mod packing;
 mod raw;
@@ -136,21 +136,14 @@ impl TfRecordReader {
     fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Pieces> {
         let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
         let Some(only) = &request.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes).pieces())) };
-        Ok(match self.lookup(&request.options)? {
-            Some(lookup) => Box::new(Places::open(&self.input, lookup, only.clone(), &request.options)?.pieces()),
-            None => Box::new(only::cut_out(cutter()?, only.clone())),
-        })
-    }
-
-    fn lookup(&self, options: &Options) -> Result<Option<Lookup>> {
         if let Some(table) = &self.table {
-            return Ok(Some(Lookup::Table(table.clone())));
+            let places = Places::open(&self.input, Lookup::Table(table.clone()), only.clone(), &request.options)?;
+            return Ok(Box::new(places.pieces()));
         }
-        let index = Index::beside(&self.input, options)?;
-        if let Some(index) = &index {
-            options.remarks.add(format!("get reads its records by {}", index.name), false)?;
+        match only::by_index(&self.input, only, &request.options)? {
+            Some(pieces) => Ok(pieces),
+            None => Ok(Box::new(only::cut_out(cutter()?, only.clone()))),
         }
-        Ok(index.map(Lookup::Index))
     }
 
     fn message(&self) -> Message {

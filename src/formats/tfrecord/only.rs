@@ -2,7 +2,8 @@
 
 use super::cutter::{Cutter, Piece};
 use super::framing::{Block, FOOTER, HEADER, header};
-use super::index::{Entries, Entry, Lookup};
+use super::index::{Entries, Entry, Index, Lookup};
+use super::reader::Pieces;
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
@@ -21,20 +22,33 @@ const GAP_NBYTES: u64 = 8 << 10;
 /// The pieces of a cutter with these records only.
 pub fn cut_out(cutter: Cutter, only: Arc<Numbers>) -> impl Iterator<Item = Result<Piece>> + Send {
     cutter.pieces().filter_map(move |piece| match piece {
-        Ok(Piece::Block(block)) => wanted(block, &only).map(|block| Ok(Piece::Block(block))),
+        Ok(Piece::Block(block)) => {
+            Some(wanted(block, &only)).filter(|block| !block.payloads.is_empty()).map(|block| Ok(Piece::Block(block)))
+        }
         other => Some(other),
     })
 }
 
-/// A block with the wanted ones of its consecutive records, if there are any.
-fn wanted(mut block: Block, only: &Numbers) -> Option<Block> {
+/// A block with the wanted ones of its records.
+pub fn wanted(mut block: Block, only: &Numbers) -> Block {
     let rows: Vec<usize> = (0..block.payloads.len()).filter(|row| only.contains(block.record(*row))).collect();
     if rows.len() < block.payloads.len() {
         let places = rows.iter().map(|row| (block.record(*row), block.frame_offset(*row))).collect();
         block.payloads = rows.iter().map(|row| block.payloads[*row].clone()).collect();
         block.places = places;
     }
-    (!rows.is_empty()).then_some(block)
+    block
+}
+
+/// The pieces of these records of a file, if there is an index beside it.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Option<Pieces>> {
+    let Some(index) = Index::beside(input, options)? else { return Ok(None) };
+    options.remarks.add(format!("get reads its records by {}", index.name), false)?;
+    let places = Places::open(input, Lookup::Index(index), Arc::new(only.clone()), options)?;
+    Ok(Some(Box::new(places.pieces())))
 }
 
 /// Records that are read at the places that an index tells.

@@ -87,10 +87,8 @@ impl Decoder {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let is_whole = rows.len() == block.records.len();
         let records = || rows.iter().map(|row| block.first_record + *row as u64).collect();
-        let origin = Origin {
-            input: Some(self.name.clone()),
-            rows: if is_whole { Rows::From(block.first_record) } else { Rows::Listed(records()) },
-        };
+        let numbers = if is_whole { Rows::From(block.first_record) } else { Rows::Listed(records()) };
+        let origin = Origin::new(self.name.clone(), numbers);
         let offsets = rows.iter().filter_map(|row| block.records.get(*row)).map(|record| record.offset).collect();
         Ok(Decoded { chunk: Chunk::try_new(rows.len(), columns, origin)?, faults, nbytes: block.nbytes, offsets })
     }

@@ -48,7 +48,7 @@ impl Zip {
                 columns.extend(part.columns);
             }
         }
-        let origin = Origin { input: None, rows: Rows::From(self.nrows + 1) };
+        let origin = Origin { rows: Rows::From(self.nrows + 1), ..Origin::default() };
         self.nrows += nrows as u64;
         Chunk::try_new(nrows, columns, origin).map(Some)
     }

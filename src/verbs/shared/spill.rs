@@ -1,18 +1,18 @@
 //! Chunks in a temporary file: what `--max-memory` does not hold.
 //!
-//! Each chunk is a complete Arrow IPC stream, compressed with lz4, so that any of them can be read by itself. The record
-//! numbers of messages are two more columns.
+//! Each chunk is a complete Arrow IPC stream, compressed with lz4, so that any of them can be read by itself. Where its
+//! records come from is three more columns.
 
 use super::memory::{human, rows_per_chunk};
-use crate::chunk::{Chunk, Origin, Rows};
+use crate::chunk::{Chunk, Origin, Shifted};
 use crate::error::{Error, Result};
 use crate::io::{scratch, scratch_directory};
 use crate::options::Options;
 use crate::schema::Field;
 use crate::tensor::arrow::{Form, from_arrow, to_arrow, to_arrow_field};
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
@@ -32,12 +32,13 @@ pub struct SpillFile {
     directory: PathBuf,
     /// The fields of the records.
     fields: Vec<FieldRef>,
-    /// The columns in the file: those of the records, and the first and the last record that each comes from.
+    /// The columns in the file: those of the records, the file that each comes from, and the first and the last record there.
     stored: SchemaRef,
     /// Where each chunk is.
     spans: Vec<Span>,
     nbytes: u64,
-    origins: Origins,
+    /// The files that records come from.
+    inputs: Vec<Shifted>,
 }
 
 #[derive(Clone, Copy)]
@@ -45,17 +46,6 @@ struct Span {
     start: u64,
     nbytes: usize,
     nrows: usize,
-}
-
-/// What is known of the origins of all chunks.
-#[derive(Default)]
-struct Origins {
-    /// The input of all chunks so far.
-    input: Option<Arc<str>>,
-    /// The chunks come from several inputs, or from none.
-    is_unknown: bool,
-    /// Records come from ranges.
-    has_ranges: bool,
 }
 
 impl SpillFile {
@@ -66,8 +56,9 @@ impl SpillFile {
     pub fn new(fields: &[Field], options: &Options) -> Result<SpillFile> {
         let form = Form { wide: true, ..Form::default() };
         let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
-        let number = |name: &str| Arc::new(ArrowField::new(name, DataType::UInt64, true));
-        let stored: Vec<FieldRef> = fields.iter().cloned().chain([number("first record"), number("last record")]).collect();
+        let number = |(name, dtype): (&str, DataType)| Arc::new(ArrowField::new(name, dtype, true));
+        let sources = [("input", DataType::UInt32), ("first record", DataType::UInt64), ("last record", DataType::UInt64)];
+        let stored: Vec<FieldRef> = fields.iter().cloned().chain(sources.map(number)).collect();
         Ok(SpillFile {
             file: scratch(options)?,
             directory: scratch_directory(options),
@@ -75,7 +66,7 @@ impl SpillFile {
             stored: Arc::new(ArrowSchema::new(stored)),
             spans: Vec::new(),
             nbytes: 0,
-            origins: Origins::default(),
+            inputs: Vec::new(),
         })
     }
 
@@ -84,12 +75,14 @@ impl SpillFile {
     /// # Errors
     /// The file cannot be written.
     pub fn append(&mut self, chunk: &Chunk) -> Result<()> {
-        self.origins.add(&chunk.origin, self.spans.is_empty());
+        let positions: Vec<u32> = chunk.origin.files().into_iter().map(|file| self.position(file)).collect();
         let arrays = chunk.columns.iter().zip(&self.fields).map(|(column, field)| to_arrow(column, field));
         let mut arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
-        let records: Vec<Option<(u64, u64)>> = (0..chunk.nrows).map(|row| chunk.origin.records(row..row + 1)).collect();
-        arrays.push(Arc::new(UInt64Array::from_iter(records.iter().map(|r| r.map(|r| r.0)))));
-        arrays.push(Arc::new(UInt64Array::from_iter(records.iter().map(|r| r.map(|r| r.1)))));
+        let sources: Vec<Option<(u32, u64, u64)>> = (0..chunk.nrows).map(|row| chunk.origin.source(row)).collect();
+        let position = |file: u32| positions.get(file as usize).copied();
+        arrays.push(Arc::new(UInt32Array::from_iter(sources.iter().map(|source| source.and_then(|(file, _, _)| position(file))))));
+        arrays.push(Arc::new(UInt64Array::from_iter(sources.iter().map(|source| source.map(|(_, first, _)| first)))));
+        arrays.push(Arc::new(UInt64Array::from_iter(sources.iter().map(|source| source.map(|(_, _, last)| last)))));
         let batch = RecordBatch::try_new(self.stored.clone(), arrays).map_err(unexpected)?;
         let bytes = encoded(&batch).map_err(unexpected)?;
         self.file.write_all_at(&bytes, self.nbytes).map_err(|e| self.failed("writing", &e))?;
@@ -118,9 +111,9 @@ impl SpillFile {
         let mut batches = StreamReader::try_new(Cursor::new(bytes), None).map_err(unexpected)?;
         let batch = batches.next().ok_or_else(|| Error::internal("a temporary file without a record batch"))?.map_err(unexpected)?;
         let arrays = batch.columns();
-        let (records, origins) = arrays.split_at_checked(self.fields.len()).ok_or_else(|| Error::internal("columns are missing"))?;
+        let (records, sources) = arrays.split_at_checked(self.fields.len()).ok_or_else(|| Error::internal("columns are missing"))?;
         let columns = records.iter().zip(&self.fields).map(|(array, field)| from_arrow(array, field)).collect::<Result<_>>()?;
-        Chunk::try_new(span.nrows, columns, self.origins.of(origins))
+        Chunk::try_new(span.nrows, columns, self.origin(sources))
     }
 
     /// The number of chunks.
@@ -154,6 +147,28 @@ impl SpillFile {
             .add(format!("{verb} held more than {} and continued in a temporary file in {directory}", human(options.max_memory)), false)
     }
 
+    /// The position of a file among those that records come from.
+    fn position(&mut self, file: Shifted) -> u32 {
+        let known = self.inputs.iter().position(|known| *known == file);
+        known.unwrap_or_else(|| {
+            self.inputs.push(file);
+            self.inputs.len() - 1
+        }) as u32
+    }
+
+    /// The origin that the columns of sources say; unknown if it is so for a row.
+    fn origin(&self, columns: &[ArrayRef]) -> Origin {
+        let [file, first, last] = columns else { return Origin::default() };
+        if file.null_count() > 0 {
+            return Origin::default();
+        }
+        let (first, last) = (first.as_primitive::<UInt64Type>().values(), last.as_primitive::<UInt64Type>().values());
+        let records = first.iter().zip(last);
+        let rows: Vec<(u32, u64, u64)> =
+            file.as_primitive::<UInt32Type>().values().iter().zip(records).map(|(file, (first, last))| (*file, *first, *last)).collect();
+        Origin::of_sources(&self.inputs, &rows)
+    }
+
     fn failed(&self, doing: &str, error: &std::io::Error) -> Error {
         Error::io(&self.directory.display().to_string(), &format!("{doing} a temporary file"), error)
             .help("choose a directory with more room: --temp-dir DIR")
@@ -165,31 +180,6 @@ fn encoded(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     let mut writer = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options)?;
     writer.write(batch)?;
     writer.into_inner()
-}
-
-impl Origins {
-    fn add(&mut self, origin: &Origin, is_first: bool) {
-        if is_first {
-            self.input = origin.input.clone();
-        }
-        self.is_unknown |= self.input != origin.input || matches!(origin.rows, Rows::Unknown | Rows::Named(..));
-        self.has_ranges |= matches!(origin.rows, Rows::Ranges(_));
-    }
-
-    /// The origin that the two columns of record numbers say, as [`Chunk::interleave`] of all chunks would.
-    fn of(&self, columns: &[ArrayRef]) -> Origin {
-        let [first, last] = columns else { return Origin::default() };
-        if self.is_unknown {
-            return Origin::default();
-        }
-        let (first, last) = (first.as_primitive::<UInt64Type>().values(), last.as_primitive::<UInt64Type>().values());
-        let rows = if self.has_ranges {
-            Rows::Ranges(first.iter().zip(last).map(|(first, last)| (*first, *last)).collect())
-        } else {
-            Rows::Listed(first.iter().copied().collect())
-        };
-        Origin { input: self.input.clone(), rows }
-    }
 }
 
 fn unexpected(error: ArrowError) -> Error {

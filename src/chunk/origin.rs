@@ -1,0 +1,297 @@
+//! Where the rows of a chunk come from.
+
+use super::Chunk;
+use crate::error::{Error, Kind, Location};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which records of the input the rows of a chunk are, for messages.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The name of the input, or of a shard of it; `None` if the records come from several, or from none.
+    pub input: Option<Arc<str>>,
+    /// Which records of that file they are.
+    pub rows: Rows,
+    /// What to add to the number of a record in the file for its number in the input: not 0 only for shards.
+    pub shift: i64,
+}
+
+/// [`Origin::input`] and [`Origin::shift`] of rows.
+pub type Shifted = (Option<Arc<str>>, i64);
+
+/// The record number, from 1 within the file, of each row.
+#[derive(Clone, Debug, Default)]
+pub enum Rows {
+    /// Nothing is known: the rows come from no input, or from everywhere.
+    #[default]
+    Unknown,
+    /// Row i is record `first + i`.
+    From(u64),
+    /// The record of each row.
+    Listed(Arc<[u64]>),
+    /// Row i may come from any record of this range: after a verb that makes rows of several.
+    Ranges(Arc<[(u64, u64)]>),
+    /// The file of each row, by its position among the files, and its record there: rows of several files.
+    /// [`Origin::records`] does not know them.
+    Named(Arc<[Shifted]>, Arc<[(u32, u64)]>),
+}
+
+impl Origin {
+    /// Rows that are consecutive records of an input, the first numbered from 1.
+    pub fn consecutive(input: Arc<str>, first_record: u64) -> Origin {
+        Origin::new(input, Rows::From(first_record))
+    }
+
+    /// Rows of one input.
+    pub fn new(input: Arc<str>, rows: Rows) -> Origin {
+        Origin { input: Some(input), rows, shift: 0 }
+    }
+
+    /// The number of the record that a row is in its input, from 1; `None` if it is not one record.
+    pub fn number(&self, row: usize) -> Option<u64> {
+        let (record, shift) = match &self.rows {
+            Rows::Named(files, rows) => {
+                let (file, record) = rows.get(row)?;
+                (*record, files.get(*file as usize)?.1)
+            }
+            _ => (self.records(row..row + 1).filter(|(first, last)| first == last)?.0, self.shift),
+        };
+        record.checked_add_signed(shift)
+    }
+
+    /// The files that the rows come from.
+    pub fn files(&self) -> Vec<Shifted> {
+        match &self.rows {
+            Rows::Named(files, _) => files.to_vec(),
+            _ => vec![(self.input.clone(), self.shift)],
+        }
+    }
+
+    /// The position of a row's file among [`Origin::files`], and the first and the last record there that it comes from.
+    pub fn source(&self, row: usize) -> Option<(u32, u64, u64)> {
+        match &self.rows {
+            Rows::Named(_, rows) => rows.get(row).map(|(file, record)| (*file, *record, *record)),
+            _ => self.records(row..row + 1).map(|(first, last)| (0, first, last)),
+        }
+    }
+
+    /// Rows of these sources: see [`Origin::source`].
+    pub fn of_sources(files: &[Shifted], rows: &[(u32, u64, u64)]) -> Origin {
+        let Some((first, _, _)) = rows.first() else { return Origin::default() };
+        let are_single = rows.iter().all(|(_, first, last)| first == last);
+        if rows.iter().any(|(file, _, _)| file != first) {
+            let named = || Rows::Named(files.into(), rows.iter().map(|(file, record, _)| (*file, *record)).collect());
+            return Origin { rows: if are_single { named() } else { Rows::Unknown }, ..Origin::default() };
+        }
+        let Some((input, shift)) = files.get(*first as usize).cloned() else { return Origin::default() };
+        let rows = match are_single {
+            true => Rows::Listed(rows.iter().map(|(_, record, _)| *record).collect()),
+            false => Rows::Ranges(rows.iter().map(|(_, first, last)| (*first, *last)).collect()),
+        };
+        Origin { input, rows, shift }
+    }
+
+    /// First and last record of these rows in their file.
+    pub fn records(&self, rows: Range<usize>) -> Option<(u64, u64)> {
+        if rows.is_empty() {
+            return None;
+        }
+        match &self.rows {
+            Rows::Unknown | Rows::Named(..) => None,
+            Rows::From(first) => Some((first + rows.start as u64, first + rows.end as u64 - 1)),
+            Rows::Listed(records) => {
+                let records = records.get(rows)?;
+                Some((*records.iter().min()?, *records.iter().max()?))
+            }
+            Rows::Ranges(ranges) => {
+                let ranges = ranges.get(rows)?;
+                Some((ranges.iter().map(|r| r.0).min()?, ranges.iter().map(|r| r.1).max()?))
+            }
+        }
+    }
+
+    /// The origin of rows `start .. start + len`.
+    pub fn slice(&self, start: usize, len: usize) -> Origin {
+        let rows = match &self.rows {
+            Rows::From(first) => Rows::From(first + start as u64),
+            Rows::Listed(records) => Rows::Listed(records[start..start + len].into()),
+            Rows::Ranges(ranges) => Rows::Ranges(ranges[start..start + len].into()),
+            Rows::Named(files, rows) => Rows::Named(files.clone(), rows[start..start + len].into()),
+            other => other.clone(),
+        };
+        Origin { rows, ..self.clone() }
+    }
+
+    /// The origin of the rows of these numbers.
+    pub fn gather(&self, rows: &[usize]) -> Origin {
+        let rows = match &self.rows {
+            Rows::From(first) => Rows::Listed(rows.iter().map(|r| first + *r as u64).collect()),
+            Rows::Listed(records) => Rows::Listed(rows.iter().map(|r| records[*r]).collect()),
+            Rows::Ranges(ranges) => Rows::Ranges(rows.iter().map(|r| ranges[*r]).collect()),
+            Rows::Named(files, all) => Rows::Named(files.clone(), rows.iter().map(|r| all[*r]).collect()),
+            other => other.clone(),
+        };
+        Origin { rows, ..self.clone() }
+    }
+
+    /// The origin of rows of which each is made of several of these: a range of records, never a lie.
+    pub fn merged(&self, groups: impl Iterator<Item = Range<usize>>) -> Origin {
+        let ranges: Option<Arc<[(u64, u64)]>> = groups.map(|group| self.records(group)).collect();
+        Origin { rows: ranges.map_or(Rows::Unknown, Rows::Ranges), ..self.clone() }
+    }
+
+    /// The origin of the rows of several chunks together.
+    pub fn concat(parts: &[Chunk]) -> Origin {
+        let Some(first) = parts.first().map(|p| &p.origin) else {
+            return Origin::default();
+        };
+        if parts.iter().any(|p| !p.origin.is_of_file(first)) {
+            let positions = parts.iter().enumerate().flat_map(|(part, chunk)| (0..chunk.nrows).map(move |row| (part, row)));
+            return Origin::named(parts, positions);
+        }
+        let mut next = None;
+        let consecutive = parts.iter().all(|p| match p.origin.rows {
+            Rows::From(record) => {
+                let fits = next.is_none_or(|n| n == record);
+                next = Some(record + p.nrows as u64);
+                fits
+            }
+            _ => false,
+        });
+        if consecutive {
+            return first.clone();
+        }
+        let mut listed = Vec::new();
+        for part in parts {
+            match &part.origin.rows {
+                Rows::From(record) => listed.extend((0..part.nrows as u64).map(|i| record + i)),
+                Rows::Listed(records) => listed.extend_from_slice(records),
+                Rows::Unknown | Rows::Named(..) => return Origin { rows: Rows::Unknown, ..first.clone() },
+                Rows::Ranges(_) => {
+                    let ranges = parts.iter().flat_map(|p| (0..p.nrows).map(|i| p.origin.records(i..i + 1)));
+                    let rows = ranges.collect::<Option<_>>().map_or(Rows::Unknown, Rows::Ranges);
+                    return Origin { rows, ..first.clone() };
+                }
+            }
+        }
+        Origin { rows: Rows::Listed(listed.into()), ..first.clone() }
+    }
+
+    /// The origin of the rows at these positions of several chunks.
+    pub(super) fn interleave(parts: &[Chunk], positions: &[(usize, usize)]) -> Origin {
+        let Some(first) = parts.first().map(|p| &p.origin) else { return Origin::default() };
+        if parts.iter().any(|p| !p.origin.is_of_file(first)) {
+            return Origin::named(parts, positions.iter().copied());
+        }
+        let records = || positions.iter().map(|(part, row)| parts[*part].origin.records(*row..row + 1));
+        let rows = if parts.iter().any(|p| matches!(p.origin.rows, Rows::Ranges(_))) {
+            records().collect::<Option<_>>().map(Rows::Ranges)
+        } else {
+            records().map(|record| record.map(|(first, _)| first)).collect::<Option<_>>().map(Rows::Listed)
+        };
+        Origin { rows: rows.unwrap_or_default(), ..first.clone() }
+    }
+
+    /// Whether all rows are of the file that `other` names, with the same numbers in the input.
+    fn is_of_file(&self, other: &Origin) -> bool {
+        self.input == other.input && self.shift == other.shift && !matches!(self.rows, Rows::Named(..))
+    }
+
+    /// The origin of rows of several files, at these positions of the parts.
+    fn named(parts: &[Chunk], positions: impl Iterator<Item = (usize, usize)>) -> Origin {
+        let mut files: Vec<Shifted> = Vec::new();
+        let mut position = |file: Shifted| {
+            let known = files.iter().position(|known| *known == file);
+            u32::try_from(known.unwrap_or_else(|| {
+                files.push(file);
+                files.len() - 1
+            }))
+        };
+        // For each part the positions of its files here.
+        let mut inputs: Vec<Vec<u32>> = Vec::new();
+        for part in parts {
+            if matches!(part.origin.rows, Rows::Unknown | Rows::Ranges(_)) {
+                return Origin::default();
+            }
+            let positions: Result<Vec<u32>, _> = part.origin.files().into_iter().map(&mut position).collect();
+            let Ok(positions) = positions else { return Origin::default() };
+            inputs.push(positions);
+        }
+        let row = |(part, row): (usize, usize)| match &parts[part].origin.rows {
+            Rows::Named(_, rows) => (inputs[part][rows[row].0 as usize], rows[row].1),
+            _ => (inputs[part][0], parts[part].origin.records(row..row + 1).map_or(0, |(record, _)| record)),
+        };
+        let rows = positions.map(row).collect();
+        Origin { rows: Rows::Named(files.into(), rows), ..Origin::default() }
+    }
+
+    /// The input and the records of these rows, if they are of one input.
+    fn concerned(&self, rows: Range<usize>) -> (Option<Arc<str>>, Option<(u64, u64)>) {
+        let Rows::Named(files, all) = &self.rows else { return (self.input.clone(), self.records(rows)) };
+        let Some(rows @ [(file, _), ..]) = all.get(rows) else { return (None, None) };
+        if rows.iter().any(|(other, _)| other != file) {
+            return (None, None);
+        }
+        let records = rows.iter().map(|(_, record)| *record);
+        (files.get(*file as usize).and_then(|(name, _)| name.clone()), records.clone().min().zip(records.max()))
+    }
+
+    /// Turns the row that an error names into the record it came from.
+    pub fn resolve(&self, error: Error, nrows: usize) -> Error {
+        let (input, concerned) = match error.location().row {
+            Some(row) if row < nrows => self.concerned(row..row + 1),
+            _ => self.concerned(0..nrows),
+        };
+        if matches!(error.kind(), Kind::Usage | Kind::Io) {
+            return error;
+        }
+        error.locate(|at: &mut Location| {
+            if at.records.is_none() {
+                at.records = concerned;
+            }
+            if at.input.is_none() {
+                at.input = input;
+            }
+            at.row = None;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_several_inputs_keep_their_names() {
+        let part = |origin: Origin, nrows: usize| Chunk::try_new(nrows, Vec::new(), origin).unwrap();
+        let (a, b) = (part(Origin::consecutive("a".into(), 1), 3), part(Origin::consecutive("b".into(), 7), 2));
+        let woven = Chunk::interleave(&[a.clone(), b.clone()], &[(1, 0), (0, 0), (0, 2), (1, 1)]).unwrap();
+        let all = Chunk::concat(&[woven.slice(1, 3), woven.gather(&[3, 0]).unwrap(), a]).unwrap();
+        let at = |row: usize| all.origin.resolve(Error::data("bad").at_row(row), all.nrows).to_string();
+        let found: Vec<String> = (0..all.nrows).map(at).collect();
+        let want = ["a: record 1", "a: record 3", "b: record 8", "b: record 8", "b: record 7", "a: record 1", "a: record 2", "a: record 3"];
+        assert_eq!(found, want.map(|place| format!("{place}: bad")));
+        assert!(all.origin.records(0..1).is_none());
+        let numbers: Vec<_> = (0..all.nrows).map(|row| all.origin.number(row)).collect();
+        assert_eq!(numbers, [1, 3, 8, 8, 7, 1, 2, 3].map(Some));
+        assert_eq!(all.origin.resolve(Error::data("bad"), all.nrows).to_string(), "bad");
+    }
+
+    #[test]
+    fn records_of_shards_have_numbers_in_their_input() {
+        let part = |name: &str, first: u64, shift: i64| {
+            let origin = Origin { shift, ..Origin::consecutive(name.into(), first) };
+            Chunk::try_new(2, Vec::new(), origin).unwrap()
+        };
+        // The third is the first shard again, of another slice.
+        let parts = [part("a", 3, -2), part("b", 1, 2), part("a", 3, 2)];
+        let all = Chunk::concat(&parts).unwrap();
+        let numbers = |chunk: &Chunk| (0..chunk.nrows).map(|row| chunk.origin.number(row).unwrap()).collect::<Vec<_>>();
+        assert_eq!(numbers(&all), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(numbers(&all.slice(1, 4).gather(&[3, 0]).unwrap()), [5, 2]);
+        assert_eq!(numbers(&Chunk::concat(&[part("a", 3, -2), part("a", 7, -2)]).unwrap()), [1, 2, 5, 6]);
+        assert_eq!(all.origin.resolve(Error::data("bad").at_row(2), all.nrows).to_string(), "b: record 1: bad");
+        let merged = parts[0].origin.merged([0..2, 1..2].into_iter());
+        assert_eq!((merged.number(0), merged.number(1)), (None, Some(2)));
+    }
+}

@@ -1,0 +1,283 @@
+//! The records of a data set: shards, one after the other.
+
+use super::json::INFO;
+use crate::chunk::Decoded;
+use crate::demand::Numbers;
+use crate::error::{Error, Result};
+use crate::formats::columnar::adapt::Columns;
+use crate::formats::cut::Cut;
+use crate::formats::format::{Request, Task};
+use crate::formats::riegeli::{self, ArrayFile};
+use crate::formats::tfrecord::cutter::{Cutter, Piece};
+use crate::formats::tfrecord::decode::Decoder;
+use crate::formats::tfrecord::framing::Block;
+use crate::formats::tfrecord::mapping::Mapping;
+use crate::formats::tfrecord::only;
+use crate::formats::tfrecord::reader::Pieces;
+use crate::io::Input;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Consecutive records of one shard.
+pub struct Part {
+    pub path: PathBuf,
+    pub name: Arc<str>,
+    /// Records before the first.
+    pub skip: u64,
+    /// The record after the last; `None`: up to the end of the shard.
+    pub until: Option<u64>,
+    /// The name of its format.
+    pub format: &'static str,
+    /// Records in the shard, by dataset_info.json.
+    pub length: Option<u64>,
+}
+
+/// The blocks of all parts.
+pub struct Shards {
+    input: Arc<Input>,
+    parts: VecDeque<Part>,
+    current: Option<Open>,
+    /// Records of the parts before the current one, or the next one.
+    before: u64,
+    /// Whether shards are ArrayRecords, and not TFRecords.
+    is_array_record: bool,
+    mapping: Arc<Mapping>,
+    columns: Arc<Columns>,
+    /// Records that are still wanted; `None`: all, or those of [`Request::only`].
+    records_left: Option<u64>,
+    request: Request,
+    /// What is wrong after the block that was given last.
+    failed: Option<Error>,
+}
+
+/// A shard that is read.
+struct Open {
+    part: Part,
+    pieces: Pieces,
+    decoder: Arc<Decoder>,
+    /// What to add to the number of a record in the shard for its number in the data set.
+    shift: i64,
+    /// The records that are wanted, where the pieces hold others as well.
+    wanted: Option<Numbers>,
+    /// Whether the shard is read to its end, so that its records are counted.
+    is_whole: bool,
+    /// Records cut so far, with those that were lost.
+    seen: u64,
+    /// Records may be lost, so that their number says nothing.
+    is_damaged: bool,
+}
+
+impl Shards {
+    /// The records of these parts; those of [`Request::only`] are counted through all of them.
+    pub fn new(
+        input: Arc<Input>,
+        parts: VecDeque<Part>,
+        is_array_record: bool,
+        mapping: Mapping,
+        columns: Columns,
+        request: &Request,
+    ) -> Shards {
+        Shards {
+            input,
+            parts,
+            current: None,
+            before: 0,
+            is_array_record,
+            mapping: Arc::new(mapping),
+            columns: Arc::new(columns),
+            records_left: request.records.filter(|_| !request.options.on_error.skips() && request.only.is_none()),
+            request: request.clone(),
+            failed: None,
+        }
+    }
+
+    /// Whether no record of the parts that are left is wanted.
+    fn is_done(&self) -> bool {
+        let are_passed = |only: &Arc<Numbers>| self.before == u64::MAX || only.from(self.before + 1).is_none();
+        self.records_left == Some(0) || self.request.only.as_ref().is_some_and(are_passed)
+    }
+
+    /// The records of a part that are wanted, by their numbers in the shard, which has `length` records; `None`: none of them.
+    fn wanted(&self, part: &Part, length: Option<u64>) -> Option<Numbers> {
+        let left = self.records_left.map(|left| part.skip.saturating_add(left));
+        let last = [part.until, left, length].into_iter().flatten().min().unwrap_or(u64::MAX);
+        if last <= part.skip {
+            return None;
+        }
+        match &self.request.only {
+            None => Some(Numbers::range(part.skip + 1..=last)),
+            Some(only) => only.within(self.before + 1..=self.before.saturating_add(last - part.skip), part.skip + 1),
+        }
+    }
+
+    /// Opens a part; `None` if none of its records is wanted.
+    fn open(&mut self, part: Part) -> Result<Option<Open>> {
+        // Where all records are read, the shard must not have more of them.
+        let length = self.request.only.as_ref().and(part.length);
+        let Some(wanted) = self.wanted(&part, length) else {
+            self.pass(&part, 0);
+            return Ok(None);
+        };
+        let mut open = Open {
+            pieces: Box::new(std::iter::empty()),
+            decoder: Arc::new(Decoder::of(self.mapping.clone(), &self.request, part.name.clone())),
+            shift: self.before as i64 - part.skip as i64,
+            wanted: None,
+            is_whole: part.until.is_none() && self.records_left.is_none() && self.request.only.is_none(),
+            seen: 0,
+            is_damaged: false,
+            part,
+        };
+        if self.is_array_record {
+            self.open_array_record(&mut open)?;
+        } else {
+            self.open_tfrecord(&mut open, wanted)?;
+        }
+        Ok(Some(open))
+    }
+
+    /// The pieces of a shard, by the index beside it where only some records are wanted.
+    fn open_tfrecord(&self, open: &mut Open, wanted: Numbers) -> Result<()> {
+        let is_chosen = self.request.only.is_some() && open.part.length.is_some();
+        let index = if is_chosen { only::by_index(&Input::regular(&open.part.path)?, &wanted, &self.request.options)? } else { None };
+        open.pieces = match index {
+            Some(pieces) => pieces,
+            None => {
+                let request = Request { records: (!open.is_whole).then(|| wanted.last()), ..self.request.clone() };
+                open.wanted = (!open.is_whole || open.part.skip > 0).then_some(wanted);
+                Box::new(Cutter::new(self.input.open_member(&open.part.path)?, open.part.name.clone(), &request).pieces())
+            }
+        };
+        Ok(())
+    }
+
+    /// The pieces of a shard whose footer says how many records it has, and where they are.
+    fn open_array_record(&mut self, open: &mut Open) -> Result<()> {
+        let file = ArrayFile::open(&Input::regular(&open.part.path)?, &self.request.options)?;
+        open.seen = file.nrecords;
+        open.is_damaged = file.rest.is_some();
+        if let Some(length) = open.part.length.filter(|length| *length != file.nrecords && !open.is_damaged) {
+            return Err(open.wrong_length(if file.nrecords > length { "more".to_owned() } else { file.nrecords.to_string() }.as_str()));
+        }
+        let Some(wanted) = self.wanted(&open.part, Some(file.nrecords)) else { return Ok(()) };
+        if let Some(left) = &mut self.records_left {
+            *left = left.saturating_sub(wanted.last().saturating_sub(open.part.skip));
+        }
+        let is_all = wanted.ranges().iter().eq([&(1..=file.nrecords)]);
+        let request = Request { records: None, only: (!is_all).then(|| Arc::new(wanted)), ..self.request.clone() };
+        open.pieces = Box::new(riegeli::Cutter::new(file, &request).pieces());
+        Ok(())
+    }
+
+    /// Counts the records of a part that has been read, of which `seen` were seen, or was not opened.
+    fn pass(&mut self, part: &Part, seen: u64) {
+        let last = part.until.unwrap_or(u64::MAX).min(part.length.unwrap_or(seen));
+        self.before = self.before.saturating_add(last.saturating_sub(part.skip));
+    }
+
+    fn close(&mut self) {
+        if let Some(Open { part, seen, .. }) = self.current.take() {
+            self.pass(&part, seen);
+        }
+    }
+
+    fn next_task(&mut self) -> Result<Option<Task<Decoded>>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        loop {
+            let Some(open) = &mut self.current else {
+                if self.is_done() {
+                    return Ok(None);
+                }
+                let Some(part) = self.parts.pop_front() else { return Ok(None) };
+                self.current = self.open(part)?;
+                continue;
+            };
+            let piece = open.pieces.next().transpose()?;
+            let (decoder, columns, shift) = (open.decoder.clone(), self.columns.clone(), open.shift);
+            match piece {
+                Some(Piece::Lost(fault)) => {
+                    open.is_damaged = true;
+                    open.seen += 1;
+                    return Ok(Some(Box::new(move || adapted(decoder.lost(fault)?, &columns, shift))));
+                }
+                Some(Piece::Block(block)) => {
+                    let block = open.keep(block, &mut self.records_left);
+                    self.failed = open.too_long();
+                    if self.failed.is_none() && open.wanted.as_ref().is_some_and(|wanted| open.seen >= wanted.last()) {
+                        self.close();
+                    }
+                    if !block.payloads.is_empty() || self.failed.is_some() {
+                        return Ok(Some(Box::new(move || adapted(decoder.decode(&block)?, &columns, shift))));
+                    }
+                }
+                Some(Piece::Packed(block)) => {
+                    return Ok(Some(Box::new(move || adapted(decoder.decode(&block()?)?, &columns, shift))));
+                }
+                None => {
+                    if open.is_whole && !open.is_damaged && open.part.length.is_some_and(|length| open.seen < length) {
+                        return Err(open.wrong_length(&open.seen.to_string()));
+                    }
+                    self.close();
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Shards {
+    type Item = Result<Task<Decoded>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_task().transpose();
+        if !matches!(next, Some(Ok(_))) {
+            (self.current, self.parts) = (None, VecDeque::new());
+        }
+        next
+    }
+}
+
+impl Open {
+    /// Leaves out the records of a block that are not wanted.
+    fn keep(&mut self, mut block: Block, records_left: &mut Option<u64>) -> Block {
+        let n = block.payloads.len();
+        if n > 0 {
+            self.seen = self.seen.max(block.record(n - 1));
+        }
+        let length = self.part.length.filter(|_| !self.is_damaged).unwrap_or(u64::MAX);
+        if self.seen > length && block.places.is_empty() {
+            block.payloads.truncate(usize::try_from((length + 1).saturating_sub(block.first_record)).unwrap_or(usize::MAX));
+        }
+        if let Some(wanted) = &self.wanted {
+            block = only::wanted(block, wanted);
+        }
+        if let Some(left) = records_left {
+            *left = left.saturating_sub(block.payloads.len() as u64);
+        }
+        block
+    }
+
+    /// The error of a shard with more records than it should have.
+    fn too_long(&self) -> Option<Error> {
+        let is_longer = self.part.length.is_some_and(|length| self.seen > length);
+        (is_longer && !self.is_damaged).then(|| self.wrong_length("more"))
+    }
+
+    fn wrong_length(&self, found: &str) -> Error {
+        let said = self.part.length.unwrap_or(0);
+        Error::data(format!("the shard should have {said} records, as {INFO} says, but has {found}"))
+            .in_input(self.part.name.clone())
+            .help(format!("to read it as it is: --from {} {}", self.part.format, crate::printable::shell_word(&self.part.name)))
+    }
+}
+
+/// The columns of the features as the fields of the run.
+fn adapted(decoded: Decoded, columns: &Columns, shift: i64) -> Result<Decoded> {
+    let Decoded { mut chunk, faults, nbytes, offsets } = decoded;
+    chunk.origin.shift = shift;
+    let own = chunk.columns;
+    let column = |position: usize| own.get(position).cloned().ok_or_else(|| Error::internal("a field that was not decoded"));
+    Ok(Decoded { chunk: columns.chunk(chunk.nrows, chunk.origin, column)?, faults, nbytes, offsets })
+}
