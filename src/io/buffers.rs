@@ -1,4 +1,4 @@
-//! Buffers that are used again: memory fresh from the system costs more than reading or writing what it holds.
+//! Memory that is used again: memory fresh from the system costs more than reading or writing what it holds.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -8,6 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_BYTES: usize = 16 << 20;
 /// Most buffers that are kept.
 const MAX_BUFFERS: usize = 64;
+
+/// Freed memory that threads may keep, half of what all of them may together, and of one.
+const KEPT_BYTES: usize = 64 << 20;
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
+/// To be called before a run with that many threads: lets the system's allocator keep what a chunk leaves behind for the next chunk.
+///
+/// glibc gives free memory at the end of a heap back to the system once it is more than twice the largest block that was mapped by itself
+/// and freed so far, and 128 KiB before that (`mallopt(3)`, `M_MMAP_THRESHOLD`). A run that frees no large block then returns the memory of
+/// each chunk and has the next one faulted in again. Other allocators do nothing of note here.
+pub fn keep_memory(threads: usize) {
+    let nbytes = (KEPT_BYTES / threads.max(1)).min(MAX_KEPT_BYTES);
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(nbytes)));
+}
 
 /// The buffers of one stage that are not in use: never more than were in use at a time.
 #[derive(Clone, Default)]

@@ -66,6 +66,7 @@ fn of_a_pipe(error: Error) -> Error {
 pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
     let Invocation { verbs, files, branches, mut options } = invocation;
+    io::buffers::keep_memory(options.threads);
     if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
