@@ -5,6 +5,7 @@
 //! claim long payloads costs no more than one step for each of them.
 
 use super::framing::{FOOTER, HEADER, header, mask};
+use std::sync::LazyLock;
 
 /// Bytes between two running checksums.
 const STRIDE: usize = 1024;
@@ -28,6 +29,8 @@ pub enum Progress {
 /// What zero bytes after a message do to its CRC-32C, a linear map over GF(2): for each power of two
 /// of zero bytes the images of the 32 bits.
 struct Zeros([[u32; 32]; 64]);
+
+static ZEROS: LazyLock<Zeros> = LazyLock::new(Zeros::new);
 
 impl Zeros {
     fn new() -> Zeros {
@@ -57,12 +60,11 @@ impl Zeros {
 /// The CRC-32C of the bytes before each multiple of [`STRIDE`].
 struct Running {
     crcs: Vec<u32>,
-    zeros: Box<Zeros>,
 }
 
 impl Running {
     fn new() -> Running {
-        Running { crcs: vec![0], zeros: Box::new(Zeros::new()) }
+        Running { crcs: vec![0] }
     }
 
     fn restart(&mut self) {
@@ -83,7 +85,7 @@ impl Running {
     /// The CRC-32C of `bytes[start..end]`.
     fn between(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
         let before = self.before(bytes, start);
-        self.zeros.followed(before, end - start) ^ self.before(bytes, end)
+        ZEROS.followed(before, end - start) ^ self.before(bytes, end)
     }
 }
 
