@@ -109,6 +109,28 @@ impl Numbers {
         Numbers(ranges)
     }
 
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.iter().fold(0, |n: u64, range| n.saturating_add((range.end() - range.start()).saturating_add(1)))
+    }
+
+    /// The one that `n` are before.
+    pub fn nth(&self, mut n: u64) -> Option<u64> {
+        for range in &self.0 {
+            let size = range.end() - range.start();
+            if n <= size {
+                return Some(range.start() + n);
+            }
+            n -= size + 1;
+        }
+        None
+    }
+
+    /// All of them, which ascend.
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().cloned().flatten()
+    }
+
     /// Ascending ranges that neither meet nor overlap.
     pub fn ranges(&self) -> &[RangeInclusive<u64>] {
         &self.0
@@ -175,6 +197,8 @@ mod tests {
             assert_eq!(numbers.within(range.clone(), first).map(|numbers| numbers.ranges().to_vec()), expected, "{range:?}");
         }
         let numbers = Numbers::parse("3-5,9").unwrap();
+        assert_eq!((numbers.count(), [0, 2, 3, 4].map(|n| numbers.nth(n))), (4, [Some(3), Some(5), Some(9), None]));
+        assert_eq!(Numbers::parse("1-").unwrap().count(), u64::MAX);
         assert_eq!((1..=10).filter(|n| numbers.contains(*n)).collect::<Vec<_>>(), [3, 4, 5, 9]);
     }
 }

@@ -186,6 +186,8 @@ pub struct Numbered {
     pub nrecords: u64,
     /// How many have to be read for one of them, on average.
     pub nread: u64,
+    /// Bytes of all of them on disk, with what is around them.
+    pub nbytes: u64,
     /// What they are found by, for messages.
     pub by: Arc<str>,
 }

@@ -28,8 +28,8 @@ pub struct Drawn {
 }
 
 /// The records that the first verb draws, where reading them costs less than reading all; the verb is then done.
-/// `is_stated`: the types are known without looking at records; `nbytes`: the size of all inputs; `numbered`: how the records of each
-/// are found, where they are.
+/// `is_stated`: the types are known without looking at records; `nbytes`: the size of all inputs, where it is known; `numbered`: how the
+/// records of each are found, where they are.
 ///
 /// # Errors
 /// An index is damaged.
@@ -45,12 +45,12 @@ pub fn plan(
     if options.on_error != OnError::Fail || first.draw(0, options).is_none() {
         return Ok(None);
     }
-    let Some(nbytes) = nbytes else { return Ok(None) };
-    let is_large = nbytes > Budget::room(options);
-    if !is_stated && !is_large {
+    if !is_stated && nbytes.is_none_or(|nbytes| nbytes <= Budget::room(options)) {
         return Ok(None);
     }
     let Some(numbered) = numbered()? else { return Ok(None) };
+    let nbytes = numbered.iter().fold(0u64, |sum, one| sum.saturating_add(one.nbytes));
+    let is_large = nbytes > Budget::room(options);
     let mut nrecords = 0u64;
     let mut ends = Vec::with_capacity(numbered.len());
     for one in &numbered {
@@ -61,7 +61,11 @@ pub fn plan(
     let limit = rest.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after)).records;
     order.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
     let nread = numbered.iter().map(|one| one.nread).max().unwrap_or(1);
-    let are_few = (order.len() as u64).saturating_mul(nread).saturating_mul(PLACE_COST) <= nrecords;
+    let rows_per_chunk = (CHUNK_NBYTES / (nbytes / nrecords.max(1)).max(1)).clamp(1, CHUNK_ROWS);
+    // For each chunk its records are read, and those that are read with them: at most all of the inputs.
+    let (nchunks, rows) = ((order.len() as u64).div_ceil(rows_per_chunk), (order.len() as u64).min(rows_per_chunk));
+    let cost = nchunks.saturating_mul(rows.saturating_mul(nread).saturating_mul(PLACE_COST).min(nrecords));
+    let are_few = cost <= nrecords;
     let pays = if order.is_sorted() { is_stated } else { is_stated && are_few || is_large && nread <= PLACE_COST };
     if !pays {
         return Ok(None);
@@ -72,7 +76,7 @@ pub fn plan(
         [] => return Ok(None),
     };
     options.remarks.add(format!("{} reads {} of {nrecords} records by {by}", first.name(), order.len()), false)?;
-    let rows = (CHUNK_NBYTES / (nbytes / nrecords.max(1)).max(1)).clamp(1, CHUNK_ROWS) as usize;
+    let rows = rows_per_chunk as usize;
     Ok(Some(Drawn { order, ends, rows_per_chunk: options.chunk_rows.map_or(rows, |most| most.clamp(1, rows)) }))
 }
 

@@ -25,8 +25,8 @@ beyond the last record have no effect. In a TFDS directory the records that --sp
 --source name the shard and count in it.
 
 As the first verb of a chain, it stops reading after the last one. Where a TFRecord file has an index beside it \
-(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read, and of a TFDS directory only the \
-shards that hold any. Types are inferred from them only, \
+(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read; of a TFDS directory only the shards \
+that hold any, of a Parquet or Arrow file only such row groups or record batches. Types are inferred from them only, \
 with or without the index. An index that does not match its file is ignored, with a notice; -v says which index was used.";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -46,7 +46,10 @@ impl Verb for Sample {
 `sample 0.1` keeps each record with probability 0.1, streaming. Records stay in order. The sample depends only on \
 --seed and the input, not on the number of threads.
 
-Of TFRecords with an index beside each (`tatter index x.tfrecord` makes x.tfrecord.idx) and of ArrayRecords only the records of the sample are read, as the first verb and where the types are known without the others: all fields that are needed have a type in --schema. The sample is the same. Records that are not in it are then not checked.";
+As the first verb, and where the types are known without reading records (the input states them, or every field \
+that is needed has a type in --schema, where `then select FIELDS` says which are needed), only the records of the sample are read: of TFRecords with an index beside each (`tatter index x.tfrecord` makes \
+x.tfrecord.idx), of ArrayRecords, and of TFDS directories with such shards. Of Parquet and Arrow files only the row groups and record \
+batches that hold one are decoded. The sample is the same. Records that are not in it are then not checked.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "exactly two of four, in order; another seed draws others",

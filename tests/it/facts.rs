@@ -286,6 +286,15 @@ fn large_row_groups_are_read_once_and_in_order() {
         let part = done(shell(&format!("tatter skip 1234567 then head 2 then select k,i --threads {threads} a.parquet"), here, b""));
         assert_eq!(part.text(), "{\"k\":8641969,\"i\":1234567}\n{\"k\":8641976,\"i\":1234568}\n");
     }
+    // Some of the rows, of one range or of many; all of the last ranges, and of none before them.
+    for (numbers, n) in [("3,700000-700002,1499999-", 6), ("400001-1300000", 900_000), ("1400000-", 100_001), ("1,9-1000000", 999_993)] {
+        for threads in ["1", "5 --chunk-rows 1000"] {
+            let command = format!("tatter get {numbers} then filter 'j == 3 * i and k == 7 * i' then count --threads {threads} a.parquet");
+            assert_eq!(done(shell(&command, here, b"")).text(), format!("{n}\n"), "{numbers}");
+        }
+    }
+    let found = done(shell("tatter get 3,700000-700002,1499999- then select i a.parquet | tr '\\n' ' '", here, b"")).text();
+    assert_eq!(found, "{\"i\":2} {\"i\":699999} {\"i\":700000} {\"i\":700001} {\"i\":1499998} {\"i\":1499999} ");
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Reader for ArrayReader {
         }
         let file = self.file(request)?;
         let nread = file.nrecords.div_ceil((file.places.len() as u64).max(1)).max(1);
-        Ok(Some(Numbered { nrecords: file.nrecords, nread, by: format!("the footer of {}", file.name).into() }))
+        Ok(Some(Numbered { nrecords: file.nrecords, nread, nbytes: file.nbytes(), by: format!("the footer of {}", file.name).into() }))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {

@@ -2,12 +2,13 @@
 
 use super::message::{self, Body, Framed, MAGIC, Next, lifted};
 use crate::chunk::{Decoded, Origin};
+use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
-use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
 use crate::schema::facts::{Facts, Storage};
@@ -71,6 +72,7 @@ impl Known {
             messages,
             dictionaries,
             left: request.records.unwrap_or(u64::MAX),
+            only: request.only.clone(),
             first: 0,
             open: None,
         };
@@ -290,6 +292,19 @@ impl Reader for FileReader {
         self.opened()?.known.inference(request)
     }
 
+    fn numbered(&mut self, _: &Request) -> Result<Option<Numbered>> {
+        if !self.input.is_regular() {
+            return Ok(None);
+        }
+        let footer = self.opened()?;
+        let name = &footer.known.name;
+        let nrows = |block| message::at(&footer.source, block)?.nrows().map(|nrows| nrows.unwrap_or(0));
+        let rows: Vec<u64> = footer.blocks.iter().map(nrows).collect::<Result<_>>().map_err(|e| e.in_input(name.clone()))?;
+        let nrecords = rows.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
+        let nread = nrecords.div_ceil((rows.len() as u64).max(1)).max(1);
+        Ok(Some(Numbered { nrecords, nread, nbytes: footer.source.nbytes(), by: format!("the footer of {name}").into() }))
+    }
+
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let footer = self.opened()?;
         let (known, dictionaries, mut next) = (footer.known.clone(), footer.dictionaries.clone(), 0);
@@ -310,6 +325,8 @@ struct Batches {
     dictionaries: Dictionaries,
     /// Records still to be read.
     left: u64,
+    /// The numbers of the records that are wanted; `None`: all.
+    only: Option<Arc<Numbers>>,
     /// Records given so far.
     first: u64,
     /// A large batch, and its rows that are given already.
@@ -344,7 +361,15 @@ impl Batches {
                 if given + nrows < batch.nrows {
                     self.open = Some((batch, given + nrows));
                 }
-                return Ok(Some(Box::new(move || part.decode(given, nrows, first, share))));
+                match &self.only {
+                    None => return Ok(Some(Box::new(move || part.decode(given, nrows, first, share)))),
+                    Some(only) => {
+                        if let Some(wanted) = only.within(first + 1..=first + nrows, 1) {
+                            return Ok(Some(Box::new(move || chosen(part.decode(given, nrows, first, share)?, &wanted))));
+                        }
+                    }
+                }
+                continue;
             }
             let Some(framed) = self.messages.next().transpose()? else { return Ok(None) };
             let message = framed.message()?;
@@ -356,6 +381,9 @@ impl Batches {
                 MessageHeader::Schema => self.dictionaries = Dictionaries::default(),
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows()?.unwrap_or(0);
+                    if self.pass_unwanted(nrows) {
+                        continue;
+                    }
                     let mut batch = Batch {
                         known: self.known.clone(),
                         columns: self.columns.clone(),
@@ -375,6 +403,30 @@ impl Batches {
             }
         }
     }
+}
+
+impl Batches {
+    /// Passes over a batch of which no record is wanted.
+    fn pass_unwanted(&mut self, nrows: u64) -> bool {
+        let Some(only) = &self.only else { return false };
+        let next = only.from(self.first + 1).map(|range| *range.start());
+        if next.is_some_and(|next| next <= self.first + nrows) {
+            return false;
+        }
+        self.first += nrows;
+        self.left = if next.is_none() { 0 } else { self.left.saturating_sub(nrows) };
+        true
+    }
+}
+
+/// The wanted ones of the records, numbered from 1.
+fn chosen(decoded: Decoded, wanted: &Numbers) -> Result<Decoded> {
+    let nrows = decoded.chunk.nrows;
+    if wanted.count() >= nrows as u64 {
+        return Ok(decoded);
+    }
+    let rows: Vec<usize> = wanted.iter().map(|number| number as usize - 1).collect();
+    Ok(Decoded { chunk: decoded.chunk.gather(&rows)?, ..decoded })
 }
 
 impl Iterator for Batches {

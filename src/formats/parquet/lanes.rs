@@ -10,6 +10,7 @@
 
 use super::failure::{damaged, lifted};
 use crate::chunk::even_shares;
+use crate::demand::Numbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use arrow_array::ArrayRef;
@@ -29,6 +30,8 @@ pub struct Lanes {
     group: usize,
     /// Rows of a range; the last may be shorter.
     range_rows: usize,
+    /// The rows of the group that are wanted; no task asks for a range without any. `None`: all.
+    only: Option<Numbers>,
     lanes: Vec<Mutex<Lane>>,
 }
 
@@ -44,12 +47,19 @@ struct Lane {
 
 impl Lanes {
     /// The columns `roots` of a row group in ranges of `range_rows` rows. Nothing is read yet.
-    pub fn new(source: Source, metadata: ArrowReaderMetadata, group: usize, roots: &[usize], range_rows: usize) -> Lanes {
+    pub fn new(
+        source: Source,
+        metadata: ArrowReaderMetadata,
+        group: usize,
+        roots: &[usize],
+        range_rows: usize,
+        only: Option<Numbers>,
+    ) -> Lanes {
         let lanes = shares(&metadata, group, roots)
             .into_iter()
             .map(|part| Mutex::new(Lane { roots: roots[part].to_vec(), reader: None, next: 0, ready: BTreeMap::new() }));
         let lanes = lanes.collect();
-        Lanes { source, metadata, group, range_rows, lanes }
+        Lanes { source, metadata, group, range_rows, only, lanes }
     }
 
     /// The columns of a range, in the order of the roots.
@@ -93,9 +103,18 @@ impl Lanes {
                 }
             };
             let batch = reader.next().ok_or_else(stopped)?.map_err(|e| damaged(&e.to_string()))?;
-            lane.ready.insert(lane.next, batch.columns().to_vec());
+            if self.is_wanted(lane.next) {
+                lane.ready.insert(lane.next, batch.columns().to_vec());
+            }
             lane.next += 1;
         }
+    }
+}
+
+impl Lanes {
+    fn is_wanted(&self, range: usize) -> bool {
+        let (first, rows) = (range as u64 * self.range_rows as u64, self.range_rows as u64);
+        self.only.as_ref().is_none_or(|only| only.within(first + 1..=first + rows, 1).is_some())
     }
 }
 

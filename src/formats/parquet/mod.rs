@@ -5,7 +5,7 @@
 //! - [`facts`]: what a footer says beside the types; [`int96`]: the unit of old timestamps;
 //! - [`logical`]: logical types of extension types; [`annotation`]: those that Arrow has no type for;
 //! - [`schema`]: the Arrow fields that columns are read as and written from;
-//! - [`read`]: row groups, or ranges of their rows, as tasks;
+//! - [`opened`]: a footer that has been read; [`ranges`]: its row groups, cut into ranges of rows; [`read`]: each decoded by a task;
 //! - [`lanes`]: a large row group, read once by all its tasks;
 //! - [`write`]: a group of rows encoded on any thread; [`dictionary`]: what gets a dictionary;
 //! - [`encode`]: column chunks, page by page.
@@ -19,7 +19,9 @@ mod footer;
 mod int96;
 mod lanes;
 mod logical;
+mod opened;
 mod pages;
+mod ranges;
 mod read;
 mod schema;
 mod sizes;

@@ -5,12 +5,14 @@ use super::info::{ARRAY_RECORD, Info};
 use super::json::{self, FEATURES, INFO};
 use super::labels::Labels;
 use super::mapping::Mapper;
-use super::shards::{Part, Shards};
+use super::shards::{Index, Indexed, Part, Shards};
 use super::split::{Slice, slices};
 use crate::chunk::Decoded;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, declared_over};
-use crate::formats::format::{Inference, Reader, Request, Tasks};
+use crate::formats::format::{Inference, Numbered, Reader, Request, Tasks};
+use crate::formats::riegeli::ArrayFile;
+use crate::formats::tfrecord::index;
 use crate::formats::tfrecord::mapping::Mapping;
 use crate::io::Input;
 use crate::options::Options;
@@ -18,6 +20,9 @@ use crate::schema::{Field, Schema};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// More shards are not kept open, to read records of them by their numbers.
+const MAX_INDEXED: usize = 256;
 
 /// Reads a data set.
 pub struct TfdsReader {
@@ -27,6 +32,8 @@ pub struct TfdsReader {
     features: Vec<(String, Feature)>,
     labels: Labels,
     slices: Option<Vec<Slice>>,
+    /// The shards whose footers or indexes have been read.
+    indexed: Arc<Indexed>,
 }
 
 impl TfdsReader {
@@ -46,7 +53,7 @@ impl TfdsReader {
         let named = |split| slices(Some(split), &info.splits).map_err(|e| e.in_input(input.name().clone()));
         let slices = options.split.as_deref().map(named).transpose()?;
         let labels = Labels::new(directory.clone(), options.class_names);
-        Ok(TfdsReader { input, directory, info, features, labels, slices })
+        Ok(TfdsReader { input, directory, info, features, labels, slices, indexed: Arc::default() })
     }
 
     fn mapper(&self, request: &Request) -> Mapper<'_> {
@@ -141,6 +148,43 @@ impl Reader for TfdsReader {
         }
         let parts = self.parts()?;
         let is_array_record = self.info.file_format == ARRAY_RECORD;
-        Ok(Box::new(Shards::new(self.input.clone(), parts, is_array_record, mapper.mapping, columns, request)))
+        let indexed = self.indexed.clone();
+        Ok(Box::new(Shards::new(self.input.clone(), parts, is_array_record, indexed, mapper.mapping, columns, request)))
+    }
+
+    fn numbered(&mut self, request: &Request) -> Result<Option<Numbered>> {
+        let parts = self.parts()?;
+        if parts.len() > MAX_INDEXED {
+            return Ok(None);
+        }
+        let is_array_record = self.info.file_format == ARRAY_RECORD;
+        let mut indexed = Indexed::new();
+        let mut all = Numbered { nrecords: 0, nread: 0, nbytes: 0, by: "".into() };
+        let mut places = 0;
+        for part in &parts {
+            let input = Input::regular(&part.path)?;
+            let (own, index) = if is_array_record {
+                let file = ArrayFile::open(&input, &request.options)?;
+                places += file.places.len() as u64;
+                (Numbered { nrecords: file.nrecords, nread: 1, nbytes: file.nbytes(), by: file.name.clone() }, Index::Footer(file))
+            } else {
+                let Some(index) = index::Index::beside(&input, &request.options)? else { return Ok(None) };
+                let table = Arc::new(index.table()?);
+                places += table.nrecords();
+                (table.numbered(), Index::Table(table))
+            };
+            // Reading says what is wrong.
+            if part.length.is_some_and(|length| length != own.nrecords) {
+                return Ok(None);
+            }
+            all.nrecords = all.nrecords.saturating_add(part.nrecords(own.nrecords));
+            all.nread = all.nread.saturating_add(own.nrecords);
+            all.nbytes = all.nbytes.saturating_add(own.nbytes);
+            indexed.insert(part.path.clone(), index);
+        }
+        self.indexed = Arc::new(indexed);
+        let what = if is_array_record { "footer" } else { "index" };
+        let by = format!("the {what} of each shard of {}", self.input.name()).into();
+        Ok(Some(Numbered { nread: all.nread.div_ceil(places.max(1)).max(1), by, ..all }))
     }
 }

@@ -11,11 +11,12 @@ use crate::formats::riegeli::{self, ArrayFile};
 use crate::formats::tfrecord::cutter::{Cutter, Piece};
 use crate::formats::tfrecord::decode::Decoder;
 use crate::formats::tfrecord::framing::Block;
+use crate::formats::tfrecord::index::Table;
 use crate::formats::tfrecord::mapping::Mapping;
 use crate::formats::tfrecord::only;
 use crate::formats::tfrecord::reader::Pieces;
 use crate::io::Input;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,6 +34,22 @@ pub struct Part {
     pub length: Option<u64>,
 }
 
+impl Part {
+    /// How many records it has, of a shard of `length` records.
+    pub fn nrecords(&self, length: u64) -> u64 {
+        self.until.unwrap_or(u64::MAX).min(length).saturating_sub(self.skip)
+    }
+}
+
+/// What a shard's records are found by.
+pub enum Index {
+    Footer(ArrayFile),
+    Table(Arc<Table>),
+}
+
+/// The shards whose records are found by their numbers.
+pub type Indexed = BTreeMap<PathBuf, Index>;
+
 /// The blocks of all parts.
 pub struct Shards {
     input: Arc<Input>,
@@ -42,6 +59,8 @@ pub struct Shards {
     before: u64,
     /// Whether shards are ArrayRecords, and not TFRecords.
     is_array_record: bool,
+    /// Those whose records are found by their numbers already.
+    indexed: Arc<Indexed>,
     mapping: Arc<Mapping>,
     columns: Arc<Columns>,
     /// Records that are still wanted; `None`: all, or those of [`Request::only`].
@@ -74,6 +93,7 @@ impl Shards {
         input: Arc<Input>,
         parts: VecDeque<Part>,
         is_array_record: bool,
+        indexed: Arc<Indexed>,
         mapping: Mapping,
         columns: Columns,
         request: &Request,
@@ -84,6 +104,7 @@ impl Shards {
             current: None,
             before: 0,
             is_array_record,
+            indexed,
             mapping: Arc::new(mapping),
             columns: Arc::new(columns),
             records_left: request.records.filter(|_| !request.options.on_error.skips() && request.only.is_none()),
@@ -140,7 +161,14 @@ impl Shards {
     /// The pieces of a shard, by the index beside it where only some records are wanted.
     fn open_tfrecord(&self, open: &mut Open, wanted: Numbers) -> Result<()> {
         let is_chosen = self.request.only.is_some() && open.part.length.is_some();
-        let index = if is_chosen { only::by_index(&Input::regular(&open.part.path)?, &wanted, &self.request.options)? } else { None };
+        let options = &self.request.options;
+        let index = match self.indexed.get(&open.part.path) {
+            Some(Index::Table(table)) if self.request.only.is_some() => {
+                Some(only::by_table(&Input::regular(&open.part.path)?, table.clone(), &wanted, options)?)
+            }
+            _ if is_chosen => only::by_index(&Input::regular(&open.part.path)?, &wanted, options)?,
+            _ => None,
+        };
         open.pieces = match index {
             Some(pieces) => pieces,
             None => {
@@ -154,7 +182,10 @@ impl Shards {
 
     /// The pieces of a shard whose footer says how many records it has, and where they are.
     fn open_array_record(&mut self, open: &mut Open) -> Result<()> {
-        let file = ArrayFile::open(&Input::regular(&open.part.path)?, &self.request.options)?;
+        let file = match self.indexed.get(&open.part.path) {
+            Some(Index::Footer(file)) => file.clone(),
+            _ => ArrayFile::open(&Input::regular(&open.part.path)?, &self.request.options)?,
+        };
         open.seen = file.nrecords;
         open.is_damaged = file.rest.is_some();
         if let Some(length) = open.part.length.filter(|length| *length != file.nrecords && !open.is_damaged) {
@@ -172,8 +203,7 @@ impl Shards {
 
     /// Counts the records of a part that has been read, of which `seen` were seen, or was not opened.
     fn pass(&mut self, part: &Part, seen: u64) {
-        let last = part.until.unwrap_or(u64::MAX).min(part.length.unwrap_or(seen));
-        self.before = self.before.saturating_add(last.saturating_sub(part.skip));
+        self.before = self.before.saturating_add(part.nrecords(part.length.unwrap_or(seen)));
     }
 
     fn close(&mut self) {

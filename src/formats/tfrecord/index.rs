@@ -7,6 +7,7 @@ use super::framing::{FOOTER, HEADER, header};
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
+use crate::formats::format::Numbered;
 use crate::io::Input;
 use crate::options::Options;
 use crate::printable::shell_word;
@@ -102,6 +103,11 @@ impl Table {
     /// How many there are.
     pub fn nrecords(&self) -> u64 {
         self.starts.len() as u64
+    }
+
+    /// How the records are found.
+    pub fn numbered(&self) -> Numbered {
+        Numbered { nrecords: self.nrecords(), nread: 1, nbytes: self.end, by: self.name.clone() }
     }
 
     fn entry(&self, record: u64) -> Option<Entry> {

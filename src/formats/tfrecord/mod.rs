@@ -45,8 +45,7 @@ use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
 use cutter::Cutter;
-use index::{Index, Lookup, Table};
-use only::Places;
+use index::{Index, Table};
 use reader::Pieces;
 use std::sync::Arc;
 use wire::Message;
@@ -137,8 +136,7 @@ impl TfRecordReader {
         let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
         let Some(only) = &request.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes).pieces())) };
         if let Some(table) = &self.table {
-            let places = Places::open(&self.input, Lookup::Table(table.clone()), only.clone(), &request.options)?;
-            return Ok(Box::new(places.pieces()));
+            return only::by_table(&self.input, table.clone(), only, &request.options);
         }
         match only::by_index(&self.input, only, &request.options)? {
             Some(pieces) => Ok(pieces),
@@ -160,7 +158,7 @@ impl Reader for TfRecordReader {
         if self.table.is_none() {
             self.table = Index::beside(&self.input, &request.options)?.map(Index::table).transpose()?.map(Arc::new);
         }
-        Ok(self.table.as_ref().map(|table| Numbered { nrecords: table.nrecords(), nread: 1, by: table.name.clone() }))
+        Ok(self.table.as_ref().map(|table| table.numbered()))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {

@@ -2,7 +2,7 @@
 
 use super::cutter::{Cutter, Piece};
 use super::framing::{Block, FOOTER, HEADER, header};
-use super::index::{Entries, Entry, Index, Lookup};
+use super::index::{Entries, Entry, Index, Lookup, Table};
 use super::reader::Pieces;
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
@@ -49,6 +49,14 @@ pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Opti
     options.remarks.add(format!("get reads its records by {}", index.name), false)?;
     let places = Places::open(input, Lookup::Index(index), Arc::new(only.clone()), options)?;
     Ok(Some(Box::new(places.pieces())))
+}
+
+/// The pieces of these records of a file, by its index that has been read.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn by_table(input: &Input, table: Arc<Table>, only: &Numbers, options: &Options) -> Result<Pieces> {
+    Ok(Box::new(Places::open(input, Lookup::Table(table), Arc::new(only.clone()), options)?.pieces()))
 }
 
 /// Records that are read at the places that an index tells.

@@ -1,0 +1,154 @@
+//! A file whose footer has been read.
+
+use super::failure::{from_io, lifted};
+use super::footer::{self, MAGIC};
+use super::schema::widened;
+use super::{facts, int96, logical};
+use crate::error::{Error, Result};
+use crate::formats::columnar::names::{self, Renamed};
+use crate::formats::columnar::source::Source;
+use crate::schema::facts::{Facts, Storage};
+use crate::schema::{Element, Field};
+use crate::tensor::arrow::field::check_number;
+use crate::tensor::arrow::from_arrow_field;
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A file whose footer has been read.
+pub struct Opened {
+    pub name: Arc<str>,
+    pub source: Source,
+    pub metadata: ArrowReaderMetadata,
+    /// The columns as they are decoded.
+    pub arrow: Vec<FieldRef>,
+    pub decoded: Vec<Field>,
+    /// The same, without nulls where statistics prove that there are none.
+    pub fields: Vec<Field>,
+    pub facts: Facts,
+    pub renamed: Renamed,
+    /// Rows of each row group.
+    pub rows: Vec<u64>,
+}
+
+impl Opened {
+    /// Reads the footer.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn new(name: Arc<str>, source: Source) -> Result<Opened> {
+        let metadata = Arc::new(read_footer(&source)?);
+        let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
+        let rows = rows.map_err(|_| Error::data("a row group with a negative number of rows"))?;
+        let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
+        if total != u64::try_from(metadata.file_metadata().num_rows()).ok() {
+            return Err(Error::data(format!(
+                "the footer claims {} rows, but its row groups add up to another number",
+                metadata.file_metadata().num_rows()
+            )));
+        }
+        let written = facts::written_schema(&metadata);
+        let footer = metadata;
+        // A writer that knows Arrow's intervals says which they are.
+        let is_interval = |field: &&ArrowField| matches!(field.data_type(), DataType::Interval(_));
+        let metadata = match written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval)) {
+            true => footer.clone(),
+            false => logical::without_intervals(&footer)?.map_or_else(|| footer.clone(), Arc::new),
+        };
+        let found = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())
+            .or_else(|_| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
+            .map_err(lifted)?;
+        let file_metadata = found.schema().metadata().clone();
+        let int96 = int96::units(&source, &footer)?;
+        let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96);
+        let with = |fields: Fields| {
+            ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
+        };
+        // Where the wider form is refused, the file's own form is converted after decoding.
+        let metadata = with(stored.iter().map(|f| Arc::new(widened(f))).collect())
+            .or_else(|_| with(stored.iter().cloned().collect()))
+            .unwrap_or(found);
+        check_number(metadata.schema().fields())?;
+        let none = HashMap::new();
+        let narrowed = facts::Columns::narrowed(metadata.metadata(), metadata.schema().fields(), &none);
+        let arrow = metadata.schema().fields().iter().cloned().collect();
+        let mut decoded: Vec<Field> = metadata.schema().fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        let mut fields: Vec<Field> = narrowed.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        for (field, stored) in fields.iter_mut().zip(&stored) {
+            restore(field, stored);
+        }
+        let renamed = names::distinct(&mut fields);
+        names::distinct(&mut decoded);
+        let facts = Facts { metadata: file_metadata, ..Facts::default() };
+        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, rows })
+    }
+
+    /// Bytes in memory of all values of some columns of a row group, about, and their bytes in the file.
+    pub fn nbytes(&self, group: usize, mask: &ProjectionMask) -> (u64, u64) {
+        let (mut memory, mut file) = (0u64, 0u64);
+        let columns = self.metadata.metadata().row_group(group).columns().iter().enumerate();
+        for (_, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            let width = match column.column_type() {
+                PhysicalType::BOOLEAN => 1,
+                PhysicalType::INT32 | PhysicalType::FLOAT => 4,
+                PhysicalType::BYTE_ARRAY => 12,
+                _ => 8,
+            };
+            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(width);
+            memory = memory.saturating_add(values.max(u64::try_from(column.uncompressed_size()).unwrap_or(0)));
+            file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
+        }
+        (memory, file)
+    }
+}
+
+/// Fields are written again as the file stores them, not as they are decoded.
+fn restore(field: &mut Field, stored: &FieldRef) {
+    field.storage = Storage::of(stored.as_ref().clone());
+    if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
+        inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));
+    }
+}
+
+fn read_footer(source: &Source) -> Result<ParquetMetaData> {
+    let too_short = || Error::data(format!("{} bytes are too few for a Parquet file", source.nbytes()));
+    let tail_at = source.nbytes().checked_sub(8).filter(|at| *at >= 4).ok_or_else(too_short)?;
+    let tail = source.bytes(tail_at, 8).map_err(|e| from_io(&e))?;
+    let (length, magic) = tail.split_at(4);
+    if magic == b"PARE" {
+        return Err(Error::data("the Parquet file is encrypted").help("decrypt it first: tatter does not support encryption"));
+    }
+    if magic != MAGIC {
+        return Err(Error::data("the file does not end like a Parquet file: it is truncated, or still being written"));
+    }
+    let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
+    let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);
+    let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
+    let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
+    footer::check(&bytes)?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes)
+        .map_err(|e| Error::data(format!("the Parquet footer is damaged: {}", lifted(e).message())))?;
+    without_zero_offsets(metadata).map_err(lifted)
+}
+
+/// Some writers set the offset of a dictionary page that does not exist to zero.
+fn without_zero_offsets(metadata: ParquetMetaData) -> parquet::errors::Result<ParquetMetaData> {
+    let is_zero = |column: &ColumnChunkMetaData| column.dictionary_page_offset() == Some(0);
+    if !metadata.row_groups().iter().any(|group| group.columns().iter().any(is_zero)) {
+        return Ok(metadata);
+    }
+    let mended = |column: &ColumnChunkMetaData| match is_zero(column) {
+        true => column.clone().into_builder().set_dictionary_page_offset(None).build(),
+        false => Ok(column.clone()),
+    };
+    let groups = metadata.row_groups().iter().map(|group| {
+        let columns = group.columns().iter().map(mended).collect::<parquet::errors::Result<_>>()?;
+        group.clone().into_builder().set_column_metadata(columns).build()
+    });
+    let groups = groups.collect::<parquet::errors::Result<_>>()?;
+    Ok(metadata.into_builder().set_row_groups(groups).build())
+}

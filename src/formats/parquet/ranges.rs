@@ -1,0 +1,217 @@
+//! Cuts a file into ranges of rows, one for each task.
+
+use super::lanes::Lanes;
+use super::opened::Opened;
+use crate::demand::Numbers;
+use crate::error::{Error, Result};
+use crate::formats::format::Request;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes in memory of what one task decodes, about.
+const TASK_NBYTES: u64 = 8 << 20;
+/// A row group up to this size is one task: skipping rows inside it is not free.
+const WHOLE_NBYTES: u64 = 32 << 20;
+/// Rows of a task without columns, and the most of any other.
+const TASK_ROWS: u64 = 1 << 20;
+/// Where more than one row of this many is wanted, a large row group is read range by range.
+const DENSE: u64 = 4;
+
+/// Consecutive rows: all of some row groups, or a range of one.
+pub struct RowRange {
+    /// From 0, within the file.
+    pub first: u64,
+    pub groups: Range<usize>,
+    /// Rows of the groups to skip, and then to read.
+    pub skip: u64,
+    pub nrows: u64,
+    /// The rows of the range that are wanted, numbered from 1; `None`: all.
+    pub only: Option<Numbers>,
+    /// About this many bytes of the file.
+    pub nbytes: u64,
+    /// The readers of a large row group, and the number of the range.
+    pub shared: Option<(Arc<Lanes>, usize)>,
+    /// Whether the pages of the groups are checked first: no rows of them were read before.
+    pub is_checked: bool,
+}
+
+impl RowRange {
+    /// The rows of the groups that are read.
+    ///
+    /// # Errors
+    /// More than can be addressed.
+    pub fn selection(&self) -> Result<RowSelection> {
+        let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group of too many rows"));
+        let mut selectors = Vec::new();
+        let mut at = 0;
+        let all = Numbers::range(1..=self.nrows);
+        for range in self.only.as_ref().unwrap_or(&all).ranges() {
+            let (start, end) = (self.skip + range.start() - 1, self.skip + range.end());
+            selectors.extend([RowSelector::skip(size(start - at)?), RowSelector::select(size(end - start)?)]);
+            at = end;
+        }
+        Ok(RowSelection::from(selectors))
+    }
+}
+
+/// Cuts a file into tasks.
+pub struct RowRanges {
+    opened: Arc<Opened>,
+    mask: ProjectionMask,
+    first: u64,
+    group: usize,
+    /// Rows of the group at hand that are already cut off.
+    within: u64,
+    left: u64,
+    /// The numbers of the rows that are wanted; `None`: all.
+    only: Option<Arc<Numbers>>,
+    /// The columns that are read.
+    roots: Vec<usize>,
+    /// The readers of the group at hand.
+    lanes: Option<Arc<Lanes>>,
+    /// The group after those whose pages are checked.
+    checked: usize,
+}
+
+impl Iterator for RowRanges {
+    type Item = RowRange;
+
+    fn next(&mut self) -> Option<RowRange> {
+        loop {
+            let mut range = self.cut()?;
+            if let Some(only) = &self.only {
+                let last = range.first + range.nrows;
+                let Some(wanted) = only.within(range.first + 1..=last, 1) else { continue };
+                range.only = Some(wanted).filter(|wanted| wanted.count() < range.nrows);
+            }
+            range.is_checked = range.groups.end > self.checked;
+            self.checked = range.groups.end;
+            return Some(range);
+        }
+    }
+}
+
+impl RowRanges {
+    /// The rows that are asked for.
+    pub fn new(opened: Arc<Opened>, mask: ProjectionMask, roots: &[usize], request: &Request) -> RowRanges {
+        RowRanges {
+            opened,
+            mask,
+            first: 0,
+            group: 0,
+            within: 0,
+            left: request.records.unwrap_or(u64::MAX),
+            only: request.only.clone(),
+            roots: roots.to_vec(),
+            lanes: None,
+            checked: 0,
+        }
+    }
+
+    /// The next rows.
+    fn cut(&mut self) -> Option<RowRange> {
+        self.pass_unwanted();
+        let start = self.group;
+        let (mut nrows, mut memory, mut file) = (0u64, 0u64, 0u64);
+        while self.left > 0 && self.group < self.opened.rows.len() {
+            let rows = self.opened.rows[self.group];
+            let (all_memory, all_file) = self.opened.nbytes(self.group, &self.mask);
+            let rest = rows - self.within;
+            let share = |nbytes: u64, part: u64| (u128::from(nbytes) * u128::from(part) / u128::from(rows.max(1))) as u64;
+            let first = self.first + nrows;
+            let wanted = self.only.as_ref().map(|only| only.within(first + 1..=first.saturating_add(rest).max(first + 1), 1));
+            let nwanted = wanted.as_ref().map_or(rest, |wanted| wanted.as_ref().map_or(0, Numbers::count));
+            if self.within == 0 && all_memory <= WHOLE_NBYTES && rows <= TASK_ROWS {
+                // Small row groups share a task, but not one of which only some rows are wanted.
+                let is_full = memory.saturating_add(all_memory) > TASK_NBYTES || nrows + rows > TASK_ROWS;
+                if nrows > 0 && (is_full || nwanted < rest) {
+                    break;
+                }
+                let taken = rest.min(self.left);
+                (nrows, memory, file) = (nrows + taken, memory.saturating_add(all_memory), file.saturating_add(share(all_file, taken)));
+                self.left -= taken;
+                self.group += 1;
+                if nwanted < rest {
+                    break;
+                }
+                continue;
+            }
+            if nrows > 0 {
+                break;
+            }
+            let is_dense = nwanted >= rest / DENSE;
+            let (taken, shared) = match wanted.flatten().filter(|_| self.lanes.is_none() && (!is_dense || self.within > 0)) {
+                // As many of the wanted rows as make a task.
+                Some(wanted) => {
+                    let tasks = share(all_memory, nwanted).div_ceil(TASK_NBYTES).max(1);
+                    let last = wanted.nth(nwanted.div_ceil(tasks).max(1) - 1).unwrap_or(rest);
+                    (last.min(rest).min(self.left), None)
+                }
+                None => {
+                    let tasks = all_memory.div_ceil(TASK_NBYTES).max(rows.div_ceil(TASK_ROWS)).max(1);
+                    let range_rows = rows.div_ceil(tasks).max(1);
+                    let taken = range_rows.min(rest).min(self.left);
+                    (taken, self.lanes(range_rows, taken < range_rows.min(rest)))
+                }
+            };
+            let (first, skip) = (self.first, self.within);
+            self.within += taken;
+            self.left -= taken;
+            self.first += taken;
+            if self.within >= rows {
+                (self.group, self.within) = (self.group + 1, 0);
+                self.lanes = None;
+            }
+            let nbytes = share(all_file, taken);
+            return Some(RowRange { first, groups: start..start + 1, skip, nrows: taken, only: None, nbytes, shared, is_checked: false });
+        }
+        if self.group == start {
+            return None;
+        }
+        let cut = RowRange {
+            first: self.first,
+            groups: start..self.group,
+            skip: 0,
+            nrows,
+            only: None,
+            nbytes: file,
+            shared: None,
+            is_checked: false,
+        };
+        self.first += nrows;
+        Some(cut)
+    }
+
+    /// Passes over the rest of row groups of which no row is wanted; over all where none is.
+    fn pass_unwanted(&mut self) {
+        let Some(only) = &self.only else { return };
+        while let Some(rows) = self.opened.rows.get(self.group) {
+            let rest = rows - self.within;
+            match only.from(self.first + 1) {
+                None => self.left = 0,
+                Some(next) if *next.start() > self.first + rest => {}
+                Some(_) => return,
+            }
+            self.left = self.left.saturating_sub(rest);
+            self.first += rest;
+            (self.group, self.within) = (self.group + 1, 0);
+            self.lanes = None;
+        }
+    }
+
+    /// The readers that the ranges of the group at hand share; `only_part`: no more is read than a part of this range.
+    fn lanes(&mut self, range_rows: u64, only_part: bool) -> Option<(Arc<Lanes>, usize)> {
+        if self.roots.is_empty() || self.lanes.is_none() && (self.within > 0 || only_part) {
+            return None;
+        }
+        let rows = usize::try_from(range_rows).ok()?;
+        let range = usize::try_from(self.within / range_rows).ok()?;
+        let opened = &self.opened;
+        let last = self.first.saturating_add(opened.rows.get(self.group).copied().unwrap_or(0)).max(self.first + 1);
+        let only = self.only.as_ref().and_then(|only| only.within(self.first + 1..=last, 1));
+        let new = || Arc::new(Lanes::new(opened.source.clone(), opened.metadata.clone(), self.group, &self.roots, rows, only));
+        Some((self.lanes.get_or_insert_with(new).clone(), range))
+    }
+}
