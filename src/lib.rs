@@ -22,7 +22,7 @@
 //! A module uses only modules of its own level or a lower one; nothing uses itself in a circle, and one format or verb
 //! knows nothing of another (`tests/it/layers.rs` checks it):
 //! ```text
-//! 0 error message panic path notice printable random screen
+//! 0 error message panic path notice printable random screen wire
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 formats verbs
@@ -51,3 +51,4 @@ pub mod schema;
 pub mod screen;
 pub mod tensor;
 pub mod verbs;
+pub mod wire;

@@ -5,7 +5,7 @@
 //!   `matrix`: what the formats of sparse rows share; `tfrecord`: what the formats of tf.Examples share, and two of them;
 //!   `riegeli`: the container of ArrayRecord;
 //!   `json_members`: JSON inside of other containers;
-//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines; `cut`: cutting an input until it ends; `varint`: integers in seven bits a byte.
+//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines; `cut`: cutting an input until it ends.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod array_record;
@@ -33,7 +33,6 @@ mod scipy;
 mod text;
 mod tfds;
 mod tfrecord;
-mod varint;
 mod webdataset;
 
 pub use format::{

@@ -152,6 +152,18 @@ def _(d):
     return f"tf.io.decode_raw({x}, tf.{dtype}{options(d, little_endian=lambda: d.one(True, False))})"
 
 
+@call("io.serialize_tensor", 2)
+def _(d):
+    return f"tf.io.encode_base64(tf.io.serialize_tensor({d.tensor(ALL, 0, 3)}))"
+
+
+@call("io.parse_tensor", 2)
+def _(d):
+    x = dense(d, ALL, 0, 3)
+    dtype = d.some(ALL) if d.chance(0.1) else d.inputs[x][0].dtype
+    return f"tf.reshape(tf.io.parse_tensor(tf.io.serialize_tensor({x}), tf.{dtype}), [-1])"
+
+
 def scattered(d, shape, low=0):
     """Indices into a tensor of that shape, as a field, and the axes of the updates."""
     depth = d.int(1, len(shape))

@@ -5,6 +5,7 @@
 //! compact protocol, and `parquet.thrift` of the Parquet format for the field numbers.
 
 use crate::error::{Error, Result};
+use crate::wire::split_varint;
 
 /// Structures in structures of the footer itself, at most.
 const MAX_DEPTH: usize = 32;
@@ -92,15 +93,9 @@ impl Walk<'_> {
     }
 
     fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..70).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
+        let (value, rest) = split_varint(self.bytes.get(self.at..)?)?;
+        self.at = self.bytes.len() - rest.len();
+        Some(value)
     }
 
     fn zigzag(&mut self) -> Option<i64> {

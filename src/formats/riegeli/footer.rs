@@ -7,8 +7,7 @@
 //! RiegeliPostscript     { uint64 footer_offset = 1; uint64 magic = 2; }
 //! ```
 
-use super::simple::read_varint;
-use crate::formats::varint::varint;
+use crate::wire::{self, Value};
 
 /// What the postscript of every ArrayRecord holds.
 const MAGIC: u64 = 0x7193_0e70_4fda_e05e;
@@ -35,8 +34,10 @@ pub fn postscript(footer_offset: u64) -> Vec<u8> {
 
 /// The chunks and records that the first record of a footer tells of, or what is wrong with it.
 pub fn parse_metadata(record: &[u8]) -> Result<(u64, u64), String> {
-    let inner = record.split_first().filter(|(tag, _)| **tag == 0x0a).and_then(|(_, rest)| read_varint(rest));
-    let inner = inner.and_then(|(size, rest)| rest.get(..usize::try_from(size).ok()?)).and_then(integers);
+    let inner = match wire::fields(record).next().flatten() {
+        Some((1, Value::Bytes(inner))) => integers(inner),
+        _ => None,
+    };
     let Some([_, version, nchunks, nrecords, _]) = inner else { return Err("the footer is not that of an ArrayRecord".to_owned()) };
     match version {
         Some(VERSION) => Ok((nchunks.unwrap_or(0), nrecords.unwrap_or(0))),
@@ -46,12 +47,9 @@ pub fn parse_metadata(record: &[u8]) -> Result<(u64, u64), String> {
 
 pub fn metadata(nchunks: u64, nrecords: u64, writer_options: &str) -> Vec<u8> {
     let mut inner = message(&[(1, VERSION), (2, nchunks), (3, nrecords)]);
-    inner.push(0x22);
-    varint(&mut inner, writer_options.len() as u64);
-    inner.extend_from_slice(writer_options.as_bytes());
-    let mut out = vec![0x0a];
-    varint(&mut out, inner.len() as u64);
-    out.extend_from_slice(&inner);
+    wire::bytes(&mut inner, 4, writer_options.as_bytes());
+    let mut out = Vec::with_capacity(inner.len() + 8);
+    wire::bytes(&mut out, 1, &inner);
     out
 }
 
@@ -66,25 +64,13 @@ pub fn entry(offset: u64, decoded_size: u64, nrecords: u64) -> Vec<u8> {
 }
 
 /// The integers in the fields of a message by their numbers, up to 4; others are passed over.
-fn integers(mut message: &[u8]) -> Option<[Option<u64>; 5]> {
+fn integers(message: &[u8]) -> Option<[Option<u64>; 5]> {
     let mut found = [None; 5];
-    while !message.is_empty() {
-        let (tag, rest) = read_varint(message)?;
-        let skipped = match tag & 7 {
-            0 => {
-                let (value, rest) = read_varint(rest)?;
-                if let Some(field) = usize::try_from(tag >> 3).ok().and_then(|number| found.get_mut(number)) {
-                    *field = Some(value);
-                }
-                message = rest;
-                continue;
-            }
-            1 => rest.get(8..),
-            2 => read_varint(rest).and_then(|(size, rest)| rest.get(usize::try_from(size).ok()?..)),
-            5 => rest.get(4..),
-            _ => None,
-        };
-        message = skipped?;
+    for field in wire::fields(message) {
+        let (number, value) = field?;
+        if let (Some(field), Value::Varint(value)) = (usize::try_from(number).ok().and_then(|number| found.get_mut(number)), value) {
+            *field = Some(value);
+        }
     }
     Some(found)
 }
@@ -92,8 +78,7 @@ fn integers(mut message: &[u8]) -> Option<[Option<u64>; 5]> {
 fn message(fields: &[(u8, u64)]) -> Vec<u8> {
     let mut out = Vec::with_capacity(32);
     for (number, value) in fields {
-        out.push(number << 3);
-        varint(&mut out, *value);
+        wire::number(&mut out, *number, *value);
     }
     out
 }

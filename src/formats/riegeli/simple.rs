@@ -3,12 +3,10 @@
 use super::block::Damage;
 use super::header::Header;
 use crate::error::{Error, Result};
-use crate::formats::varint::varint;
+use crate::wire::{VARINT_NBYTES, split_varint, varint};
 use std::io::Read;
 use std::ops::Range;
 
-/// The most bytes of a varint.
-const VARINT_NBYTES: u64 = 10;
 /// Base two logarithm of the window of Zstandard: ArrayRecord's own.
 const WINDOW_LOG: u32 = 20;
 
@@ -86,7 +84,7 @@ impl Packer {
                 .compress_vec(bytes)
                 .map_err(|e| Error::data(format!("a chunk does not fit snappy: {e}")).help("write --compression zstd"))?,
         };
-        let mut out = Vec::with_capacity(compressed.len() + VARINT_NBYTES as usize);
+        let mut out = Vec::with_capacity(compressed.len() + VARINT_NBYTES);
         varint(&mut out, bytes.len() as u64);
         out.extend_from_slice(&compressed);
         Ok(out)
@@ -125,7 +123,7 @@ impl Unpacker {
         let sizes_size = usize::try_from(sizes_size).ok().filter(|n| *n <= rest.len());
         let (sizes, rest) = rest.split_at(sizes_size.ok_or_else(|| damaged("the sizes of the records reach beyond the chunk"))?);
         let mut plain_sizes = Vec::new();
-        self.inflate(*codec, sizes, header.nrecords..=header.nrecords.saturating_mul(VARINT_NBYTES), &mut plain_sizes)?;
+        self.inflate(*codec, sizes, header.nrecords..=header.nrecords.saturating_mul(VARINT_NBYTES as u64), &mut plain_sizes)?;
         let start = values.len();
         self.inflate(*codec, rest, header.decoded_size..=header.decoded_size, values)?;
         let mut ranges = Vec::with_capacity(header.nrecords as usize);
@@ -194,21 +192,10 @@ impl Unpacker {
     }
 }
 
-/// An integer in seven bits a byte, and what follows it.
-pub fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    for (i, byte) in bytes.iter().take(VARINT_NBYTES as usize).enumerate() {
-        let bits = u64::from(byte & 0x7f);
-        // The tenth byte has room for one bit.
-        if i == 9 && bits > 1 {
-            return None;
-        }
-        value |= bits << (7 * i);
-        if *byte < 0x80 {
-            return Some((value, &bytes[i + 1..]));
-        }
-    }
-    None
+/// An integer in seven bits a byte, and what follows it; one of more than 64 bits is refused, as Riegeli does.
+fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    // The tenth byte has room for one bit.
+    split_varint(bytes).filter(|(_, rest)| bytes.len() - rest.len() < VARINT_NBYTES || bytes[VARINT_NBYTES - 1] <= 1)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::raw;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::varint::varint;
+use crate::wire::varint;
 use crate::io::buffers::{Buffer, Buffers};
 use crate::options::Options;
 use crate::schema::Schema;

@@ -13,6 +13,7 @@
 //! - the first list of a Feature is its kind, and the first packed run, if it starts with one, its values;
 //! - a `features` message that claims to reach beyond the record ends with the record.
 
+use crate::wire::{VARINT_NBYTES, split_varint};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -99,15 +100,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn long_varint(&mut self) -> Parse<u64> {
-        let mut value = 0u64;
-        for (i, byte) in self.rest().iter().take(10).enumerate() {
-            value |= u64::from(byte & 0x7f) << (7 * i);
-            if *byte < 0x80 {
-                self.at += i + 1;
-                return Ok(value);
-            }
+        if let Some((value, rest)) = split_varint(self.rest()) {
+            self.at = self.bytes.len() - rest.len();
+            return Ok(value);
         }
-        let what = if self.rest().len() < 10 { "the bytes end inside a varint" } else { "a varint of more than 10 bytes" };
+        let what = if self.rest().len() < VARINT_NBYTES { "the bytes end inside a varint" } else { "a varint of more than 10 bytes" };
         fail(self.at, what)
     }
 
@@ -475,13 +472,9 @@ pub fn count_floats(list: Cursor) -> Parse<usize> {
 mod tests {
     use super::*;
 
-    fn varint(mut value: u64) -> Vec<u8> {
+    fn varint(value: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        while value >= 0x80 {
-            out.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        out.push(value as u8);
+        crate::wire::varint(&mut out, value);
         out
     }
 

@@ -1,26 +1,45 @@
-//! Tensors as bytes, as `tf.io.serialize_tensor` writes them, as their values.
+//! Tensors as bytes: TensorProto messages.
 //!
-//! Source of the meaning: `tf.io.parse_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
+//! Source of the meaning: `tf.io.parse_tensor`, `tf.io.serialize_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
 
-use super::shared::{rows, text};
+use super::shared::{is_text, rows, text};
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
-use crate::expr::error::ExprResult;
-use crate::expr::kernels::text::TextBuilder;
+use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::kernels::level::{bounding_known, merged};
+use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
-use crate::schema::{DType, Dim};
-use arrow_array::{ArrayRef, BooleanArray, make_array};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Dim, Type};
+use crate::tensor::Tensor;
+use crate::wire::{self, Value};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
-pub static FUNCTIONS: &[Function] = &[function!(
-    ["io.parse_tensor"],
-    "serialized|x, out_type",
-    "The values of a tensor that tf.io.serialize_tensor wrote, all in one row: reshape gives them their shape.",
-    [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
-    parse_tensor
-)];
+pub static FUNCTIONS: &[Function] = &[
+    function!(
+        ["io.parse_tensor"],
+        "serialized|x, out_type",
+        "The values of a tensor that tf.io.serialize_tensor wrote, all in one row: reshape gives them their shape.",
+        [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
+        parse_tensor
+    ),
+    function!(
+        ["io.serialize_tensor"],
+        "tensor|x",
+        "The dtype, the shape and the values of a dense tensor as bytes, which io.parse_tensor reads.",
+        [
+            ("io.encode_base64(io.serialize_tensor([[1, 2], [3, 4]]))", "\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\""),
+            ("io.parse_tensor(io.serialize_tensor([\"a\", \"\", \"bc\"]), string)", "[\"a\", \"\", \"bc\"]"),
+        ],
+        serialize_tensor
+    ),
+];
 
 /// The most values that a tensor has where one of them is written for all.
 const MOST: u64 = 1 << 24;
@@ -88,6 +107,80 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
+fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
+    let x = call.tensor(0)?;
+    if let Some(axis) = last_ragged(&x.ty.dims) {
+        return Err(ExprError::at(x.span.clone(), format!("io.serialize_tensor works on dense tensors; axis {axis} of this is ragged"))
+            .help("to_tensor(x) pads its rows"));
+    }
+    let dtype = x.dtype()?.clone();
+    let (number, _) = numbers(&dtype).ok_or_else(|| call.error(format!("io.serialize_tensor: a tensor of {dtype} has no message")))?;
+    call.one(Type::tensor(DType::Bytes, Vec::new()), move |args| {
+        let tensor = x.of(args)?;
+        let sizes = bounding_known(&tensor, &x.ty.dims)?;
+        let counts: Vec<usize> = merged(&tensor, 0, x.rank())?.row_lengths().collect();
+        let (_, values) = tensor.levels(x.rank())?;
+        let content = Content::of(values.as_leaf()?, &dtype)?;
+        let mut out = TextBuilder::with_capacity(args.nrows, content.nbytes() + args.nrows * (16 + 8 * x.rank()));
+        let (mut shape, mut at) = (Vec::new(), 0);
+        for (record, n) in counts.into_iter().enumerate() {
+            shape.clear();
+            for axis in &sizes {
+                let mut dim = Vec::new();
+                if axis[record] > 0 {
+                    wire::number(&mut dim, 1, axis[record] as u64);
+                }
+                wire::bytes(&mut shape, 2, &dim);
+            }
+            wire::number(&mut out.bytes, 1, number);
+            wire::bytes(&mut out.bytes, 2, &shape);
+            content.append(at..at + n, &mut out.bytes);
+            out.end();
+            at += n;
+        }
+        Ok(Tensor::Leaf(out.finish(&DType::Bytes)?))
+    })
+}
+
+/// The values of tensors, to be written down.
+enum Content<'a> {
+    /// As they are in memory, each of that many bytes.
+    Numbers(Cow<'a, [u8]>, usize),
+    Texts(Texts<'a>),
+}
+
+impl<'a> Content<'a> {
+    fn of(array: &'a ArrayRef, dtype: &DType) -> Result<Content<'a>> {
+        if let Some(bits) = array.as_boolean_opt() {
+            return Ok(Content::Numbers(bits.values().iter().map(u8::from).collect(), 1));
+        }
+        if is_text(dtype) {
+            return Ok(Content::Texts(Texts::of(array)?));
+        }
+        let data = array.to_data();
+        let width = array.data_type().primitive_width().ok_or_else(|| Error::internal("a number without a width"))?;
+        let values = data.buffers().first().and_then(|values| values.get(data.offset() * width..(data.offset() + data.len()) * width));
+        Ok(Content::Numbers(values.ok_or_else(|| Error::internal("an array without its values"))?.to_vec().into(), width))
+    }
+
+    fn nbytes(&self) -> usize {
+        match self {
+            Content::Numbers(values, _) => values.len(),
+            Content::Texts(texts) => texts.nbytes() + 2 * texts.len(),
+        }
+    }
+
+    fn append(&self, values: Range<usize>, out: &mut Vec<u8>) {
+        match self {
+            Content::Numbers(_, _) if values.is_empty() => {}
+            Content::Numbers(all, width) => {
+                wire::bytes(out, 4, all.get(values.start * width..values.end * width).unwrap_or_default());
+            }
+            Content::Texts(texts) => values.for_each(|i| wire::bytes(out, 8, texts.get(i))),
+        }
+    }
+}
+
 /// A TensorProto.
 #[derive(Default)]
 struct Serialized<'a> {
@@ -106,22 +199,22 @@ impl<'a> Serialized<'a> {
     /// `field` holds values one by one, of `width` bytes.
     fn parse(message: &'a [u8], field: u64, width: usize) -> Result<Serialized<'a>> {
         let mut tensor = Serialized::default();
-        for entry in Fields(message) {
-            match entry? {
-                (1, Value::Number(number)) => tensor.number = number,
+        for entry in wire::fields(message) {
+            match entry.ok_or_else(damaged)? {
+                (1, Value::Varint(number)) => tensor.number = number,
                 (2, Value::Bytes(shape)) => {
-                    for entry in Fields(shape) {
-                        match entry? {
+                    for entry in wire::fields(shape) {
+                        match entry.ok_or_else(damaged)? {
                             (2, Value::Bytes(dim)) => {
                                 let mut size = 0;
-                                for entry in Fields(dim) {
-                                    if let (1, Value::Number(n)) = entry? {
+                                for entry in wire::fields(dim) {
+                                    if let (1, Value::Varint(n)) = entry.ok_or_else(damaged)? {
                                         size = n;
                                     }
                                 }
                                 tensor.sizes.push(size);
                             }
-                            (3, Value::Number(1..)) => return Err(Error::data("the tensor has no shape")),
+                            (3, Value::Varint(1..)) => return Err(Error::data("the tensor has no shape")),
                             _ => {}
                         }
                     }
@@ -139,12 +232,14 @@ impl<'a> Serialized<'a> {
     fn list(&mut self, field: u64, value: Value<'a>, width: usize) -> Result<()> {
         let mut number = |n: u64| self.listed.extend_from_slice(n.to_le_bytes().get(..width).unwrap_or_default());
         match value {
-            Value::Number(n) => number(n),
+            Value::Varint(n) | Value::Fixed(n) => number(n),
             // Packed: floats as they are, integers of varying length.
             Value::Bytes(packed) if field == 5 || field == 6 => self.listed.extend_from_slice(packed),
             Value::Bytes(mut packed) => {
                 while !packed.is_empty() {
-                    number(varint(&mut packed).ok_or_else(damaged)?);
+                    let (n, rest) = wire::split_varint(packed).ok_or_else(damaged)?;
+                    number(n);
+                    packed = rest;
                 }
             }
         }
@@ -181,66 +276,6 @@ impl<'a> Serialized<'a> {
         }
         Ok(())
     }
-}
-
-/// The value of a field of a message.
-enum Value<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
-
-/// The fields of a message, by their numbers.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u64, Value<'a>)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let field = self.field();
-        if field.is_none() {
-            self.0 = &[];
-        }
-        Some(field.ok_or_else(damaged))
-    }
-}
-
-impl<'a> Fields<'a> {
-    fn field(&mut self) -> Option<(u64, Value<'a>)> {
-        let tag = varint(&mut self.0)?;
-        let value = match tag & 7 {
-            0 => Value::Number(varint(&mut self.0)?),
-            1 => Value::Number(u64::from_le_bytes(self.take(8)?.try_into().ok()?)),
-            2 => {
-                let nbytes = usize::try_from(varint(&mut self.0)?).ok()?;
-                Value::Bytes(self.take(nbytes)?)
-            }
-            5 => Value::Number(u64::from(u32::from_le_bytes(self.take(4)?.try_into().ok()?))),
-            _ => return None,
-        };
-        Some((tag >> 3, value))
-    }
-
-    fn take(&mut self, nbytes: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(nbytes)?;
-        self.0 = rest;
-        Some(taken)
-    }
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..70).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 fn damaged() -> Error {

@@ -1,7 +1,7 @@
 //! Small numbers as runs of equal ones and as bits. Source: "Run Length Encoding / Bit-Packing Hybrid" of Parquet's
 //! `Encodings.md`.
 
-use crate::formats::varint::varint;
+use crate::wire::varint;
 
 /// Groups of eight in a bit-packed run: what fits a header of one byte.
 const MOST_GROUPS: usize = 63;
