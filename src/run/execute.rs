@@ -118,8 +118,7 @@ impl Execution<'_> {
     }
 
     fn report_end(&self, verb: &'static str, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
-        if let Some(fold) = report.collector() {
-            let schema = Arc::new(Schema::default());
+        if let Some((fold, schema)) = report.collector() {
             stages.fold("collect", FoldNode::new(fold, schema.clone()), schema);
         }
         if let Some(digest) = report.digest() {

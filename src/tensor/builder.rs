@@ -56,6 +56,11 @@ impl Splits {
         self.splits.push(nvals as i64);
     }
 
+    /// Makes room for that many rows more.
+    pub fn reserve(&mut self, nrows: usize) {
+        self.splits.reserve_exact(nrows);
+    }
+
     /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.splits.len() - 1
@@ -106,6 +111,11 @@ impl Texts {
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.end();
+    }
+
+    /// Makes room for the ends of that many rows more.
+    pub fn reserve(&mut self, nrows: usize) {
+        self.offsets.reserve_exact(nrows);
     }
 
     /// Number of rows that have ended.

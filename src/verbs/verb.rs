@@ -275,8 +275,8 @@ pub trait Report: Send {
         Ok(Flow::More)
     }
 
-    /// A fold that takes the chunks first; the report gets what it gives, chunks without columns.
-    fn collector(&self) -> Option<Box<dyn Fold>> {
+    /// A fold that takes the chunks first; the report gets what it gives, chunks of that schema.
+    fn collector(&self) -> Option<(Box<dyn Fold>, Arc<Schema>)> {
         None
     }
 

@@ -88,6 +88,9 @@ pub trait Builder: Sized {
     /// Removes rows `nrows` and later.
     fn truncate(&mut self, nrows: usize);
 
+    /// Makes room for that many rows.
+    fn reserve(&mut self, nrows: usize);
+
     /// Another outermost row begins: the sizes of inner uniform axes are open again.
     fn forget_sizes(&mut self) {}
 

@@ -123,6 +123,15 @@ impl Builder for Column {
         each!(self, column => column.truncate(nrows))
     }
 
+    fn reserve(&mut self, nrows: usize) {
+        match self {
+            Column::Leaf(leaf) => leaf.reserve(nrows),
+            Column::List(list) => list.reserve(nrows),
+            Column::Object(object) => object.reserve(nrows),
+            Column::Map(_) | Column::Sparse(_) | Column::Union(_) => {}
+        }
+    }
+
     fn forget_sizes(&mut self) {
         if let Column::List(list) = self {
             list.forget_sizes();

@@ -67,6 +67,7 @@ struct Once {
 /// `known`: the errors that are known from before, by record in the block.
 fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, known: &[LateError]) -> Result<Once> {
     let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
+    record.reserve(block.nrecords);
     let nulls = request.nulls();
     let wants_offsets = request.options.source_columns.wants_byte();
     let mut offsets = Vec::new();

@@ -50,7 +50,8 @@ impl Keys {
     pub fn add(&mut self, name: &str) -> usize {
         let id = self.names.len();
         self.names.push(name.into());
-        self.quoted.push(format!("\"{name}\"").into_bytes().into());
+        let quoted: Vec<u8> = [b"\"", name.as_bytes(), b"\""].concat();
+        self.quoted.push(quoted.into());
         self.ids.insert(name.into(), id);
         // Until an order is seen: the order in which they were added.
         self.next.push(id + 1);

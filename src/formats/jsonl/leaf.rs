@@ -181,6 +181,11 @@ impl Leaf {
         each!(&mut self.values, count => *count = nrows, values => values.truncate(nrows), texts => texts.truncate(nrows));
     }
 
+    /// As [`super::builder::Builder::reserve`].
+    pub fn reserve(&mut self, nrows: usize) {
+        each!(&mut self.values, _count => (), values => values.reserve_exact(nrows), texts => texts.reserve(nrows));
+    }
+
     /// As [`super::builder::Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.nrows();

@@ -78,6 +78,11 @@ impl<C: Builder> List<C> {
         self.values.truncate(nvals);
     }
 
+    /// As [`Builder::reserve`].
+    pub fn reserve(&mut self, nrows: usize) {
+        self.splits.reserve(nrows);
+    }
+
     /// As [`Builder::forget_sizes`].
     pub fn forget_sizes(&mut self) {
         if self.uniform.is_some() {

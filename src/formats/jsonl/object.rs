@@ -276,6 +276,15 @@ impl<C: Builder> Object<C> {
         }
     }
 
+    /// As [`Builder::reserve`].
+    pub fn reserve(&mut self, nrows: usize) {
+        for member in &mut self.members {
+            if let Member::Column { column, .. } = member {
+                column.reserve(nrows);
+            }
+        }
+    }
+
     /// The columns, in the schema's order.
     ///
     /// # Errors

@@ -42,22 +42,25 @@ impl Extent {
 }
 
 /// The number of values between the borders. A run that a border splits is divided in proportion, as if its values were spread
-/// evenly. The runs are disjoint and ascending. O(runs + borders log runs).
-fn between(runs: &[Run], extent: Extent, borders: &[f64]) -> Vec<u64> {
-    let clipped = |(low, high, _): &Run| match extent.is_whole {
-        true => whole(*low, *high, extent),
-        false => (low.max(extent.least), high.min(extent.greatest)),
+/// evenly. The runs are disjoint and ascending, and so are the borders. O(runs + borders).
+fn between(runs: impl Iterator<Item = Run>, extent: Extent, borders: &[f64]) -> Vec<u64> {
+    let clipped = |(low, high, count): Run| match extent.is_whole {
+        true => (whole(low, high, extent), count),
+        false => ((low.max(extent.least), high.min(extent.greatest)), count),
     };
-    let ends: Vec<(f64, f64)> = runs.iter().map(clipped).collect();
-    let totals: Vec<u64> = runs.iter().scan(0, |total, (.., count)| Some(std::mem::replace(total, *total + count))).collect();
-    let below = |border: f64| {
-        let started = ends.partition_point(|(low, _)| *low < border);
-        let Some(last) = started.checked_sub(1) else { return 0 };
-        let ((low, high), count) = (ends[last], runs[last].2 as f64);
+    let mut runs = runs.map(clipped).peekable();
+    // The last run that starts below the border, and the number of values before it.
+    let (mut last, mut before) = (None, 0);
+    let below = |border: &f64| {
+        while let Some(run) = runs.next_if(|((low, _), _)| low < border) {
+            before += last.replace(run).map_or(0, |(_, count)| count);
+        }
+        let Some(((low, high), count)) = last else { return 0 };
+        let (count, border) = (count as f64, *border);
         let share = if high <= border || low >= high { count } else { count * (border - low) / (high - low) };
-        (totals[last] as f64 + share).round() as u64
+        (before as f64 + share).round() as u64
     };
-    let counts: Vec<u64> = borders.iter().map(|border| below(*border)).collect();
+    let counts: Vec<u64> = borders.iter().map(below).collect();
     counts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect()
 }
 
@@ -76,7 +79,7 @@ pub fn cells(runs: impl Iterator<Item = Run>, extent: Extent) -> Vec<u64> {
     }
     let inner = (1..n).map(|i| extent.border(extent.least + span * i as f64 / n as f64));
     let borders: Vec<f64> = [f64::NEG_INFINITY].into_iter().chain(inner).chain([f64::INFINITY]).collect();
-    between(&runs.collect::<Vec<_>>(), extent, &borders)
+    between(runs, extent, &borders)
 }
 
 /// One character per count, as high as its share of the greatest; a space for 0.
@@ -124,7 +127,7 @@ pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> V
     } else if let Some(last) = borders.last_mut() {
         *last = f64::INFINITY;
     }
-    let counts = between(&runs, extent, &borders);
+    let counts = between(runs.into_iter(), extent, &borders);
     let bar = |(i, count): (usize, u64)| Bar { from: starts[i], to: starts.get(i + 1).copied(), count };
     counts.into_iter().enumerate().map(bar).collect()
 }

@@ -1,19 +1,22 @@
-//! Statistics of many fields: the values of a field are collected until they are worth the way to its summary, then added.
-//! The fields are divided into shares, of which any thread takes one at a time.
+//! The values of some chunks are collected until they are worth the way to the summaries of their fields.
+//!
+//! Of few fields they become one chunk, which is summarized on any thread. Many fields are divided into shares, of which any thread takes
+//! one at a time and adds to it: a summary of each field for each part would cost more than the values.
 
+use super::pick::{Pick, joined, picked_columns, picked_fields, shares_of};
 use super::summary::Summary;
 use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::verbs::verb::{Deferred, Flow, Fold};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Fewer fields are summarized chunk by chunk.
+/// From that many fields on there are shares.
 const LEAST_FIELDS: usize = 256;
-/// Bytes that are collected of each field.
-const FIELD_NBYTES: usize = 4 << 10;
+/// Bytes of each field that are collected for a chunk, and for a part of a share.
+const CHUNK_NBYTES: usize = 8 << 10;
+const PART_NBYTES: usize = 4 << 10;
 /// Shares of the fields.
 const SHARES: usize = 16;
 /// Parts of a share that may wait for the thread that adds; a thread with one more waits itself, which bounds the memory.
@@ -24,8 +27,8 @@ const MAX_WAITING: u64 = 4;
 pub struct Shares(Arc<Vec<Share>>);
 
 struct Share {
-    /// The positions of its fields.
-    fields: Range<usize>,
+    /// Its fields.
+    picks: Vec<Pick>,
     state: Mutex<State>,
     /// A part was added, or the thread that adds has no more.
     added: Condvar,
@@ -43,22 +46,15 @@ struct State {
 impl Shares {
     /// Empty summaries; `None` if the fields are few.
     pub fn new(fields: &[Summary]) -> Option<Shares> {
-        if fields.len() < LEAST_FIELDS {
+        if fields.iter().map(Summary::nleaves).sum::<usize>() < LEAST_FIELDS {
             return None;
         }
-        let share = |fields: &[Summary], start: usize| Share {
-            fields: start..start + fields.len(),
-            state: Mutex::new(State { summaries: Some(fields.to_vec()), parts: BTreeMap::new(), next: 0, error: None }),
-            added: Condvar::new(),
+        let share = |picks: Vec<Pick>| {
+            let summaries = Some(picked_fields(fields, &picks));
+            let state = State { summaries, parts: BTreeMap::new(), next: 0, error: None };
+            Share { picks, state: Mutex::new(state), added: Condvar::new() }
         };
-        let len = fields.len().div_ceil(SHARES);
-        let shares = fields.chunks(len).enumerate().map(|(number, fields)| share(fields, number * len));
-        Some(Shares(Arc::new(shares.collect())))
-    }
-
-    /// What collects the values of chunks.
-    pub fn collector(&self) -> Collector {
-        Collector { shares: self.clone(), chunks: Vec::new(), nbytes: 0, nrows: 0, parts: 0, ready: Vec::new() }
+        Some(Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect())))
     }
 
     /// The summaries of all fields, once everything is added.
@@ -70,7 +66,8 @@ impl Shares {
         for share in self.0.iter() {
             let mut state = lock(&share.state);
             state.error.take().map_or(Ok(()), Err)?;
-            all.append(state.summaries.as_mut().ok_or_else(|| Error::internal("summaries that are still added to"))?);
+            let summaries = state.summaries.take().ok_or_else(|| Error::internal("summaries that are still added to"))?;
+            joined(&mut all, summaries);
         }
         Ok(all)
     }
@@ -137,32 +134,51 @@ pub fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
     Ok(())
 }
 
-/// Collects chunks; gives chunks of as many records without columns, so that they are counted.
+/// Collects chunks.
 pub struct Collector {
-    shares: Shares,
-    chunks: Vec<Vec<Tensor>>,
+    shares: Option<Shares>,
+    /// With shares, the columns that the report needs all the same.
+    kept: Vec<usize>,
+    /// Number of fields.
+    nleaves: usize,
+    chunks: Vec<Chunk>,
     nbytes: usize,
-    nrows: usize,
     /// Parts given to each share.
     parts: u64,
     ready: Vec<Deferred>,
 }
 
 impl Collector {
-    /// Gives the shares what is collected.
+    /// Of chunks of these fields. With shares, the values go there, and chunks of only the columns `kept` are given.
+    pub fn new(fields: &[Summary], shares: Option<Shares>, kept: Vec<usize>) -> Collector {
+        let nleaves = fields.iter().map(Summary::nleaves).sum();
+        Collector { shares, kept, nleaves, chunks: Vec::new(), nbytes: 0, parts: 0, ready: Vec::new() }
+    }
+
+    /// Gives what is collected.
     fn give(&mut self) {
-        let mut nrows = std::mem::take(&mut self.nrows);
-        let mut chunks = std::mem::take(&mut self.chunks);
+        let chunks = std::mem::take(&mut self.chunks);
         self.nbytes = 0;
+        let Some(shares) = &self.shares else {
+            self.ready.push(Box::new(move || Chunk::concat(&chunks)));
+            return;
+        };
         let number = self.parts;
         self.parts += 1;
-        for at in (0..self.shares.0.len()).rev() {
-            let start = self.shares.0[at].fields.start;
-            let part: Vec<Vec<Tensor>> = chunks.iter_mut().map(|columns| columns.split_off(start.min(columns.len()))).collect();
-            let (shares, counted) = (self.shares.clone(), std::mem::take(&mut nrows));
+        let keep = |chunk: &Chunk| -> Result<Chunk> {
+            let columns = self.kept.iter().filter_map(|column| chunk.columns.get(*column)).cloned();
+            Chunk::try_new(chunk.nrows, columns.collect(), Origin::default())
+        };
+        let mut kept: Result<Vec<Chunk>> = chunks.iter().map(keep).collect();
+        for at in 0..shares.0.len() {
+            let part = chunks.iter().map(|chunk| picked_columns(&chunk.columns, &shares.0[at].picks)).collect::<Result<_>>();
+            let shares = shares.clone();
+            // The first chunk has all records, the others none.
+            let none = kept.as_ref().map_or_else(|_| Vec::new(), |kept| kept.iter().take(1).map(|chunk| chunk.slice(0, 0)).collect());
+            let given = std::mem::replace(&mut kept, Ok(none));
             self.ready.push(Box::new(move || {
-                shares.0[at].add(number, part);
-                Chunk::try_new(counted, Vec::new(), Origin::default())
+                shares.0[at].add(number, part?);
+                Chunk::concat(&given?)
             }));
         }
     }
@@ -171,10 +187,9 @@ impl Collector {
 impl Fold for Collector {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         self.nbytes += chunk.nbytes();
-        self.nrows += chunk.nrows;
-        let nfields = chunk.columns.len();
-        self.chunks.push(chunk.columns);
-        if self.nbytes / nfields.max(1) >= FIELD_NBYTES {
+        self.chunks.push(chunk);
+        let least = if self.shares.is_some() { PART_NBYTES } else { CHUNK_NBYTES };
+        if self.nbytes / self.nleaves.max(1) >= least {
             self.give();
         }
         Ok(Flow::More)
@@ -187,6 +202,7 @@ impl Fold for Collector {
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         if !self.chunks.is_empty() {
             self.give();
+            self.ready.reverse();
         }
         Ok(self.ready.pop())
     }
@@ -220,7 +236,7 @@ mod tests {
         chunks.iter().for_each(|chunk| add(&mut one_by_one, &[&chunk.columns]).unwrap());
 
         let shares = Shares::new(&empty).unwrap();
-        let mut collector = shares.collector();
+        let mut collector = Collector::new(&empty, Some(shares.clone()), vec![3]);
         let mut ready = Vec::new();
         for chunk in &chunks {
             assert_eq!(collector.push(chunk.clone(), &mut Vec::new()).unwrap(), Flow::More);

@@ -4,11 +4,12 @@
 //! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. The result
 //! depends only on the set of values, not on their order or on how they are split into parts.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 
 /// Maximum number of values that are counted exactly.
 const EXACT: usize = 2048;
+/// Hashes that are kept before repeated ones among them are left out.
+const KEPT: usize = EXACT + EXACT / 4;
 /// 2^P registers.
 const P: u32 = 14;
 /// Slots for recent values, which need not be inserted again.
@@ -17,8 +18,9 @@ const RECENT: usize = 256;
 /// A set of 64-bit hashes, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
-    few: HashSet<u64, BuildHasherDefault<Identity>>,
-    /// Replaces the set once that would be too large.
+    /// Hashes, some perhaps repeated.
+    few: Vec<u64>,
+    /// Replaces them once too many are distinct.
     registers: Option<Box<[u8]>>,
 }
 
@@ -36,46 +38,65 @@ impl Distinct {
     }
 
     /// Adds one hash. 0 counts as 1, so that 0 can mark an empty slot.
+    #[inline]
     fn insert(&mut self, hash: u64) {
         let hash = hash.max(1);
         if let Some(registers) = &mut self.registers {
             raise(registers, hash);
             return;
         }
-        self.few.insert(hash);
+        if self.few.len() == self.few.capacity() {
+            self.make_room();
+            return self.insert(hash);
+        }
+        self.few.push(hash);
+    }
+
+    /// Leaves out repeated hashes, or makes room for more.
+    #[cold]
+    fn make_room(&mut self) {
+        let len = self.few.len();
+        if len < KEPT {
+            self.few.reserve_exact(len.max(16).min(KEPT - len));
+        } else {
+            self.settle();
+        }
+    }
+
+    /// Leaves out repeated hashes; if too many are left, registers replace them.
+    fn settle(&mut self) {
+        // All but the last were sorted before.
+        self.few.sort();
+        self.few.dedup();
         if self.few.len() > EXACT {
             self.spill();
         }
     }
 
-    fn spill(&mut self) {
-        let mut registers = vec![0u8; 1 << P].into_boxed_slice();
-        self.few.iter().for_each(|hash| raise(&mut registers, *hash));
-        self.few = HashSet::default();
-        self.registers = Some(registers);
+    fn spill(&mut self) -> &mut [u8] {
+        let registers = self.registers.get_or_insert_with(|| vec![0u8; 1 << P].into_boxed_slice());
+        std::mem::take(&mut self.few).into_iter().for_each(|hash| raise(registers, hash));
+        registers
     }
 
     /// Adds the values of another.
     pub fn merge(&mut self, other: Distinct) {
         if let Some(theirs) = other.registers {
-            if self.registers.is_none() {
-                self.spill();
-            }
-            if let Some(own) = &mut self.registers {
-                own.iter_mut().zip(theirs).for_each(|(own, their)| *own = (*own).max(their));
-            }
+            self.spill().iter_mut().zip(theirs).for_each(|(own, their)| *own = (*own).max(their));
         }
         other.few.into_iter().for_each(|hash| self.insert(hash));
     }
 
-    /// Whether [`Distinct::count`] is exact.
-    pub fn is_exact(&self) -> bool {
-        self.registers.is_none()
-    }
-
-    /// The number of distinct hashes, or an estimate of it.
-    pub fn count(&self) -> u64 {
-        self.registers.as_ref().map_or(self.few.len() as u64, |registers| estimate(registers).round() as u64)
+    /// The number of distinct hashes, or an estimate of it; and whether it is exact.
+    pub fn count(&self) -> (u64, bool) {
+        match &self.registers {
+            Some(registers) => (estimate(registers).round() as u64, false),
+            None => {
+                let mut settled = self.clone();
+                settled.settle();
+                if settled.registers.is_some() { settled.count() } else { (settled.few.len() as u64, true) }
+            }
+        }
     }
 }
 
@@ -199,9 +220,10 @@ mod tests {
                 texts
             });
             for (what, distinct) in [("numbers", numbers), ("texts", texts)] {
-                let error = (distinct.count() as f64 - n as f64).abs() / n.max(1) as f64;
-                assert_eq!(distinct.is_exact(), n <= EXACT as u64);
-                assert!(if distinct.is_exact() { error == 0.0 } else { error < 0.03 }, "{n} {what}: {}", distinct.count());
+                let (count, is_exact) = distinct.count();
+                let error = (count as f64 - n as f64).abs() / n.max(1) as f64;
+                assert_eq!(is_exact, n <= EXACT as u64);
+                assert!(if is_exact { error == 0.0 } else { error < 0.03 }, "{n} {what}: {count}");
             }
         }
     }
@@ -213,7 +235,7 @@ mod tests {
             parts.merge(of(0..n / 2));
             parts.merge(of(0..0));
             let whole = of(0..n);
-            assert_eq!((parts.count(), parts.is_exact()), (whole.count(), whole.is_exact()));
+            assert_eq!(parts.count(), whole.count());
             let mut other = Distinct::default();
             other.extend((0..n).rev().chain(0..n).map(hash_bits));
             assert_eq!(other.count(), whole.count());

@@ -1,6 +1,6 @@
 //! The summaries of all records, or of each group of records that `--by` makes.
 
-use super::collect::{Collector, Shares, add};
+use super::collect::{Shares, add};
 use super::report::Group;
 use super::summary::Summary;
 use crate::chunk::{Chunk, Origin};
@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 
 /// The most groups.
 const MOST: usize = 1000;
-/// Chunks with fewer bytes per field are not summarized one by one: an empty summary of each field would cost more than they do.
-/// Their values are collected until they are that many, so that what a field has counted is fetched from memory less often.
+/// Groups with fewer bytes per field in a chunk are not summarized apart: an empty summary of each field would cost more than they do.
 const LEAST_NBYTES: usize = 8 << 10;
 
 /// Some records of one group.
@@ -29,8 +28,10 @@ pub struct Part {
 
 enum PartValues {
     Summarized(Vec<Summary>),
-    /// Few values per field, to be added with others, and their bytes.
-    Columns(Vec<Tensor>, usize),
+    /// Few values per field.
+    Columns(Vec<Tensor>),
+    /// Values that were collected are in the shares.
+    Collected,
 }
 
 /// The parts of a chunk; with the key of each where there are keys.
@@ -45,13 +46,15 @@ pub struct Partition {
     empty: Vec<Summary>,
     /// The fields of `--by`.
     by: Option<Vec<usize>>,
+    /// Whether the values go into shares.
+    is_shared: bool,
     options: Options,
 }
 
 impl Partition {
-    /// Summaries start as these; `by` are the positions of the keys.
-    pub fn new(fields: &[Summary], by: Option<Vec<usize>>, options: &Options) -> Partition {
-        Partition { empty: fields.iter().map(Summary::part).collect(), by, options: options.clone() }
+    /// Summaries start as these; `by` are the positions of the keys. `is_shared`: the values go into shares.
+    pub fn new(fields: &[Summary], by: Option<Vec<usize>>, is_shared: bool, options: &Options) -> Partition {
+        Partition { empty: fields.iter().map(Summary::part).collect(), by, is_shared, options: options.clone() }
     }
 
     /// Summarizes a chunk. O(values).
@@ -60,7 +63,8 @@ impl Partition {
     /// The data does not allow it.
     pub fn parts(&self, chunk: &Chunk) -> Result<Parts> {
         let Some(by) = &self.by else {
-            return Ok(Parts { keys: None, parts: vec![self.part(chunk.nrows, chunk.nbytes(), &chunk.columns)?] });
+            let values = if self.is_shared { PartValues::Collected } else { self.summarized(&chunk.columns)? };
+            return Ok(Parts { keys: None, parts: vec![Part { nrows: chunk.nrows, values }] });
         };
         let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
         let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
@@ -69,26 +73,18 @@ impl Partition {
         found.numbers.iter().enumerate().for_each(|(row, number)| rows[*number as usize].push(row));
         let part = |rows: &Vec<usize>| {
             let part = chunk.gather(rows)?;
-            self.part(part.nrows, part.nbytes(), &part.columns)
+            let is_small = part.nbytes() / self.empty.iter().map(Summary::len).sum::<usize>().max(1) < LEAST_NBYTES;
+            let values = if is_small { PartValues::Columns(part.columns) } else { self.summarized(&part.columns)? };
+            Ok(Part { nrows: part.nrows, values })
         };
         Ok(Parts { keys: Some(keys.gather(&found.fresh)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
     }
 
-    fn part(&self, nrows: usize, nbytes: usize, columns: &[Tensor]) -> Result<Part> {
-        let count: usize = self.empty.iter().map(Summary::len).sum();
-        if nbytes / count.max(1) < LEAST_NBYTES && count > 1 {
-            return Ok(Part { nrows, values: PartValues::Columns(columns.to_vec(), nbytes) });
-        }
+    fn summarized(&self, columns: &[Tensor]) -> Result<PartValues> {
         let mut fields: Vec<Summary> = self.empty.iter().map(Summary::part).collect();
         add(&mut fields, &[columns])?;
-        Ok(Part { nrows, values: PartValues::Summarized(fields) })
+        Ok(PartValues::Summarized(fields))
     }
-}
-
-/// Adds the columns that are held; none are any more.
-fn add_held(fields: &mut [Summary], held: &mut (Vec<Vec<Tensor>>, usize)) -> Result<()> {
-    let chunks = std::mem::take(held).0;
-    add(fields, &chunks.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// The summaries of all groups.
@@ -99,27 +95,19 @@ pub struct Groups {
     keys: Option<(KeyTable, Vec<String>)>,
     /// By the number of the key.
     groups: Vec<(u64, Vec<Summary>)>,
-    /// Of one group of all records: columns to be added, and their bytes.
-    held: (Vec<Vec<Tensor>>, usize),
     /// Of one group of many fields: where the values go, until [`Groups::end`].
     shares: Option<Shares>,
 }
 
 impl Groups {
-    /// One group of all records, or with the names of keys one for each; `collects`: many fields may be collected.
-    pub fn new(fields: Vec<Summary>, keys: Option<Vec<String>>, collects: bool, options: &Options) -> Groups {
+    /// One group of all records, or with the names of keys one for each. `shares`: where the values go of one group of many fields.
+    pub fn new(fields: Vec<Summary>, keys: Option<Vec<String>>, shares: Option<Shares>, options: &Options) -> Groups {
         let keys = keys.map(|names| (KeyTable::unlimited(options), names));
-        let shares = if collects && keys.is_none() { Shares::new(&fields) } else { None };
         let groups = match keys {
             None => vec![(0, if shares.is_none() { fields.clone() } else { Vec::new() })],
             Some(_) => Vec::new(),
         };
-        Groups { empty: fields, keys, groups, held: (Vec::new(), 0), shares }
-    }
-
-    /// What collects the values of many fields; the parts then have none.
-    pub fn collector(&self) -> Option<Collector> {
-        self.shares.as_ref().map(Shares::collector)
+        Groups { empty: fields, keys, groups, shares }
     }
 
     /// Adds the parts of the next chunk.
@@ -138,7 +126,6 @@ impl Groups {
             }
             _ => vec![0; parts.parts.len()],
         };
-        let is_single = self.keys.is_none();
         for (number, part) in numbers.into_iter().zip(parts.parts) {
             if number as usize == self.groups.len() {
                 self.groups.push((0, self.empty.clone()));
@@ -146,34 +133,23 @@ impl Groups {
             let (records, fields) = &mut self.groups[number as usize];
             *records += part.nrows as u64;
             match part.values {
-                PartValues::Summarized(theirs) => {
-                    add_held(fields, &mut self.held)?;
-                    fields.iter_mut().zip(theirs).for_each(|(own, their)| own.merge(their));
-                }
-                PartValues::Columns(..) if self.shares.is_some() => {}
-                PartValues::Columns(columns, nbytes) if is_single => {
-                    self.held.0.push(columns);
-                    self.held.1 += nbytes;
-                    if self.held.1 / fields.len().max(1) >= LEAST_NBYTES {
-                        add_held(fields, &mut self.held)?;
-                    }
-                }
-                PartValues::Columns(columns, _) => add(fields, &[&columns])?,
+                PartValues::Summarized(theirs) => fields.iter_mut().zip(theirs).for_each(|(own, their)| own.merge(their)),
+                PartValues::Columns(columns) => add(fields, &[&columns])?,
+                PartValues::Collected => {}
             }
         }
         Ok(())
     }
 
-    /// Adds what is held. Called after the last part.
+    /// Takes the summaries out of the shares. Called after the last part.
     ///
     /// # Errors
-    /// As [`Groups::push`].
+    /// What a field holds cannot be summarized.
     pub fn end(&mut self) -> Result<()> {
-        let Some((_, fields)) = self.groups.first_mut() else { return Ok(()) };
-        if let Some(shares) = self.shares.take() {
+        if let (Some((_, fields)), Some(shares)) = (self.groups.first_mut(), self.shares.take()) {
             *fields = shares.take()?;
         }
-        add_held(fields, &mut self.held)
+        Ok(())
     }
 
     /// Number of records.

@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod moments;
 mod padding;
+mod pick;
 mod report;
 mod sizes;
 mod summary;
@@ -33,6 +34,7 @@ use crate::verbs::shared::args::positive;
 use crate::verbs::shared::fields::{FieldArgs, Patterns};
 use crate::verbs::shared::keys::Keys;
 use crate::verbs::verb::{Bound, Digest, Example, Flow, Fold, Operator, Report, Verb, Verdict};
+use collect::{Collector, Shares};
 use drift::{Baseline, Drift};
 use groups::{Groups, Partition, Parts};
 use padding::{Lengths, PaddedField, PaddingCosts, padded_fields};
@@ -232,13 +234,24 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
                 padded
             }
         };
+        let shares = if self.by.is_none() { Shares::new(&fields) } else { None };
+        let padded_columns: Vec<(usize, usize)> = padded.iter().map(PaddedField::position_and_rank).collect();
+        let kept: Vec<usize> = padded_columns.iter().map(|(position, _)| *position).collect();
+        // Chunks that were collected have no other columns.
+        let collected = match &shares {
+            Some(_) => {
+                Arc::new(Schema { fields: kept.iter().map(|position| schema.fields[*position].clone()).collect(), ..Schema::default() })
+            }
+            None => schema.clone(),
+        };
+        let position = |at: usize, position: usize| if shares.is_some() { at } else { position };
         let digest = Arc::new(Summarize {
-            partition: Partition::new(&fields, positions, options),
-            padded: padded.iter().map(PaddedField::position_and_rank).collect(),
+            partition: Partition::new(&fields, positions, shares.is_some(), options),
+            padded: padded_columns.iter().enumerate().map(|(at, (column, rank))| (position(at, *column), *rank)).collect(),
         });
         let report = Summaries {
-            // Padding needs the records.
-            groups: Groups::new(fields, names, padded.is_empty(), options),
+            collector: (nfields > 1).then(|| (fields.clone(), shares.clone(), kept, collected)),
+            groups: Groups::new(fields, names, shares, options),
             padded,
             digest,
             form: self.form,
@@ -292,6 +305,8 @@ impl Digest for Summarize {
 
 /// The summary of all records.
 struct Summaries {
+    /// The fields that are collected, where their values go, the columns that are kept, and the schema of what is collected.
+    collector: Option<(Vec<Summary>, Option<Shares>, Vec<usize>, Arc<Schema>)>,
     groups: Groups,
     padded: Vec<PaddedField>,
     digest: Arc<Summarize>,
@@ -312,8 +327,9 @@ impl Report for Summaries {
         Some(self.digest.clone())
     }
 
-    fn collector(&self) -> Option<Box<dyn Fold>> {
-        self.groups.collector().map(|collector| Box::new(collector) as Box<dyn Fold>)
+    fn collector(&self) -> Option<(Box<dyn Fold>, Arc<Schema>)> {
+        let (fields, shares, kept, schema) = self.collector.as_ref()?;
+        Some((Box::new(Collector::new(fields, shares.clone(), kept.clone())), schema.clone()))
     }
 
     fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {

@@ -184,6 +184,11 @@ impl Summary {
         1 + self.fields.iter().map(Summary::len).sum::<usize>()
     }
 
+    /// Number of fields in it that are no structures; itself, if it is none.
+    pub fn nleaves(&self) -> usize {
+        if self.fields.is_empty() { 1 } else { self.fields.iter().map(Summary::nleaves).sum() }
+    }
+
     /// The type as printed; structures without their fields, which have their own lines.
     pub fn type_text(&self) -> String {
         match &self.ty.element {

@@ -53,12 +53,11 @@ pub fn text(shown: &Shown, histograms: bool, columns: Option<usize>) -> String {
 /// The table of the most frequent values.
 fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
     let row = |s: &Summary| {
-        let cells = std::iter::once(s.path.to_string()).chain(frequent_texts(s, FREQUENT)).collect();
-        TableRow { cells, line: String::new(), notes: String::new(), histogram: None }
+        let frequent = frequent_texts(s, FREQUENT);
+        let cells = std::iter::once(s.path.to_string()).chain(frequent.iter().cloned()).collect();
+        (!frequent.is_empty()).then_some(TableRow { cells, line: String::new(), notes: String::new(), histogram: None })
     };
-    let is_some = |s: &Summary| !frequent_texts(s, 1).is_empty();
-    let rows: Vec<Vec<String>> =
-        shown.rows(|s| is_some(s).then(|| row(s)).into_iter().collect()).into_iter().map(|row| row.cells).collect();
+    let rows: Vec<Vec<String>> = shown.rows(|s| row(s).into_iter().collect()).into_iter().map(|row| row.cells).collect();
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
     let head: Vec<&str> = shown.head(&["top"]).into_iter().chain(std::iter::repeat("")).take(most).collect();
     let dispensable: Vec<usize> = (2..most).rev().collect();

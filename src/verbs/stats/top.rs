@@ -166,26 +166,37 @@ impl Top {
 
     /// The integers that are held, in ascending order, with their counts.
     pub fn integers(&self) -> Vec<(f64, u64)> {
-        let mut numbers: Vec<usize> = (0..self.len()).collect();
-        numbers.sort_unstable_by(|a, b| self.compare(*a, *b));
-        let number = |number: usize| match self.label(number) {
-            Label::Int(n) => Some((n as f64, self.tally.counts()[number].seen)),
-            Label::Unsigned(n) => Some((n as f64, self.tally.counts()[number].seen)),
-            Label::Text(..) => None,
-        };
-        numbers.into_iter().filter_map(number).collect()
+        if matches!(self.labels, Labels::Text(..)) {
+            return Vec::new();
+        }
+        let mut all: Vec<(u64, u64)> = self.tally.counts().iter().map(|count| (self.rank(count.hash), count.seen)).collect();
+        all.sort_unstable();
+        let value = |rank: u64| if matches!(self.labels, Labels::Int) { unranked(rank) as f64 } else { rank as f64 };
+        all.into_iter().map(|(rank, seen)| (value(rank), seen)).collect()
+    }
+
+    /// Of a hash of an integer: greater for greater integers.
+    fn rank(&self, hash: u64) -> u64 {
+        let bits = bits_of_hash(hash);
+        if matches!(self.labels, Labels::Int) { bits ^ (1 << 63) } else { bits }
     }
 
     /// The most frequent values with their hashes and counts; of equal counts the least value first.
     pub fn first(&self, most: usize) -> Vec<(u64, Label, u64)> {
-        let mut numbers: Vec<usize> = (0..self.len()).collect();
         let counts = self.tally.counts();
-        let order = |a: &usize, b: &usize| counts[*b].seen.cmp(&counts[*a].seen).then_with(|| self.compare(*a, *b));
-        if most < numbers.len() && most > 0 {
-            numbers.select_nth_unstable_by(most - 1, order);
-        }
-        numbers.truncate(most);
-        numbers.sort_unstable_by(order);
+        let numbers: Vec<usize> = match &self.labels {
+            Labels::Text(labels) => {
+                let order = |a: &usize, b: &usize| {
+                    let least = || labels[*a].cmp(&labels[*b]).then_with(|| counts[*a].hash.cmp(&counts[*b].hash));
+                    counts[*b].seen.cmp(&counts[*a].seen).then_with(least)
+                };
+                least((0..self.len()).collect(), most, order)
+            }
+            _ => {
+                let keys = counts.iter().enumerate().map(|(number, count)| (Reverse(count.seen), self.rank(count.hash), number));
+                least(keys.collect(), most, Ord::cmp).into_iter().map(|(.., number)| number).collect()
+            }
+        };
         numbers.into_iter().map(|number| (counts[number].hash, self.label(number), counts[number].seen)).collect()
     }
 
@@ -197,16 +208,21 @@ impl Top {
             Labels::Text(labels) => Label::Text(labels[number].0.clone(), labels[number].1),
         }
     }
+}
 
-    /// Compares the values of two counts.
-    fn compare(&self, a: usize, b: usize) -> Ordering {
-        let hash = |number: usize| self.tally.counts()[number].hash;
-        match &self.labels {
-            Labels::Int => (bits_of_hash(hash(a)) as i64).cmp(&(bits_of_hash(hash(b)) as i64)),
-            Labels::Unsigned => bits_of_hash(hash(a)).cmp(&bits_of_hash(hash(b))),
-            Labels::Text(labels) => labels[a].cmp(&labels[b]).then_with(|| hash(a).cmp(&hash(b))),
-        }
+/// The integer of a rank.
+fn unranked(rank: u64) -> i64 {
+    (rank ^ (1 << 63)) as i64
+}
+
+/// The first `most` in that order.
+fn least<T>(mut all: Vec<T>, most: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    if (1..all.len()).contains(&most) {
+        all.select_nth_unstable_by(most - 1, &order);
     }
+    all.truncate(most);
+    all.sort_unstable_by(order);
+    all
 }
 
 /// Calls `each` with the hash and the key of every value. O(values).

@@ -145,7 +145,7 @@ impl ValueSummary {
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
         // An estimate may exceed the number of values.
-        self.distinct.as_ref().map(|distinct| (distinct.count().min(self.count), distinct.is_exact()))
+        self.distinct.as_ref().map(Distinct::count).map(|(count, is_exact)| (count.min(self.count), is_exact))
     }
 
     /// Adds the values of an array. O(values).
