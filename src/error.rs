@@ -33,6 +33,19 @@ pub enum Kind {
     Internal,
 }
 
+/// What an error is about, for a layer that knows a better way out than the one that found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There is no field of that name.
+    UnknownField,
+    /// The records have no field at all.
+    NoFields,
+    /// A required option is missing, as `--by`.
+    MissingOption(String),
+    /// A word is neither an option nor an argument.
+    UnexpectedArgument(String),
+}
+
 /// Where in the input something is. Everything is optional: each layer adds what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
@@ -62,12 +75,21 @@ struct Inner {
     axis: Option<usize>,
     message: String,
     help: Vec<String>,
+    reason: Option<Reason>,
 }
 
 impl Error {
     /// A failure of the given kind. The message starts in lower case and has no final period.
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, at: Location::default(), field: None, axis: None, message: message.into(), help: Vec::new() }))
+        Error(Box::new(Inner {
+            kind,
+            at: Location::default(),
+            field: None,
+            axis: None,
+            message: message.into(),
+            help: Vec::new(),
+            reason: None,
+        }))
     }
 
     /// The data was wrong.
@@ -119,6 +141,12 @@ impl Error {
         if !self.0.help.iter().any(|said| said.contains(&line)) {
             self.0.help.push(line);
         }
+        self
+    }
+
+    /// Says what it is about.
+    pub fn because(mut self, reason: Reason) -> Error {
+        self.0.reason = Some(reason);
         self
     }
 
@@ -194,6 +222,11 @@ impl Error {
     /// The message without its location.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// What it is about, where a layer above may want to know.
+    pub fn reason(&self) -> Option<&Reason> {
+        self.0.reason.as_ref()
     }
 
     /// The exit code of the program for this failure.

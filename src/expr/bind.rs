@@ -9,7 +9,7 @@ use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, re
 use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
-use crate::error::nearest;
+use crate::error::{Reason, nearest};
 use crate::schema::{Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ impl Binder<'_> {
     }
 
     fn unknown(&self, name: &str, span: &Span) -> ExprError {
-        let error = ExprError::at(span.clone(), format!("there is no field `{name}`"));
+        let error = ExprError::at(span.clone(), format!("there is no field `{name}`")).because(Reason::UnknownField);
         match name {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("is_null(x) tells whether x is null; in `map`, x = None deletes a field");

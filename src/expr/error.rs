@@ -1,7 +1,7 @@
 //! Errors in an expression, found before the first record, with the offending part underlined.
 
 use super::span::{Span, underlined};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Reason};
 
 /// The result of everything that can go wrong between the text and the first record.
 pub type ExprResult<T> = Result<T, ExprError>;
@@ -16,6 +16,7 @@ struct Inner {
     message: String,
     span: Option<Span>,
     help: Vec<String>,
+    reason: Option<Reason>,
 }
 
 impl ExprError {
@@ -30,7 +31,7 @@ impl ExprError {
     }
 
     fn of_kind(kind: Kind, message: impl Into<String>) -> ExprError {
-        ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new() }))
+        ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new(), reason: None }))
     }
 
     /// An error at a place.
@@ -50,6 +51,12 @@ impl ExprError {
         self
     }
 
+    /// Says what it is about.
+    pub fn because(mut self, reason: Reason) -> ExprError {
+        self.0.reason = Some(reason);
+        self
+    }
+
     /// Names the function whose formula is wrong for its arguments.
     pub fn within(mut self, function: &str) -> ExprError {
         if !self.0.message.starts_with(function) {
@@ -64,8 +71,12 @@ impl ExprError {
 
     /// The error that the user reads: the message, the line of the text with the place underlined, the ways out.
     pub fn into_error(self, text: &str) -> Error {
-        let Inner { kind, message, span, help } = *self.0;
+        let Inner { kind, message, span, help, reason } = *self.0;
         let error = Error::new(kind, message);
+        let error = match reason {
+            Some(reason) => error.because(reason),
+            None => error,
+        };
         let error = match span {
             Some(span) if !text.trim().is_empty() => error.help(underlined(text, &span)),
             _ => error,
@@ -78,6 +89,8 @@ impl From<Error> for ExprError {
     fn from(error: Error) -> ExprError {
         // Whatever is wrong before the first record is a usage error, unless it is a bug.
         let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
-        error.helps().iter().fold(ExprError::of_kind(kind, error.message()), |error, help| error.help(help))
+        let mut own = ExprError::of_kind(kind, error.message());
+        own.0.reason = error.reason().cloned();
+        error.helps().iter().fold(own, |error, help| error.help(help))
     }
 }

@@ -4,7 +4,7 @@ use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::span::name_text;
 use super::types::{below_structure, outermost_uniform};
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Reason, Result, nearest};
 use crate::schema::{Element, Field, Size, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
 
 /// An error about a field that a structure does not have.
 pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
-    let error =
-        ExprError::new(format!("there is no field `{name}`{}", if outer.is_empty() { String::new() } else { format!(" in {outer}") }));
+    let place = if outer.is_empty() { String::new() } else { format!(" in {outer}") };
+    let error = ExprError::new(format!("there is no field `{name}`{place}")).because(Reason::UnknownField);
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => error.help(format!("did you mean {}?", name_text(near))),
         None => {

@@ -217,6 +217,11 @@ impl Input {
         self.extension.as_deref()
     }
 
+    /// Whether it is a file or a pipe without a byte, after decompression.
+    pub fn is_empty(&self) -> bool {
+        self.head().is_empty() && self.directory().is_none()
+    }
+
     /// Whether it can be opened again and again: a regular file.
     pub fn is_regular(&self) -> bool {
         !matches!(self.source, Source::Pipe(_)) || self.lock_spool().is_some()

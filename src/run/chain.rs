@@ -1,9 +1,9 @@
 //! The verbs of a chain, bound to a schema from left to right.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::schema::Schema;
-use crate::verbs::{Operator, Parsed, Unchanged};
+use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
 /// A chain whose names, types and shapes are checked.
@@ -22,10 +22,31 @@ impl Chain {
     /// # Errors
     /// The first verb that does not accept the schema before it.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
+        Chain::bind_by(verbs, schema, |verb, before| verb.bind(before, options))
+    }
+
+    /// Binds the verbs to an input without records whose fields are not known. A verb that names a field has nothing to do.
+    ///
+    /// # Errors
+    /// As [`Chain::bind`]; a report needs its fields.
+    pub fn of_nothing(verbs: &[Box<dyn Parsed>], options: &Options) -> Result<Chain> {
+        Chain::bind_by(verbs, &Schema::default(), |verb, before| match verb.bind(before, options) {
+            Err(error) if error.reason() == Some(&Reason::UnknownField) && !verb.is_report() => {
+                let operator = match verb.parts()? {
+                    Some(_) => Operator::Split(Route::Numbered(Arc::new(|_| 0))),
+                    None => Operator::Map(Arc::new(Unchanged)),
+                };
+                Ok(Bound { schema: before.clone(), operator })
+            }
+            bound => bound,
+        })
+    }
+
+    fn bind_by(verbs: &[Box<dyn Parsed>], schema: &Schema, bind: impl Fn(&dyn Parsed, &Arc<Schema>) -> Result<Bound>) -> Result<Chain> {
         let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], operators: Vec::new(), names: Vec::new() };
         for verb in verbs {
             let before = chain.schemas.last().cloned().unwrap_or_default();
-            let bound = verb.bind(&before, options).map_err(|e| name_verb(e, verb.name(), verbs.len()))?;
+            let bound = bind(verb.as_ref(), &before).map_err(|e| name_verb(e, verb.name(), verbs.len()))?;
             if matches!(bound.operator, Operator::Report(_)) != verb.is_report() {
                 return Err(Error::internal(format!("{} does not say whether it reports", verb.name())));
             }

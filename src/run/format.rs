@@ -18,8 +18,8 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         return Ok(*format);
     }
     match input.extension().and_then(by_extension) {
-        // No records at all: --schema says what their fields are.
-        None if input.head().is_empty() && options.schema.is_some() => named("jsonl", "--from"),
+        // No records at all, whatever the format.
+        None if input.is_empty() => named("jsonl", "--from"),
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
     }

@@ -139,6 +139,11 @@ impl Inputs {
         self.several.as_ref().map_or_else(Vec::new, |several| several.chains())
     }
 
+    /// Whether they have no byte between them: without a record, only `--schema` says which fields there are.
+    pub fn are_empty(&self) -> bool {
+        self.iter().all(|opened| opened.input.is_empty() && opened.format.name() != "none")
+    }
+
     /// The types of `--schema`.
     pub fn declared(&self) -> &Schema {
         &self.declared
@@ -246,13 +251,16 @@ impl Inputs {
     }
 }
 
-/// Inputs without a byte have no records, and no format.
+/// Files without a byte have no format, and seldom are what was meant. Standard input and other pipes may be empty: nothing was left
+/// by the program that writes them.
 ///
 /// # Errors
-/// All are empty, and neither `--from` nor `--schema` says that they may be.
+/// All are empty, a file is among them, and neither `--from` nor `--schema` says that they may be.
 fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
-    let are_empty = inputs.iter().all(|input| input.head().is_empty() && input.directory().is_none());
-    let Some(first) = inputs.first().filter(|_| are_empty && options.from.is_none() && options.schema.is_none()) else { return Ok(()) };
+    if options.from.is_some() || options.schema.is_some() || !inputs.iter().all(|input| input.is_empty()) {
+        return Ok(());
+    }
+    let Some(first) = inputs.iter().find(|input| input.path().is_some() && input.is_regular()) else { return Ok(()) };
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });

@@ -20,7 +20,7 @@ use super::several::Inferred;
 use super::tables::with_tables;
 use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Reason, Result};
 use crate::io;
 use crate::options::{OnError, Options};
 use crate::schema::Schema;
@@ -125,7 +125,17 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the chain; a verdict if that is all that there is to the command.
-    fn start(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
+    fn start(self, ended: &mut Ended) -> Result<Option<Verdict>> {
+        let empty = self.inputs.iter().next().filter(|_| self.inputs.are_empty()).map(|first| first.input.name().clone());
+        self.execute(ended).map_err(|error| match (empty, error.reason()) {
+            (Some(name), Some(Reason::UnknownField | Reason::NoFields)) => {
+                error.help(format!("{name} is empty: give its fields with --schema 'NAME: TYPE; ...'"))
+            }
+            _ => error,
+        })
+    }
+
+    fn execute(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
         let began = Instant::now();
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
         for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
@@ -212,6 +222,9 @@ impl<'a> Run<'a> {
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {
+        if schema.fields.is_empty() && self.inputs.declared().fields.is_empty() && self.inputs.are_empty() {
+            return Chain::of_nothing(self.verbs, &self.options);
+        }
         Chain::bind(self.verbs, schema, &self.options)
     }
 

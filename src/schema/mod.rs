@@ -28,7 +28,7 @@ pub mod uuid;
 
 pub use encoding::PartitionEncoding;
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Reason, Result, nearest};
 use crate::path::FieldPath;
 use arrow_schema::DataType;
 use facts::{Facts, Storage};
@@ -409,7 +409,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
     let place = outer.as_ref().map(|p| format!(" in {p}")).unwrap_or_default();
-    let error = Error::usage(format!("there is no field `{name}`{place}"));
+    let error = Error::usage(format!("there is no field `{name}`{place}")).because(Reason::UnknownField);
     if fields.is_empty() {
         return error.help(match outer {
             Some(p) => format!("{p} is not a structure"),

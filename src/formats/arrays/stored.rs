@@ -1,7 +1,7 @@
 //! The arrays of a schema: names, dtypes, and what is in them.
 
 use super::element::Element;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::path::FieldPath;
 use crate::schema::arrays::{
     Contents, Form, Stacking, Stored, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
@@ -46,7 +46,8 @@ impl StoredSchema {
     pub fn of(schema: &Schema, stacking: Stacking) -> Result<StoredSchema> {
         let mut layout = StoredSchema { stacking, leaves: Vec::new(), arrays: Vec::new() };
         if schema.fields.is_empty() {
-            return Err(Error::usage("records without fields have no arrays").help("write them in another format: --to jsonl"));
+            let error = Error::usage("records without fields have no arrays").because(Reason::NoFields);
+            return Err(error.help("write them in another format: --to jsonl"));
         }
         refuse_empty_structures(&schema.fields, None)?;
         let mut seen: HashMap<String, FieldPath> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::path::quoted;
@@ -26,7 +26,7 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
         check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
     }
     if schema.fields.is_empty() {
-        return Err(Error::usage(format!("{format} needs a column, but the records have no fields")));
+        return Err(Error::usage(format!("{format} needs a column, but the records have no fields")).because(Reason::NoFields));
     }
     if dialect.columns.is_some() {
         return Err(Error::usage("--columns names the columns of an input; what is written has a header")

@@ -6,7 +6,7 @@
 
 use super::failure::lifted;
 use super::logical;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::facts;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
@@ -36,7 +36,7 @@ impl OutputSchema {
         let tensor_types = options.tensor_types;
         let metadata = facts::metadata(schema, options)?;
         if schema.fields.is_empty() {
-            return Err(Error::usage("records without fields; Parquet needs one column at least"));
+            return Err(Error::usage("Parquet needs a column, but the records have no fields").because(Reason::NoFields));
         }
         let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
         for field in &schema.fields {

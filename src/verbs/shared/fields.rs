@@ -1,7 +1,7 @@
 //! The fields a verb works on: `-f a,b.c`, where `*` matches any characters in a name.
 
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{Field, Schema};
@@ -112,7 +112,11 @@ impl Patterns {
             })?;
             if !seen && found.len() == before {
                 let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
-                return Err(Error::usage(format!("no field matches {}", self.text)).help(format!("the fields are: {}", names.join(", "))));
+                let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField);
+                return Err(error.help(match names.is_empty() {
+                    true => "the records have no fields".to_owned(),
+                    false => format!("the fields are: {}", names.join(", ")),
+                }));
             }
         }
         Ok(found)
