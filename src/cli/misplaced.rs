@@ -1,8 +1,9 @@
 //! Misplaced words, typed out of habit from other tools: each gets the right command.
 
 use super::brackets::typed_word;
+use super::parse::{bare, matches_of};
 use super::split::{Words, has_option};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
 use crate::verbs::{self, Entry};
@@ -93,33 +94,51 @@ fn is_field(word: &str) -> bool {
 /// `sort x FILE`, `window 3 FILE`: an error that --by or --size is missing; `head 1 FILE then count`: both with the command that was
 /// meant.
 pub fn without_option(error: Error, words: &Words) -> Error {
-    if let Some(file) = error.message().strip_prefix("unexpected argument `").and_then(|rest| rest.split('`').next())
-        && Path::new(file).exists()
-        && let Some(at) = words.verbs.iter().position(|own| own.iter().any(|word| word == file))
-        && at + 1 < words.verbs.len()
-        && !words.verbs[at].first().is_some_and(|name| ["count", "schema", "show", "stats", "validate"].iter().any(|report| name == report))
-    {
-        let mut moved = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() };
-        if let Some(last) = moved.verbs[at].iter().rposition(|word| word == file) {
-            moved.verbs[at].remove(last);
-        }
-        moved.verbs.iter_mut().last().into_iter().for_each(|last| last.push(file.into()));
-        return error.help(line(&moved));
-    }
     let own = words.verbs.last().map_or(&[][..], Vec::as_slice);
-    let field = own.get(1).and_then(|word| word.to_str());
-    // `window 3`, `windows tokens 3`
-    let size = own.iter().skip(1).filter_map(|word| word.to_str()).find(|word| word.parse::<u64>().is_ok());
-    if let (Some(size), true) = (size, error.message().ends_with("--size is missing")) {
-        return error.help(format!(
-            "it is given with --size: {}",
-            moved(words, size, own.iter().position(|word| word == size).unwrap_or(1), &["--size", size])
-        ));
+    match error.reason().cloned() {
+        Some(Reason::UnexpectedArgument(file)) if Path::new(&file).exists() => match after_last_verb(&file, words) {
+            Some(moved) => error.help(moved),
+            None => error,
+        },
+        Some(Reason::MissingOption(option)) if option == "--size" => {
+            // `window 3`, `windows tokens 3`
+            let is_number = |word: &&str| word.parse::<u64>().is_ok();
+            match own.iter().skip(1).filter_map(|word| word.to_str()).find(is_number) {
+                Some(size) => {
+                    let at = own.iter().position(|word| word == size).unwrap_or(1);
+                    error.help(format!("it is given with --size: {}", moved(words, size, at, &["--size", size])))
+                }
+                None => error,
+            }
+        }
+        Some(Reason::MissingOption(option)) if option == "--by" => {
+            match own.get(1).and_then(|word| word.to_str()).filter(|field| is_field(field) && !Path::new(field).exists()) {
+                Some(field) => error.help(format!("a field is given with --by: {}", moved(words, field, 1, &["--by", field]))),
+                None => error,
+            }
+        }
+        _ => error,
     }
-    match field.filter(|field| error.message().ends_with("--by is missing") && is_field(field) && !Path::new(field).exists()) {
-        Some(field) => error.help(format!("a field is given with --by: {}", moved(words, field, 1, &["--by", field]))),
-        None => error,
+}
+
+/// The command line with a FILE of an earlier verb after the last; `None` if that verb ends a chain anyway.
+fn after_last_verb(file: &str, words: &Words) -> Option<String> {
+    let at = words.verbs.iter().position(|own| own.iter().any(|word| word == file))?;
+    if at + 1 == words.verbs.len() {
+        return None;
     }
+    let mut moved = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() };
+    if let Some(last) = moved.verbs[at].iter().rposition(|word| word == file) {
+        moved.verbs[at].remove(last);
+    }
+    let (name, arguments) = moved.verbs[at].split_first()?;
+    let verb = verbs::find(name.to_str()?)?;
+    let matches = matches_of(verb, &bare(verb.command()), &arguments.iter().collect::<Vec<_>>()).ok()?;
+    if verb.parse(&matches).ok()?.is_report() {
+        return None;
+    }
+    moved.verbs.iter_mut().last().into_iter().for_each(|last| last.push(file.into()));
+    Some(line(&moved))
 }
 
 /// `FILE head 1`: the verb follows its FILE.

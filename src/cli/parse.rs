@@ -157,7 +157,7 @@ fn chain(words: &mut Words) -> Result<Found> {
 }
 
 /// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
-fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
+pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
     let empty = OsString::new();
     let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));
     let is_given = |option: &str| words.iter().any(|word| word.to_string_lossy().split('=').next() == Some(option));
@@ -231,7 +231,7 @@ fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Re
 }
 
 /// A verb's command for the middle of a chain: its own words only.
-fn bare(command: Command) -> Command {
+pub fn bare(command: Command) -> Command {
     settings(command)
 }
 

@@ -3,7 +3,7 @@
 use super::split::has_option;
 use super::synonyms;
 use super::typed::Typed;
-use crate::error::{Error, nearest};
+use crate::error::{Error, Reason, nearest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 use std::error::Error as _;
@@ -36,7 +36,11 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
                 [one] => format!("{one} is"),
                 [most @ .., last] => format!("{} and {last} are", most.join(", ")),
             };
-            Error::usage(format!("{name}: {what} missing")).help(see)
+            let error = Error::usage(format!("{name}: {what} missing")).help(see);
+            match <[String; 1]>::try_from(missing) {
+                Ok([option]) => error.because(Reason::MissingOption(option)),
+                Err(_) => error,
+            }
         }
         ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
             Error::usage(format!("{whose}{argument} needs a value")).help(see)
@@ -86,7 +90,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
 fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words: &[&OsString]) -> Error {
     let name = owner.name;
     if !arg.starts_with('-') || arg == "-" {
-        let error = Error::usage(format!("unexpected argument `{arg}` for `{name}`"));
+        let error = Error::usage(format!("unexpected argument `{arg}` for `{name}`")).because(Reason::UnexpectedArgument(arg.to_owned()));
         return if owner.is_last { error } else { error.help("FILEs follow the last verb of a chain") };
     }
     // clap names only the first letter of `-abc`: look for the word itself.
