@@ -112,13 +112,29 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             }
         }
         Some(Reason::MissingOption(option)) if option == "--by" => {
-            match own.get(1).and_then(|word| word.to_str()).filter(|field| is_field(field) && !Path::new(field).exists()) {
-                Some(field) => error.help(format!("a field is given with --by: {}", moved(words, field, 1, &["--by", field]))),
+            // `sort x`, `sort -r x`
+            let command = own.first().and_then(|name| verbs::find(name.to_str()?)).map(verbs::Entry::command);
+            let is_flag = |word: &&str| command.as_ref().is_some_and(|command| is_flag(command, word));
+            let is_meant = |word: &&str| is_field(word) && !Path::new(word).exists();
+            match own.iter().skip(1).map_while(|word| word.to_str()).find(|word| !is_flag(word)).filter(is_meant) {
+                Some(field) => {
+                    let at = own.iter().position(|word| word == field).unwrap_or(1);
+                    error.help(format!("a field is given with --by: {}", moved(words, field, at, &["--by", field])))
+                }
                 None => error,
             }
         }
         _ => error,
     }
+}
+
+/// Whether a word is an option of the verb that takes no value.
+fn is_flag(command: &clap::Command, word: &str) -> bool {
+    let is_it = |arg: &&clap::Arg| match word.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => word.strip_prefix('-').is_some_and(|short| arg.get_short().is_some_and(|letter| short == letter.to_string())),
+    };
+    command.get_arguments().find(is_it).is_some_and(|arg| !arg.get_action().takes_values())
 }
 
 /// The command line with a FILE of an earlier verb after the last; `None` if that verb ends a chain anyway.

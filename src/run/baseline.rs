@@ -5,6 +5,7 @@ use super::execute::Execution;
 use super::inference::infer;
 use super::inputs::Inputs;
 use super::progress::Progress;
+use super::start::of_a_pipe;
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::options::{OnError, Options};
@@ -60,7 +61,8 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
             }
             result => {
                 progress.finish();
-                let baseline = result?.report.map(|report| report.into_baseline()).transpose()?.flatten();
+                let done = result.map_err(|error| if is_regular { error } else { of_a_pipe(error) })?;
+                let baseline = done.report.map(|report| report.into_baseline()).transpose()?.flatten();
                 return baseline.ok_or_else(|| Error::internal("a report that cannot be compared with"));
             }
         }

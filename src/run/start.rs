@@ -52,7 +52,7 @@ impl Invocation {
 const SAMPLE_BYTES: u64 = 4 << 20;
 
 /// The error of a record of a pipe, with the way to let all records decide about the types.
-fn of_a_pipe(error: Error) -> Error {
+pub fn of_a_pipe(error: Error) -> Error {
     match error.kind() {
         Kind::Widened => error.help("or let all records decide about the types, which takes a temporary copy: --infer-bytes all"),
         _ => error,

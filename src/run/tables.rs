@@ -41,7 +41,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
     }
     let demand = Demand { fields: Wanted::Matching(fields.to_vec()), records: None };
     let schema = infer(&mut inputs, &demand, None, options.threads)?.schema.plain();
-    if let Some(missing) = fields.iter().find(|field| schema.index_of(field).is_none()) {
+    if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
         return Err(match all.find(&FieldPath::name(missing)) {
             Err(error) => error.in_input(name).help("--key and --take name fields of the table: --key id --take name"),

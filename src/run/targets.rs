@@ -73,11 +73,31 @@ fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsSt
         Part::Output => Ok(options.output.clone()),
         Part::File(file) => Ok(Some(file)),
         Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
+            Some(output) if is_directory(output) => Err(parts_in(output, options)),
             Some(output) => io::part_name(output, &part).map(Some),
             None => Err(Error::usage("the parts need names: give -o OUT").help(format!("-o data.parquet writes data-{part}.parquet ..."))),
         },
     };
     parts.into_iter().map(name).collect()
+}
+
+/// Whether a name is that of a directory, so that it would be surprising to have files beside it.
+fn is_directory(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(b"/") || (!name.as_encoded_bytes().contains(&b'{') && Path::new(name).is_dir())
+}
+
+/// The parts of a split are to be in a directory: how to name them there.
+fn parts_in(directory: &OsStr, options: &Options) -> Error {
+    let format = options.to.as_deref().and_then(crate::formats::find);
+    let extension = match format {
+        Some(format) => format.extensions().first().map(|extension| format!(".{extension}")).unwrap_or_default(),
+        None => ".jsonl".to_owned(),
+    };
+    let shown = directory.to_string_lossy();
+    let name = format!("{}/{{}}{extension}", shown.trim_end_matches('/'));
+    Error::usage("this is a directory: expected a name for the parts")
+        .in_input(shown.as_ref())
+        .help(format!("`{{}}` is the name of the part: -o {}", crate::printable::shell_word(&name)))
 }
 
 /// The name of the output in `--output-dir` for an input that is open: its own, with the extension of the output's format.

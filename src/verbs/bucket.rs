@@ -60,7 +60,16 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
-    numbers(text).map(Numbers)
+    let boundaries = numbers(text)?;
+    if boundaries.is_sorted_by(|a, b| a < b) {
+        return Ok(Numbers(boundaries));
+    }
+    let mut increasing = boundaries;
+    increasing.sort_unstable();
+    increasing.dedup();
+    let increasing: Vec<String> = increasing.iter().map(usize::to_string).collect();
+    let error = Error::usage(format!("boundaries must increase; found `{text}`"));
+    Err(error.help(format!("--boundaries {}, with --batch-sizes in the same order", increasing.join(","))))
 }
 
 /// The batch sizes of `--boundaries`.
@@ -358,7 +367,7 @@ impl Buckets {
 
 /// The bucket of a length.
 fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize> {
-    // As in TensorFlow: the first boundary above the length; boundaries need not increase.
+    // As in TensorFlow: the first boundary above the length.
     let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
     let number = boundaries.iter().position(is_above).unwrap_or(boundaries.len());
     if to_boundary && number == boundaries.len() {

@@ -30,13 +30,16 @@ pub struct Lookup {
     /// The key in the table [default: the name of FIELD]
     #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
     key: Option<FieldPath>,
-    /// The fields of the table to add; name=other adds `name` as `other`
+    /// The fields of the table to add; name=other adds `name` as `other`, and '*' all but KEY
     #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
     take: Vec<String>,
     /// What to do with a record whose value is not in the table
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Missing::Error)]
     missing: Missing,
 }
+
+/// All fields of the table but its key, in `--take`.
+const ALL: &str = "*";
 
 /// What to do with a record whose value is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -81,7 +84,7 @@ themselves are streamed. To join two large files use DuckDB: `tatter join` print
         let key_type = self.key_type(&field.ty, &table.schema.fields[key])?;
         let mut fields = schema.fields.clone();
         let mut taken = Vec::new();
-        for (name, new) in self.taken() {
+        for (name, new) in self.taken().flat_map(|pair| self.expanded(pair, &table.schema)) {
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
@@ -133,6 +136,15 @@ impl Lookup {
             Some((name, new)) => (name.trim().to_owned(), new.trim().to_owned()),
             None => (text.trim().to_owned(), text.trim().to_owned()),
         })
+    }
+
+    /// With `*` replaced by all fields of the table but its key.
+    fn expanded(&self, (name, new): (String, String), table: &Schema) -> Vec<(String, String)> {
+        if name != ALL {
+            return vec![(name, new)];
+        }
+        let key = self.key_name();
+        table.fields.iter().filter(|field| field.name != key).map(|field| (field.name.clone(), field.name.clone())).collect()
     }
 
     /// The fields of the table that are read.

@@ -32,7 +32,7 @@ marker, bytes after compressed data, columns with the same name.
 
 Prints the errors and the number of records. The exit code is 1 if there are errors.";
     const EXAMPLES: &'static [Example] = &[
-        Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, nothing wrong\n" },
+        Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, no problems found\n" },
         Example {
             about: "a record that does not match the schema, and one that is not valid JSON",
             args: "validate --from jsonl --schema 'id: int64'",
@@ -136,7 +136,7 @@ impl Report for Findings {
         }
         let mut parts = vec![format!("{} record{}", self.records, if self.records == 1 { "" } else { "s" })];
         if found == 0 {
-            parts.push("nothing wrong".to_owned());
+            parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
             parts.push(format!("{} bad and left out ({} bytes)", self.bad, self.bytes_lost));

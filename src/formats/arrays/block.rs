@@ -39,8 +39,9 @@ enum Kind {
     Ragged {
         levels: Vec<Level>,
         values: ArrayStream,
-        /// Bytes of an item of the values' first axis, and how many there are.
+        /// Bytes of an item of the values' first axis, how many there are, and how many are not read yet.
         item_nbytes: u64,
+        total: u64,
         left: u64,
         /// The length of axis 0 of the only record.
         whole: Option<u64>,
@@ -109,6 +110,7 @@ impl LeafReader {
                     levels,
                     values: stream(*values)?,
                     item_nbytes: tail.iter().product::<u64>() * found.element.nbytes() as u64,
+                    total: left,
                     left,
                     whole,
                 }
@@ -160,13 +162,14 @@ impl LeafReader {
 
     fn rows_of(&mut self, count: u64, block: &mut LeafBlock) -> Result<u64> {
         match (&mut self.kind, block) {
-            (Kind::Ragged { levels, item_nbytes, left, whole, .. }, LeafBlock::Ragged { splits, nvals, .. }) => {
+            (Kind::Ragged { levels, item_nbytes, total, left, whole, .. }, LeafBlock::Ragged { splits, nvals, .. }) => {
                 let mut items = whole.unwrap_or(count);
                 for (level, splits) in levels.iter_mut().zip(splits) {
                     items = level.rows(items, splits)?;
                 }
                 if items > *left {
-                    return Err(Error::data(format!("row splits reach value {items}, but only {left} are left")));
+                    let end = (*total - *left).saturating_add(items);
+                    return Err(Error::data(format!("row splits reach value {end}, but there are only {total}")));
                 }
                 *left -= items;
                 *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine can address"))?;
