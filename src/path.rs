@@ -130,7 +130,11 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
         return Ok(inner.replace("``", "`"));
     }
     if part.is_empty() {
-        return Err(Error::usage(format!("`{whole}` has an empty name in it")).help("the empty name is written as two backquotes"));
+        let error = Error::usage(format!("`{whole}` has an empty name in it"));
+        return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
+            Some(rest) => error.help(format!("a field is written without a leading dot: {rest}")),
+            None => error.help("the empty name is written as two backquotes"),
+        });
     }
     if part.contains('`') {
         return Err(Error::usage(format!("{part}: backquotes go around a whole name")));

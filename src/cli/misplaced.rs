@@ -2,7 +2,7 @@
 
 use super::brackets::typed_word;
 use super::parse::{bare, matches_of};
-use super::split::{Words, has_option};
+use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
@@ -29,6 +29,9 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         if has_option(&command, "-n") {
             return Err(error().help(format!("the number of records is given with -n: {}", moved(words, name, 1, &["-n", name]))));
         }
+    }
+    if verb.name == "shuffle" && name.parse::<u64>().is_ok() {
+        return Err(error().help(format!("the size of a buffer is given with --buffer: {}", moved(words, name, 1, &["--buffer", name]))));
     }
     if verb.name == "get" && name.parse::<u64>().is_ok() {
         return Err(error().help("numbers of records are separated by commas: get 3,5"));
@@ -114,7 +117,9 @@ pub fn without_option(error: Error, words: &Words) -> Error {
         Some(Reason::MissingOption(option)) if option == "--by" => {
             // `sort x`, `sort -r x`
             let command = own.first().and_then(|name| verbs::find(name.to_str()?)).map(verbs::Entry::command);
-            let is_flag = |word: &&str| command.as_ref().is_some_and(|command| is_flag(command, word));
+            let is_flag = |word: &&str| {
+                command.as_ref().and_then(|command| find_option(command, word)).is_some_and(|arg| !arg.get_action().takes_values())
+            };
             let is_meant = |word: &&str| is_field(word) && !Path::new(word).exists();
             match own.iter().skip(1).map_while(|word| word.to_str()).find(|word| !is_flag(word)).filter(is_meant) {
                 Some(field) => {
@@ -126,15 +131,6 @@ pub fn without_option(error: Error, words: &Words) -> Error {
         }
         _ => error,
     }
-}
-
-/// Whether a word is an option of the verb that takes no value.
-fn is_flag(command: &clap::Command, word: &str) -> bool {
-    let is_it = |arg: &&clap::Arg| match word.strip_prefix("--") {
-        Some(long) => arg.get_long() == Some(long),
-        None => word.strip_prefix('-').is_some_and(|short| arg.get_short().is_some_and(|letter| short == letter.to_string())),
-    };
-    command.get_arguments().find(is_it).is_some_and(|arg| !arg.get_action().takes_values())
 }
 
 /// The command line with a FILE of an earlier verb after the last; `None` if that verb ends a chain anyway.

@@ -101,13 +101,18 @@ fn unknown(word: &str, globals: &Command) -> Error {
 
 /// Whether the command has that option.
 pub fn has_option(command: &Command, name: &str) -> bool {
+    find_option(command, name).is_some()
+}
+
+/// The option of that name, as `--by` or `-f`.
+pub fn find_option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     match name.strip_prefix("--") {
-        Some(long) => command.get_arguments().any(|a| a.get_long() == Some(long)),
-        None => name.strip_prefix('-').is_some_and(|short| {
-            let mut letters = short.chars();
-            let letter = letters.next();
-            letter.is_some() && letters.next().is_none() && command.get_arguments().any(|a| a.get_short() == letter)
-        }),
+        Some(long) => command.get_arguments().find(|a| a.get_long() == Some(long)),
+        None => {
+            let mut letters = name.strip_prefix('-')?.chars();
+            let letter = letters.next().filter(|_| letters.next().is_none())?;
+            command.get_arguments().find(|a| a.get_short() == Some(letter))
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Verbs and options of other tools, answered with the command that does the same here.
 
 use super::brackets::typed_word;
-use super::split::{Words, has_option};
+use super::split::{Words, find_option, has_option};
+use super::typed::Typed;
+use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Names of other tools, and commands that do the same. In a command, `{args}` is all words after the name, `{key}` the first
-/// of them that is not a file, `{files}` the others; `{file}`, `{other}` are the first two files.
+/// of them that is not a file (or what follows -f), `{by}` is `--by {key}` if there is one, `{files}` are the others; `{file}`, `{other}` are the first two files.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit", "first", "top"], &["tatter head {args}"]),
     (&["last"], &["tatter tail {args}"]),
@@ -41,9 +43,9 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
             "tatter convert {file} -o a.parquet && tatter convert {other} -o b.parquet && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({key})\"",
         ],
     ),
-    (&["distinct"], &["tatter unique --by {key} {files}"]),
-    (&["uniq"], &["tatter unique {args}", "tatter count --by {key} {files}"]),
-    (&["dedup", "drop-duplicates", "drop_duplicates"], &["tatter unique {args}"]),
+    (&["distinct"], &["tatter unique {by} {files}"]),
+    (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
+    (&["dedup", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
     (&["shuf"], &["tatter shuffle {args}"]),
     (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({key})' {files}"]),
     (&["sed", "replace", "gsub"], &["tatter map '{key} = strings.regex_replace({key}, \"OLD\", \"NEW\")' {files}"]),
@@ -92,6 +94,11 @@ const OPTIONS: &[(&[&str], &str, &str)] = &[
     (&["sort"], "-n", "numbers are sorted as numbers: leave -n out"),
     (&["sort"], "-nr", "numbers are sorted as numbers: sort --by FIELD -r"),
     (&["sort"], "-rn", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-nrk", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-rnk", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-nk", "numbers are sorted as numbers: sort --by FIELD"),
+    (&["sort"], "-rk", "the key is given with --by: sort --by FIELD -r"),
+    (&["sort"], "-nf", "numbers are sorted as numbers: sort --by FIELD"),
     (&["sort"], "-u", "drop duplicates with the verb unique: sort --by FIELD then unique"),
     (&["head", "tail"], "-c", "records are counted, not bytes: -n N"),
     (&["tail"], "-f", "input is read to its end, then the run ends"),
@@ -160,11 +167,13 @@ pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
 /// The command line with the verb replaced by the template.
 fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String {
     let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
+    let (globals, given) = global_options(given);
     let dashed = if is_last { texts(&words.files) } else { Vec::new() };
     let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || word.contains('.');
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
-    let key = given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word));
+    let key = given.iter().skip_while(|word| *word != "-f").nth(1).filter(is_name);
+    let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
     let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
@@ -173,12 +182,15 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let is_foreign =
         |word: &&String| is_option(word) && word.parse::<f64>().is_err() && verb.as_ref().is_some_and(|verb| !has_option(verb, bare(word)));
     let all: Vec<&String> = given.iter().filter(|word| !is_foreign(word)).chain(&dashed).collect();
+    // A command for several programs has no place for them.
+    let globals = if template.contains("&&") { Vec::new() } else { globals };
     let command = template
         .trim_start_matches("tatter ")
         .replace("{args}", &joined(&all))
         .replace("{files}", &joined(&files))
         .replace("{file}", &file(0))
         .replace("{other}", &file(1))
+        .replace("{by}", &key.map_or_else(String::new, |key| format!("--by {key}")))
         .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
     // Other verbs of the chain may be names of other tools too.
     let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
@@ -188,8 +200,27 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let verb = |(number, verb): (usize, &Vec<OsString>)| if number == index { command.clone() } else { other(&texts(verb)) };
     let verbs: Vec<String> = words.verbs.iter().enumerate().map(verb).collect();
     let before = texts(&words.before);
-    let line = format!("tatter {} {}", joined(&before.iter().collect::<Vec<_>>()), verbs.join(" then "));
+    let whole = |words: &[String]| joined(&words.iter().collect::<Vec<_>>());
+    let line = format!("tatter {} {} {}", whole(&before), verbs.join(" then "), whole(&globals));
     line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The global options that take a value, with their values, and the other words.
+fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let globals = Typed::augment_args(Command::new("tatter"));
+    let takes_value = |word: &str| find_option(&globals, word).is_some_and(|arg| arg.get_action().takes_values());
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if !takes_value(bare(&word)) {
+            others.push(word);
+            continue;
+        }
+        let value = if word.contains('=') { None } else { words.next() };
+        own.push(word);
+        own.extend(value);
+    }
+    (own, others)
 }
 
 /// An option without its value.
@@ -285,6 +316,12 @@ mod tests {
         assert_eq!(suggestions("take", 1, &split(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
         let line = "wc -l Cargo.toml".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("wc", 0, &split(line).unwrap()), ["tatter count Cargo.toml"]);
+        let line = "concat Cargo.toml build.rs -o out.jsonl --threads=2".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("concat", 0, &split(line).unwrap()), ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]);
+        let line = "uniq id Cargo.toml -o out.jsonl".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("uniq", 0, &split(line).unwrap())[0], "tatter unique --by id Cargo.toml -o out.jsonl");
+        let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("stats1", 0, &split(line).unwrap()), ["tatter stats -f fare Cargo.toml"]);
         let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
         let filter = "tatter filter 'strings.regex_full_match(FIELD, \".*cat.*\")' Cargo.toml";
         assert_eq!(suggestions("grep", 0, &split(line).unwrap()), [filter]);

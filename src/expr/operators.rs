@@ -48,6 +48,12 @@ impl Binder<'_> {
         {
             return Ok(OperandKind::Literal(value));
         }
+        let is_int = |operand: &Operand| matches!(operand.kind, OperandKind::Literal(Literal::Int(_)));
+        let grows = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Power | Binary::ShiftLeft);
+        if is_int(&a) && is_int(&b) && grows {
+            // Tensors would wrap.
+            return Err(ExprError::at(expr.span.clone(), "the result is beyond 64 bits").help("write a float: 1e20"));
+        }
         if let Binary::ShiftLeft | Binary::ShiftRight = op {
             let error = ExprError::at(expr.span.clone(), format!("{} works on numbers in the text, not on tensors", op.symbol()));
             return Err(error.help(format!("write {}(x, y)", op.function())));

@@ -390,10 +390,14 @@ fn value_rowids(call: &mut Call) -> ExprResult<OperandKind> {
 fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
     let x = call.rows_of(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
-        return Err(ExprError::at(
+        let error = ExprError::at(
             x.span.clone(),
             format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::operand::describe(&x.ty)),
-        ));
+        );
+        return Err(match x.ty.dtype() {
+            Some(DType::String) if x.rank() == 0 => error.help("strings.length(x) counts the bytes of a string"),
+            _ => error,
+        });
     }
     let to = dtype.clone();
     call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {

@@ -179,6 +179,9 @@ impl Parser {
                 error.help("write strings.regex_full_match(x, \".*PATTERN.*\")")
             }
             Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
+            Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => {
+                error.help("write strings.regex_full_match(x, \".*PATTERN.*\")")
+            }
             Kind::Op(">") if self.before_is("<") => error.help("write x != y"),
             Kind::Op(".") => error.help("a field is written without a leading dot"),
             Kind::Str(_) if self.before_is_name("f") => error.help("there are no f-strings: join strings with +"),

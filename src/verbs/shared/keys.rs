@@ -34,7 +34,7 @@ impl Keys {
         for path in &self.0 {
             let found = schema.find(path).map_err(|error| {
                 let text = path.to_string();
-                if !text.contains('(') {
+                if !text.contains(['(', '*', '%', '<', '>', '+']) && ![" / ", " // ", " - "].iter().any(|op| text.contains(op)) {
                     return error;
                 }
                 let map = shell_word(&format!("key = {}", text.trim_matches('`')));
