@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.crelu"],
         "features|x, axis=-1",
-        "max(x, 0) and max(-x, 0), one after the other along the axis.",
+        "max(x, 0) and max(-x, 0), concatenated along an axis.",
         [("nn.crelu([-1.0, 2.0])", "[0.0, 2.0, 1.0, 0.0]")],
         crelu
     ),
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.leaky_relu"],
         "features|x, alpha=0.2",
-        "Negative values times alpha; integers give float32.",
+        "x where it is positive, else alpha times x; integers give float32.",
         [("nn.leaky_relu([-1.0, 2.0], alpha=0.5)", "[-0.5, 2.0]")],
         |c| {
             // An attribute of TensorFlow's kernel, which is a float32.
@@ -66,7 +66,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.sigmoid_cross_entropy_with_logits"],
         "labels, logits",
-        "The cross entropy of labels and the sigmoids of logits.",
+        "The cross entropy between labels and sigmoid(logits).",
         [("nn.sigmoid_cross_entropy_with_logits(labels=[0.5], logits=[0.0])", "[0.6931472]")],
         |c| two(c, kernel::sigmoid_cross_entropy)
     ),

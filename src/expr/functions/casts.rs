@@ -23,21 +23,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["saturate_cast", "dtypes.saturate_cast"],
         "value|x, dtype",
-        "Another number dtype; what is beyond its range becomes its end.",
+        "Convert to another numeric dtype; values out of range are clamped to its limits.",
         [("saturate_cast([300.0, -5.0], uint8)", "[255, 0]")],
         saturate_cast
     ),
     function!(
         ["bitcast"],
         "input|x, type|dtype",
-        "The same bytes under another number dtype; of another width with one more or one less inner axis.",
+        "Reinterpret the bytes as another numeric dtype; a different width adds or removes an innermost axis.",
         [("bitcast([1.0], int32)", "[1065353216]")],
         bitcast
     ),
     function!(
         ["debugging.check_numerics"],
         "tensor|x, message=\"\"",
-        "The tensor itself; an infinite value or NaN is an error with the message.",
+        "The tensor unchanged; NaN or an infinite value is an error with the message.",
         [("debugging.check_numerics([1.5], \"bad\")", "[1.5]")],
         check_numerics
     ),

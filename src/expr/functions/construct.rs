@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["constant", "convert_to_tensor"],
         "value, dtype=None, shape=None",
-        "A value or nested list as a tensor; with a shape its values in that shape, or one value that fills it.",
+        "A value or nested list as a tensor; with a shape, its values reshaped, or a single value repeated to fill it.",
         [("constant([1, 2], dtype=float64)", "[1.0, 2.0]"), ("constant(7, shape=[2, 1])", "[[7], [7]]")],
         |c| {
             let (literal, dtype) = (literal_of(c)?, c.dtype(1)?);
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["CPUPlace", "CUDAPlace", "CUDAPinnedPlace"],
         "id=None",
-        "Where Paddle keeps a tensor, which makes no difference here: None.",
+        "A device of Paddle, which has no effect here: None.",
         [("create_lod_tensor([[1], [2]], [[2]], fluid.CPUPlace())", "[[[1], [2]]]")],
         |_| Ok(OperandKind::Literal(Literal::None))
     ),

@@ -74,7 +74,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["value_rowids"],
         "x|rt_input",
-        "The row that each value belongs to.",
+        "The row index of each value.",
         [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")],
         value_rowids
     ),

@@ -11,14 +11,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["pad"],
         "tensor|x, paddings, mode=\"CONSTANT\", constant_values=0",
-        "Add items before and after each axis: a constant, or the values mirrored (REFLECT, SYMMETRIC).",
+        "Pad each axis at the start and end with a constant, or with mirrored values (REFLECT, SYMMETRIC).",
         [("pad([1, 2], [[1, 2]])", "[0, 1, 2, 0, 0]"), ("pad([1, 2, 3], [[2, 0]], \"REFLECT\")", "[3, 2, 1, 2, 3]")],
         pad
     ),
     formula!(
         ["roll"],
         "input|x, shift, axis",
-        "Shift the items of an axis, or of several; what leaves it at one end comes in at the other.",
+        "Shift the items along one or more axes; items shifted off one end reappear at the other.",
         [("roll([1, 2, 3, 4], shift=1, axis=0)", "[4, 1, 2, 3]")],
         roll
     ),
@@ -79,14 +79,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["histogram_fixed_width_bins"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The bin of each value as int32, of bins of equal width over a range; values beyond it are in the first or last bin.",
+        "The bin of each value (int32), with bins of equal width over a range; values out of range fall in the first or last bin.",
         [("histogram_fixed_width_bins([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[0, 2, 4]")],
         |call| Ok(format!("cast({}, int32)", bins(call)?))
     ),
     formula!(
         ["histogram_fixed_width"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "How many values are in each of the bins of equal width over a range.",
+        "The number of values in each of nbins bins of equal width over a range.",
         [("histogram_fixed_width([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[1, 0, 1, 0, 1]")],
         |call| {
             let number = |end: Operand| match end.kind {

@@ -25,14 +25,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unique"],
         "x, out_idx=int32 -> y, idx",
-        "The distinct values in the order of their first appearance, and the index among them of each value.",
+        "The distinct values in order of first appearance, and the index of each value among them.",
         [("unique([7, 5, 7])[0]", "[7, 5]"), ("unique([7, 5, 7]).idx", "[0, 1, 0]")],
         |call| unique(call, false)
     ),
     function!(
         ["unique_with_counts"],
         "x, out_idx=int32 -> y, idx, count",
-        "The same as unique, and how often each distinct value appears.",
+        "Like unique, with the count of each distinct value.",
         [("unique_with_counts([\"a\", \"b\", \"a\"]).count", "[2, 1]")],
         |call| unique(call, true)
     ),

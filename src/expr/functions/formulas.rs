@@ -12,7 +12,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["norm", "linalg.norm"],
         "tensor|x, ord=\"euclidean\", axis=None, keepdims=False",
-        "The norm of the values, or of those along an axis: euclidean (2), the sum of magnitudes (1), the largest (math.inf), or any p above 0. Two axes are those of matrices.",
+        "The norm of all values, or along an axis: euclidean (2), sum of magnitudes (1), largest magnitude (math.inf), or any p above 0. Two axes give a matrix norm.",
         [("norm([3.0, 4.0])", "5.0"), ("norm([[3.0, 4.0], [0.0, 1.0]], axis=1, ord=1)", "[7.0, 1.0]")],
         norm
     ),
@@ -47,7 +47,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.count_nonzero", "count_nonzero"],
         "input|x, axis=None, keepdims=False, dtype=int64",
-        "How many values along axes are not 0, false or empty.",
+        "The number of values along axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
     ),

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
-        "The place of each string or integer in a vocabulary. What is not in it falls in one of num_oov_buckets after it, by its \
+        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets indices after it, by its \
 Fingerprint64, or is default_value (-1). Integers with a vocabulary of strings are the way back.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),
@@ -34,7 +34,7 @@ Fingerprint64, or is default_value (-1). Integers with a vocabulary of strings a
     function!(
         ["multi_hot"],
         "indices|x, depth, dtype=None",
-        "A vector for each row with a one at each of its indices.",
+        "For each row, a vector with ones at its indices.",
         [("multi_hot([[0, 2], [1]], 3, dtype=int32)", "[[1, 0, 1], [0, 1, 0]]")],
         multi_hot
     ),

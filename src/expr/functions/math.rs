@@ -75,7 +75,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.divide_no_nan", "divide_no_nan"],
         "x, y",
-        "Quotient; 0 where the divisor is 0.",
+        "Quotient, or 0 where the divisor is 0.",
         [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
         |c| of_floats(c, Binary::DivideNoNan)
     ),

@@ -20,7 +20,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["matmul", "linalg.matmul"],
         "a, b, transpose_a=False, transpose_b=False",
-        "The product of two matrices, or of each two of two stacks of matrices; `a @ b`.",
+        "The product of two matrices, or of corresponding matrices in two batches; `a @ b`.",
         [
             ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
             ("matmul([[[1, 2]], [[3, 4], [5, 6]]], [[[1], [2]], [[1], [1]]])", "[[[5]], [[7], [11]]]")

@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["is_null"],
         "x, level=None",
-        "Whether values are null; level 0 asks about the field, level 1 about its items, and so on.",
+        "Whether values are null: level 0 tests the field, level 1 its items, and so on.",
         [("is_null([[3, 1], [2]])", "[[false, false], [false]]"), ("is_null([3, 1], level=0)", "false")],
         is_null
     ),
@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["drop_null"],
         "x, level=None",
-        "Remove null values, or with a level the null items of that level.",
+        "Remove null values, or the null items at the given level.",
         [("drop_null([[3, 1], [2]])", "[[3, 1], [2]]")],
         drop_null
     ),

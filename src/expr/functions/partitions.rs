@@ -49,7 +49,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_value_rowids"],
         "values, value_rowids, nrows=None, validate=True",
-        "Rows from the row that each value belongs to.",
+        "Rows from the row index of each value.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::ValueRowids)
     ),
@@ -115,7 +115,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RowPartition.from_value_rowids"],
         "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the row that each value belongs to.",
+        "A partition from the row index of each value.",
         [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
         |c| partition(c, PartitionEncoding::ValueRowids, None, Some(1))
     ),

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
-        "Numbers from minval to before maxval (1), each as likely. As all random numbers they depend on --seed, the record and the call.",
+        "Uniform random numbers from minval up to, but not including, maxval (1). Like all random numbers, they depend on --seed, the record and the call.",
         [],
         uniform
     ),
@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.truncated_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
-        "Numbers of a normal distribution, no further than two deviations from the mean.",
+        "Normally distributed random numbers within two standard deviations of the mean.",
         [],
         |c| normal(c, Random::truncated_normal)
     ),
@@ -40,14 +40,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.categorical"],
         "logits, num_samples, dtype=int64, seed=None",
-        "Classes drawn for each row by its unnormalised logarithms of probabilities.",
+        "Random classes for each row, drawn with its unnormalized log probabilities.",
         [],
         categorical
     ),
     function!(
         ["nn.dropout", "nn.experimental.stateless_dropout"],
         "x, rate, noise_shape=None, seed=None",
-        "Values set to 0 with this probability, the others scaled up so that the sum is expected to stay.",
+        "Set values to 0 with the given probability, and scale up the others so that the expected sum is unchanged.",
         [],
         dropout
     ),

@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.boolean_mask", "boolean_mask"],
         "data|x, mask, axis=0",
-        "Select items where a mask is true, from the axis on that the mask begins at.",
+        "Select items where a mask is true; the mask starts at the given axis.",
         [("ragged.boolean_mask([[1, 2], [3]], [[True, False], [True]])", "[[1], [3]]")],
         boolean_mask
     ),
@@ -65,14 +65,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["dynamic_partition"],
         "data, partitions, num_partitions",
-        "Distribute items over a list of tensors, one for each partition.",
+        "Distribute items to a list of tensors, one for each partition.",
         [("dynamic_partition([1, 2, 3], [0, 1, 0], 2)[0]", "[1, 3]")],
         dynamic_partition
     ),
     function!(
         ["ragged.stack_dynamic_partitions"],
         "data, partitions, num_partitions",
-        "Distribute items over the rows of a ragged tensor.",
+        "Distribute items to the rows of a ragged tensor.",
         [("ragged.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3)", "[[1, 3], [], [2]]")],
         stack_dynamic_partitions
     ),

@@ -45,14 +45,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["broadcast_static_shape"],
         "shape_x, shape_y",
-        "The shape that two shapes are broadcast to.",
+        "The shape that results from broadcasting two shapes.",
         [("broadcast_static_shape([2, 1], [3])", "[2, 3]")],
         broadcast_shapes
     ),
     function!(
         ["broadcast_dynamic_shape"],
         "shape_x, shape_y",
-        "The sizes that two vectors of sizes are broadcast to.",
+        "The shape vector that results from broadcasting two shape vectors.",
         [("broadcast_dynamic_shape([2, 1], [3])", "[2, 3]")],
         |c| {
             let int64 = |item: &Operand| item.node().is_some_and(|node| node.ty.dtype() == Some(&DType::Int64));

@@ -55,7 +55,7 @@ pub static FUNCTIONS: &[Function] = &[
     of_two!(
         ["math.multiply_no_nan", "multiply_no_nan"],
         "x, y",
-        "Product; 0 where y is 0, even of NaN.",
+        "Product, or 0 where y is 0, even if x is NaN.",
         ("math.multiply_no_nan([math.nan, 2.0], [0.0, 3.0])", "[0.0, 6.0]"),
         kernel::multiply_no_nan
     ),
