@@ -1,5 +1,6 @@
 //! The verbs of a chain, bound to a schema from left to right.
 
+use super::inputs::Inputs;
 use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::schema::Schema;
@@ -25,11 +26,15 @@ impl Chain {
         Chain::bind_by(verbs, schema, |verb, before| verb.bind(before, options))
     }
 
-    /// Binds the verbs to an input without records whose fields are not known. A verb that names a field has nothing to do.
+    /// Binds the verbs to the schema of these inputs. Where they have no records and their fields are not known, a verb that names a
+    /// field has nothing to do.
     ///
     /// # Errors
-    /// As [`Chain::bind`]; a report needs its fields.
-    pub fn of_nothing(verbs: &[Box<dyn Parsed>], options: &Options) -> Result<Chain> {
+    /// As [`Chain::bind`]; of a report that names a field, too.
+    pub fn of_inputs(inputs: &Inputs, verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
+        if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
+            return Chain::bind(verbs, schema, options);
+        }
         Chain::bind_by(verbs, &Schema::default(), |verb, before| match verb.bind(before, options) {
             Err(error) if error.reason() == Some(&Reason::UnknownField) && !verb.is_report() => {
                 let operator = match verb.parts()? {

@@ -116,6 +116,10 @@ impl<'a> Run<'a> {
     /// `ended`: earlier runs of the same command.
     fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
         ended.refuse(&targets.outputs)?;
+        if options.in_place && targets.outputs.iter().all(|output| output.is_stdout()) {
+            let error = Error::usage("--in-place lets the output replace an input, but no output is named");
+            return Err(error.help("name the input once more, with -o FILE"));
+        }
         let paths = || inputs.iter().filter_map(|opened| opened.input.path());
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
@@ -222,10 +226,7 @@ impl<'a> Run<'a> {
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {
-        if schema.fields.is_empty() && self.inputs.declared().fields.is_empty() && self.inputs.are_empty() {
-            return Chain::of_nothing(self.verbs, &self.options);
-        }
-        Chain::bind(self.verbs, schema, &self.options)
+        Chain::of_inputs(&self.inputs, self.verbs, schema, &self.options)
     }
 
     /// Whether `--schema` names everything that is wanted, so that nothing is inferred.

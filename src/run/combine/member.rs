@@ -92,7 +92,7 @@ impl Member {
         self.demand = chain.verbs.iter().rev().fold(demand.clone(), |after, verb| verb.demand(after));
         let share = share.map(|share| share.saturating_mul(self.inputs.iter().count() as u64));
         let mut found = infer(&mut self.inputs, &self.demand, share, threads).map_err(|error| chain.located(error))?;
-        let bound = match chain.bind(&found.schema) {
+        let bound = match chain.bind(&self.inputs, &found.schema) {
             Err(error) if error.kind() == Kind::Usage => Err(self.better_message(&chain, error, share, threads)),
             bound => bound,
         };
@@ -110,7 +110,7 @@ impl Member {
             return error;
         }
         let all = infer(&mut self.inputs, &Demand::everything(), share, threads);
-        match all.and_then(|all| chain.bind(&all.schema)) {
+        match all.and_then(|all| chain.bind(&self.inputs, &all.schema)) {
             Err(better) => better,
             Ok(_) => error,
         }
@@ -136,7 +136,7 @@ impl Member {
             let decode = move |work| decode_and_map(work, &[], &to, skip);
             return Ok(Line { origin, nodes: vec![Node::Parallel(Arc::new(decode))] });
         };
-        let bound = chain.bind(&self.read)?;
+        let bound = chain.bind(&self.inputs, &self.read)?;
         let (Some(first), Some(last)) = (bound.schemas.first(), bound.schemas.last()) else {
             return Err(Error::internal("a chain without a schema"));
         };
@@ -156,8 +156,8 @@ impl Member {
 }
 
 impl OwnChain {
-    fn bind(&self, schema: &Schema) -> Result<Chain> {
-        Chain::bind(&self.verbs, schema, &self.options)
+    fn bind(&self, inputs: &Inputs, schema: &Schema) -> Result<Chain> {
+        Chain::of_inputs(inputs, &self.verbs, schema, &self.options)
     }
 
     /// The error says which chain it is of.
