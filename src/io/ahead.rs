@@ -1,4 +1,4 @@
-//! A stream that a thread of its own reads ahead: decompression overlaps with what is done to the bytes.
+//! A stream that a separate thread reads ahead: decompression overlaps with what is done to the bytes.
 
 use crate::error::Error;
 use std::io::{self, Read};

@@ -13,7 +13,7 @@ const MAX_BUFFERS: usize = 64;
 const KEPT_BYTES: usize = 64 << 20;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
-/// To be called before a run with that many threads: lets the system's allocator keep what a chunk leaves behind for the next chunk.
+/// To be called before a run with that many threads: lets the system's allocator keep the memory that a chunk freed for the next chunk.
 ///
 /// glibc gives free memory at the end of a heap back to the system once it is more than twice the largest block that was mapped by itself
 /// and freed so far, and 128 KiB before that (`mallopt(3)`, `M_MMAP_THRESHOLD`). A run that frees no large block then returns the memory of

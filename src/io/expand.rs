@@ -51,7 +51,7 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     Ok(all)
 }
 
-/// The extensions of files that are read as one: the first is found beside the second.
+/// The extensions of files that are read as one: the first is found next to the second.
 const PAIR: [&str; 2] = ["bin", "idx"];
 
 /// The extensions of indices: `x.tfrecord.idx` says where the records of `x.tfrecord` are.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Bytes of the inputs that are read for one chunk, about, and the most records of it.
 const CHUNK_NBYTES: u64 = 2 << 20;
 const CHUNK_ROWS: u64 = 1 << 14;
-/// A record read at its place may cost as much as this many that are read one after the other.
+/// A record read in place may cost as much as this many read in sequence.
 const PLACE_COST: u64 = 8;
 
 /// Some records of the inputs, in the order in which they are wanted.

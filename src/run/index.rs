@@ -8,7 +8,7 @@ use crate::verbs::Verdict;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Writes the index of each file beside it, or where `-o` says.
+/// Writes the index of each file next to it, or where `-o` says.
 ///
 /// # Errors
 /// A file is not a whole TFRecord, or a pipe; an index cannot be written.

@@ -37,7 +37,7 @@ impl Inputs {
         Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several), drawn: None }
     }
 
-    /// The files in groups of these sizes, each an input of its own.
+    /// The files in groups of these sizes, each a separate input.
     pub fn divided(self, sizes: &[usize]) -> Vec<Inputs> {
         let mut opened = self.opened.into_iter();
         let mut group = |n: &usize| Inputs {
@@ -129,7 +129,7 @@ impl Inputs {
         }
     }
 
-    /// Those that are read one after the other, to read from.
+    /// Those that are read in sequence.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Opened> {
         self.opened.iter_mut()
     }
@@ -193,7 +193,7 @@ impl Inputs {
         }
     }
 
-    /// The blocks of all inputs, one after the other; the reading of each starts when the one before it has ended. Inputs that are
+    /// The blocks of all inputs, in sequence; the reading of each starts when the one before it has ended. Inputs that are
     /// read side by side are read as their inference has settled it.
     ///
     /// # Errors

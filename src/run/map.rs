@@ -74,7 +74,7 @@ fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn M
     work
 }
 
-/// Applies the maps one after the other. On an error the records before it still pass.
+/// Applies the maps in sequence. On an error the records before it still pass.
 fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
     for (map, schema) in maps {
         let given = chunk.clone();

@@ -134,7 +134,7 @@ impl Progress {
         self.put(&format!("info: {}", printable(text)), || message::of_text("info", text));
     }
 
-    /// A line that is text, or an object with `--messages json`. The text is printed as it is.
+    /// A line that is text, or an object with `--messages json`. The text is printed unchanged.
     pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
         if self.json { self.print(&object().to_string()) } else { self.print(&screen::fitted_message(text)) }
     }

@@ -1,4 +1,4 @@
-//! Rows of several tensors of one type, one after the other.
+//! Concatenates the rows of several tensors of one type.
 
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};

@@ -290,7 +290,7 @@ impl RowPartition {
         }
     }
 
-    /// One partition of all rows, one after the other; uniform if all are, with one row length.
+    /// One partition of all rows, in sequence; uniform if all are, with one row length.
     pub fn concat(parts: &[&RowPartition]) -> Result<RowPartition> {
         let nrows = parts.iter().map(|p| p.nrows()).sum();
         if let Some(row_length) = parts.first().and_then(|p| p.uniform_row_length())

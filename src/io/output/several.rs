@@ -1,4 +1,4 @@
-//! Outputs of which one is more than a file: a directory with files beside its shards, a pair of files.
+//! Outputs of which one is more than a file: a directory with files next to its shards, a pair of files.
 
 use super::Outputs;
 use crate::error::{Error, Kind, Result};

@@ -1,4 +1,4 @@
-//! The chunks of one input, one after the other, as a merge sees them.
+//! The chunks of one input in sequence, as a merge sees them.
 
 use super::member::Member;
 use crate::chunk::Chunk;

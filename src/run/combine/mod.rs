@@ -7,7 +7,7 @@
 //! open      the inputs that a chain reads
 //! combined  several inputs as one
 //! member    one of the inputs: files, perhaps with a chain
-//! feed      its chunks, one after the other, as a merge sees them
+//! feed      its chunks in sequence, as a merge sees them
 //! chosen    one record after the other, each of the input that is chosen
 //! zip       the records of the same number side by side
 //! ```

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Longest text of a value, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// Compares two datasets; prints the first difference. `values_only`: what files say beside the values is not compared.
+/// Compares two datasets; prints the first difference. `values_only`: what files say besides the values is not compared.
 ///
 /// # Errors
 /// One of them cannot be read; writing fails.

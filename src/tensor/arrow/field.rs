@@ -72,7 +72,7 @@ pub(super) fn reading(field: &ArrowField, role: Role) -> Reading {
 }
 
 /// The field that an Arrow field is read as. Dictionaries and run-end encoded values are read as their
-/// values, maps as the list of their entries, types that tensors do not have as they are.
+/// values, maps as the list of their entries, types unknown to tensors unchanged.
 ///
 /// # Errors
 /// Nesting that is too deep, a structure of too many fields or with two of one name, a negative size.
