@@ -1,7 +1,7 @@
 //! Misplaced words, typed out of habit from other tools: each gets the right command.
 
 use super::brackets::typed_word;
-use super::parse::{bare, matches_of};
+use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;

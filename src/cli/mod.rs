@@ -14,6 +14,7 @@ mod commands;
 mod completion;
 mod help;
 mod man;
+mod matches;
 mod misplaced;
 mod parse;
 mod reword;

@@ -4,6 +4,7 @@ use super::brackets::typed;
 use super::branches::{Found, InBrackets, branches_of};
 use super::commands::{self, COMMANDS};
 use super::help;
+use super::matches::{bare, files_argument, given_files, matches_of, settings, whole};
 use super::misplaced;
 use super::reword::{Owner, reword};
 use super::split::{Words, has_option, split};
@@ -16,9 +17,8 @@ use crate::options::Options;
 use crate::printable::shell_word;
 use crate::run::{Branches, Invocation};
 use crate::verbs::{self, Verdict};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -156,38 +156,6 @@ fn chain(words: &mut Words) -> Result<Found> {
     Err(Error::usage("no verb"))
 }
 
-/// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
-pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
-    let empty = OsString::new();
-    let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));
-    let is_given = |option: &str| words.iter().any(|word| word.to_string_lossy().split('=').next() == Some(option));
-    if verb.argument_unless.is_some_and(is_given) {
-        return without();
-    }
-    match command.clone().try_get_matches_from(words) {
-        Err(error) if verb.optional_argument && is_left_out(&error) => without(),
-        result => result,
-    }
-}
-
-/// Whether the error says that the argument is missing or is something else, such as a FILE.
-fn is_left_out(error: &clap::Error) -> bool {
-    let is_argument = |arg: &str| arg.starts_with('<');
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.as_str(),
-        Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
-        _ => "",
-    };
-    let value = text(ContextKind::InvalidValue);
-    let is_file = || !value.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) || value == "-" || Path::new(value).exists();
-    match error.kind() {
-        ErrorKind::MissingRequiredArgument => is_argument(text(ContextKind::InvalidArg)),
-        ErrorKind::ValueValidation => is_argument(text(ContextKind::InvalidArg)) && is_file(),
-        ErrorKind::InvalidUtf8 => true,
-        _ => false,
-    }
-}
-
 /// Standalone commands take global options as a last verb does.
 fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> {
     if words.verbs.len() > 1 {
@@ -228,43 +196,6 @@ fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Re
     };
     let name = name.to_string_lossy();
     verbs::find(&name).map(|verb| (verb, arguments)).ok_or_else(|| unknown_verb(&name, index, words))
-}
-
-/// A verb's command for the middle of a chain: its own words only.
-pub fn bare(command: Command) -> Command {
-    settings(command)
-}
-
-/// A verb's command for the end of a chain: its own words, the global options and the FILEs.
-fn whole(command: Command) -> Command {
-    let globals = Typed::augment_args(Command::new("tatter"));
-    let is_global = |arg: &Arg| globals.get_arguments().any(|global| global.get_id() == arg.get_id());
-    // An option that the verb and the run share, such as --seed, is read by both.
-    let is_shared = command.get_arguments().any(is_global);
-    let own: Vec<Arg> = command.get_arguments().filter(|arg| !is_global(arg)).cloned().collect();
-    let command = if is_shared { Command::new("tatter").args(own) } else { command };
-    settings(Typed::augment_args(command).arg(files_argument()))
-}
-
-fn files_argument() -> Arg {
-    Arg::new("FILE")
-        .num_args(0..)
-        .action(ArgAction::Append)
-        .value_parser(clap::value_parser!(OsString))
-        .value_hint(clap::ValueHint::FilePath)
-}
-
-fn given_files(matches: &clap::ArgMatches) -> Vec<OsString> {
-    matches.get_many::<OsString>("FILE").into_iter().flatten().cloned().collect()
-}
-
-fn settings(command: Command) -> Command {
-    let own = |arg: Arg| {
-        let id = arg.get_id().clone();
-        // A flag may be repeated, as in an alias that holds -q.
-        if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg.overrides_with(id) }
-    };
-    command.no_binary_name(true).disable_help_flag(true).disable_version_flag(true).mut_args(own)
 }
 
 fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> Result<(Vec<OsString>, Options)> {

@@ -2,10 +2,9 @@
 
 use super::chain::Chain;
 use super::execute::Execution;
-use super::inference::infer;
+use super::inference::{infer, of_a_pipe};
 use super::inputs::Inputs;
 use super::progress::Progress;
-use super::start::of_a_pipe;
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::options::{OnError, Options};

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::opened::Opened;
 use super::several::Inferred;
 use crate::demand::Demand;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::formats::{Inference, Observed, Request, Task, Tasks};
 use crate::schema::{Schema, unify};
 use std::sync::Arc;
@@ -21,6 +21,14 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
     match inputs.several() {
         Some(several) => several.infer(demand, share, threads),
         None => infer_files(inputs.iter_mut(), &request, threads),
+    }
+}
+
+/// The error of a record of a pipe, with the way to let all records decide about the types.
+pub fn of_a_pipe(error: Error) -> Error {
+    match error.kind() {
+        Kind::Widened => error.help("or let all records decide about the types, which takes a temporary copy: --infer-bytes all"),
+        _ => error,
     }
 }
 

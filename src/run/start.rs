@@ -11,7 +11,7 @@ use super::encode::new_writer;
 use super::execute::Execution;
 use super::explain::{describe, explain};
 use super::format;
-use super::inference::infer;
+use super::inference::{infer, of_a_pipe};
 use super::inputs::Inputs;
 use super::manifest::Manifest;
 use super::progress::Progress;
@@ -50,14 +50,6 @@ impl Invocation {
 
 /// How much of a regular input an optimistic run reads for its schema before it starts.
 const SAMPLE_BYTES: u64 = 4 << 20;
-
-/// The error of a record of a pipe, with the way to let all records decide about the types.
-pub fn of_a_pipe(error: Error) -> Error {
-    match error.kind() {
-        Kind::Widened => error.help("or let all records decide about the types, which takes a temporary copy: --infer-bytes all"),
-        _ => error,
-    }
-}
 
 /// Runs a chain of verbs over its inputs.
 ///

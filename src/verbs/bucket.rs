@@ -60,16 +60,7 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
-    let boundaries = numbers(text)?;
-    if boundaries.is_sorted_by(|a, b| a < b) {
-        return Ok(Numbers(boundaries));
-    }
-    let mut increasing = boundaries;
-    increasing.sort_unstable();
-    increasing.dedup();
-    let increasing: Vec<String> = increasing.iter().map(usize::to_string).collect();
-    let error = Error::usage(format!("boundaries must increase; found `{text}`"));
-    Err(error.help(format!("--boundaries {}, with --batch-sizes in the same order", increasing.join(","))))
+    numbers(text).map(Numbers)
 }
 
 /// The batch sizes of `--boundaries`.
@@ -155,6 +146,13 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
         }
         if self.pad_to_boundary && self.boundaries.is_none() {
             return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));
+        }
+        // TensorFlow takes such boundaries too.
+        if let Some(Numbers(boundaries)) = &self.boundaries
+            && let Some(pair) = boundaries.windows(2).find(|pair| pair[1] <= pair[0])
+        {
+            let text = format!("bucket: --boundaries: {} is not above {}: its bucket gets no records", pair[1], pair[0]);
+            options.notices.add(text, options.strict)?;
         }
         let numbering = self.numbering(schema, options)?;
         let batched = batched_schema(schema, Size::Uniform);
@@ -367,7 +365,7 @@ impl Buckets {
 
 /// The bucket of a length.
 fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize> {
-    // As in TensorFlow: the first boundary above the length.
+    // As in TensorFlow: the first boundary above the length; boundaries need not increase.
     let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
     let number = boundaries.iter().position(is_above).unwrap_or(boundaries.len());
     if to_boundary && number == boundaries.len() {
