@@ -323,7 +323,7 @@ mod tests {
             let command = verb.command();
             for arg in command.get_positionals() {
                 assert!(arg.is_required_set(), "{}: {} may be left out", verb.name, arg.get_id());
-                assert!(matches!(arg.get_action(), ArgAction::Set), "{}: {} takes several words", verb.name, arg.get_id());
+                assert!(matches!(arg.get_action(), clap::ArgAction::Set), "{}: {} takes several words", verb.name, arg.get_id());
             }
         }
         for command in COMMANDS {

@@ -17,7 +17,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -145,22 +144,22 @@ fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
 /// The values of tensors, to be written down.
 enum Content<'a> {
     /// As they are in memory, each of that many bytes.
-    Numbers(Cow<'a, [u8]>, usize),
+    Numbers(Buffer, usize),
     Texts(Texts<'a>),
 }
 
 impl<'a> Content<'a> {
     fn of(array: &'a ArrayRef, dtype: &DType) -> Result<Content<'a>> {
         if let Some(bits) = array.as_boolean_opt() {
-            return Ok(Content::Numbers(bits.values().iter().map(u8::from).collect(), 1));
+            return Ok(Content::Numbers(bits.values().iter().map(u8::from).collect::<Vec<u8>>().into(), 1));
         }
         if is_text(dtype) {
             return Ok(Content::Texts(Texts::of(array)?));
         }
         let data = array.to_data();
         let width = array.data_type().primitive_width().ok_or_else(|| Error::internal("a number without a width"))?;
-        let values = data.buffers().first().and_then(|values| values.get(data.offset() * width..(data.offset() + data.len()) * width));
-        Ok(Content::Numbers(values.ok_or_else(|| Error::internal("an array without its values"))?.to_vec().into(), width))
+        let values = data.buffers().first().ok_or_else(|| Error::internal("an array without its values"))?;
+        Ok(Content::Numbers(values.slice_with_length(data.offset() * width, data.len() * width), width))
     }
 
     fn nbytes(&self) -> usize {
