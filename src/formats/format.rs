@@ -39,7 +39,7 @@ pub trait Format: Sync {
     fn may_be_empty(&self) -> bool {
         false
     }
-    /// Whether a directory is one data set of the format, and not a folder of files. Its input has no bytes of its own;
+    /// Whether a directory is one data set of the format, and not a folder of files. Its input has no bytes;
     /// the reader opens the files in it.
     fn holds(&self, directory: &Path) -> bool {
         let _ = directory;
@@ -87,7 +87,7 @@ pub trait Format: Sync {
     fn pair(&self) -> Option<[&'static str; 2]> {
         None
     }
-    /// Whether it tells the byte at which each record starts ([`Decoded::offsets`]).
+    /// Whether it reports the byte at which each record starts ([`Decoded::offsets`]).
     fn has_offsets(&self) -> bool {
         false
     }
@@ -138,7 +138,7 @@ pub struct Request {
     pub only: Option<Arc<Numbers>>,
     /// For inference: stop after about this many bytes; `None`: look at everything.
     pub sample_bytes: Option<u64>,
-    /// What `--schema` says; may be partial at every level.
+    /// The declared schema (`--schema`); may be partial at every level.
     pub declared: Arc<Schema>,
     /// The options of the run.
     pub options: Arc<Options>,
@@ -194,7 +194,7 @@ pub struct Numbered {
 
 /// How a reader knows its schema.
 pub enum Inference {
-    /// The file gives it. Where `--schema` says something else, the reader has taken that.
+    /// The file gives it. Where `--schema` differs, the reader has taken that.
     Known(Schema),
     /// The records have to be looked at.
     Scan(Tasks<Box<dyn Observed>>),
@@ -236,7 +236,7 @@ pub trait Encode: Send + Sync {
     }
 
     /// Encodes some consecutive columns of a group, of which `first` is the first. The writer gets the columns
-    /// of a group one after the other. Only for formats with [`Grouping::shares`].
+    /// of a group in sequence. Only for formats with [`Grouping::shares`].
     ///
     /// # Errors
     /// As [`Encode::encode_group`].

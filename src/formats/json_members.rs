@@ -1,4 +1,4 @@
-//! JSON inside of other containers: values that are fields of records, read as those of JSON lines are.
+//! JSON in other containers: values that are fields of records, read like those of JSON lines.
 
 use super::jsonl::{self, Block, Cursor, Framing, Piece};
 use crate::chunk::Decoded;

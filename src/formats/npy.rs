@@ -1,6 +1,6 @@
 //! One array of NumPy: `numpy.save`. Source: [`crate::formats::arrays::npy_header`].
 //!
-//! An array has no name: the field is `value`, as others call the field of a file that has one.
+//! An array has no name: the field is called `value`.
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::container::Container;

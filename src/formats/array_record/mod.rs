@@ -1,6 +1,6 @@
-//! ArrayRecord, the container of Grain: tf.Examples, or any bytes, that are found by their number.
+//! ArrayRecord, the container of Grain: tf.Examples, or any bytes, with access by record number.
 //!
-//! The container is [`super::riegeli`]; records are decoded as those of TFRecords are.
+//! The container is [`super::riegeli`]; records are decoded like those of TFRecords.
 
 mod write;
 
@@ -114,7 +114,7 @@ impl Reader for ArrayReader {
     }
 }
 
-/// Records of which nothing but their number is wanted, which the footer tells.
+/// Records of which only the number is wanted, which is in the footer.
 fn counted(name: Arc<str>, nrecords: u64, nbytes: u64) -> Tasks<Decoded> {
     Box::new((0..nrecords.div_ceil(COUNTED)).map(move |n| {
         let (name, first) = (name.clone(), n * COUNTED);

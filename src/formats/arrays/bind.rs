@@ -1,6 +1,6 @@
 //! Which fields the arrays of a file are.
 //!
-//! Types come from what the file says of itself, from `--schema`, or are guessed from names and shapes; either
+//! Types come from the schema that the file holds, from `--schema`, or are guessed from names and shapes; either
 //! way the arrays of a type ([`crate::schema::arrays`]) are then looked up and held against it.
 
 use super::contents::{Contents, StoredArray};
@@ -96,7 +96,7 @@ impl Bound {
         }
         for number in 0..contents.arrays.len() {
             let found = &contents.arrays[number];
-            // A single value that is not asked for is ignored.
+            // A single value that was not requested is ignored.
             let passed = stacking == Stacking::Records && found.shape.is_empty() && !wanted.includes(&found.name);
             if !taken.contains(&number) && !passed {
                 let bound = guess(number, stacking, contents, &names)?;
@@ -210,7 +210,7 @@ impl BoundLeaf {
     }
 }
 
-/// Whether a type says everything: dtypes, axes, fields.
+/// Whether a type is complete: dtypes, axes, fields.
 fn is_complete(ty: &Type) -> bool {
     match &ty.element {
         Items::Value(dtype) | Items::Sparse(dtype) => dtype.is_tensor() || *dtype == DType::Json,
@@ -314,7 +314,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
         let rank = |array: &StoredArray| array.shape.len() == field.ty.rank() + usize::from(stacking == Stacking::Records);
         names.get(source.name.as_str()).map_or_else(|| bind(&source, stacking, contents, names).is_some(), |at| rank(&contents.arrays[*at]))
     };
-    // A text may be either: it tells nothing.
+    // Text may be either: it decides nothing.
     let only = |stacking, other| declared.iter().find(|f| fits(f, stacking) && !fits(f, other));
     match (only(Stacking::One, Stacking::Records), only(Stacking::Records, Stacking::One)) {
         (Some(one), Some(records)) => {

@@ -74,7 +74,7 @@ pub struct Opening<'a> {
     pub source: Option<&'a Source>,
     pub contents: &'a Contents,
     pub bound: &'a Bound,
-    /// Of what is not in the file as it is.
+    /// Of what is not in the file in this form.
     pub max_record_nbytes: u64,
 }
 

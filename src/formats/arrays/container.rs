@@ -19,7 +19,7 @@ pub trait Container: Copy + Send + Sync + 'static {
     /// Whether it wants a CRC-32 of the values.
     const CHECKSUMS: bool;
 
-    /// Whether these first bytes are such a file's.
+    /// Whether these are the first bytes of a file of this kind.
     fn sniff(head: &[u8]) -> bool;
 
     /// What the file holds.

@@ -48,7 +48,7 @@ fn cut_off() -> Error {
     Error::data("the file does not end like a zip archive: it is truncated, or still being written")
 }
 
-/// What the end of the archive says of the directory.
+/// What the end of the archive records about the directory.
 struct End {
     members: u64,
     start: u64,
@@ -177,7 +177,7 @@ fn numbers_64(extra: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Little-endian numbers one after the other.
+/// Consecutive little-endian numbers.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

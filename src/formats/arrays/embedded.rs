@@ -1,7 +1,7 @@
 //! The schema that tatter embeds in a file, so that it reads back as what it was: text and bytes are told apart
 //! from numbers of one byte, `?` from known sizes, structures from fields with a dot in their names.
 //!
-//! The first line says what the first axis is, the others are the schema. Files of others lack it, and what
+//! The first line gives the meaning of the first axis, the others are the schema. Files of other programs lack it, and what
 //! their arrays are is inferred from names and shapes.
 
 use crate::schema::arrays::Stacking;

@@ -1,4 +1,4 @@
-//! Files of arrays: what npz, npy and safetensors share. Which arrays a field becomes is decided in
+//! Files of arrays: what npz, npy and safetensors share. How fields map to arrays is decided in
 //! [`crate::schema::arrays`].
 //!
 //! ```text

@@ -11,10 +11,10 @@ use std::io::{self, Read};
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// Values start at a multiple of this.
 const ALIGNMENT: usize = 64;
-/// A longer header says more than an array has to.
+/// No array needs a longer header.
 const MAX_HEADER_NBYTES: usize = 1 << 20;
 
-/// What the header says.
+/// The contents of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     pub element: Element,

@@ -1,5 +1,5 @@
-//! Arrays that grow side by side, until they are written one after another: in memory as long as they are
-//! small, else in one temporary file beside the output.
+//! Arrays that grow side by side, until they are written in sequence: in memory as long as they are
+//! small, else in one temporary file next to the output.
 
 use crate::error::{Error, Result};
 use crate::io::scratch;

@@ -10,7 +10,7 @@ use arrow_buffer::MutableBuffer;
 use flate2::read::DeflateDecoder;
 use std::io::{self, Read};
 
-/// Bytes that are read of a file at once where little is asked for.
+/// Bytes of a file that are read at once for small requests.
 const BLOCK_NBYTES: usize = 4 << 10;
 /// Numbers that are decoded at once.
 const BLOCK_NUMBERS: u64 = 8 << 10;

@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 const TILE_NBYTES: u64 = 64 << 20;
 
 /// The bytes of an array of `nbytes` in C order: `[rows, inner]` items of `width` bytes. `source`: the file and the
-/// place in it where the array starts, if it is in a file as it is; else `bytes` give it.
+/// offset at which the array starts, if it is in a file in this form; else `bytes` give it.
 ///
 /// # Errors
 /// Reading fails; the temporary file cannot be written.

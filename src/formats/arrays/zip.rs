@@ -23,7 +23,7 @@ pub const ELSEWHERE_16: u16 = u16::MAX;
 const UTF_8: u16 = 1 << 11;
 /// 1 January 1980: the same bytes whenever they are written.
 const DATE: u16 = 0x21;
-/// A regular file that everybody may read, as Unix says it.
+/// A regular file that everybody may read, as a Unix mode.
 const ATTRIBUTES: u32 = 0o100_644 << 16;
 const UNIX: u16 = 3 << 8;
 

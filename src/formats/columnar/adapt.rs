@@ -13,8 +13,8 @@ use crate::tensor::arrow::from_arrow;
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
-/// The schema of a file with what `--schema` says laid over it. A column that another field is read `from`
-/// is not a field of its own, unless it is named, too.
+/// The schema of a file, overridden by `--schema`. A column that another field is read `from`
+/// is not a separate field, unless it is named, too.
 pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
     let is_source = |name: &String| declared.fields.iter().any(|f| f.source.values.as_ref() == Some(name));
     found.fields.retain(|f| !is_source(&f.name) || declared.index_of(&f.name).is_some());
@@ -86,7 +86,7 @@ impl Columns {
     /// The chunk of the columns that `read` gives, by their place among [`Columns::roots`].
     ///
     /// # Errors
-    /// The data is not what its schema says, or does not fit what is asked for.
+    /// The data does not match its schema, or the requested types.
     pub fn chunk(&self, nrows: usize, origin: Origin, read: impl Fn(usize) -> Result<Tensor>) -> Result<Chunk> {
         let columns = self
             .columns

@@ -23,7 +23,7 @@ pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
     Ok(schema.facts.metadata.clone())
 }
 
-/// The field as it is written, with notices for encodings that it loses.
+/// The field in its written form, with notices for encodings that are lost.
 ///
 /// # Errors
 /// The notices, under `--strict`.

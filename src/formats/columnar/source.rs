@@ -13,7 +13,7 @@ pub struct Source {
 
 impl Source {
     /// # Errors
-    /// Its size cannot be told.
+    /// Its size is unknown.
     pub fn new(file: File) -> io::Result<Source> {
         let nbytes = file.metadata()?.len();
         Ok(Source { file: Arc::new(file), nbytes })

@@ -18,7 +18,7 @@ const MAX_COLUMNS: usize = 100_000;
 #[derive(Debug, Default)]
 pub struct Block {
     pub input: Arc<str>,
-    /// All fields, one after the other.
+    /// All fields, concatenated.
     pub bytes: Vec<u8>,
     /// Where each field ends.
     pub ends: Vec<usize>,

@@ -220,7 +220,7 @@ impl Values {
         }
     }
 
-    /// Appends a value, or says what was expected and appends nothing.
+    /// Appends a value, or returns what was expected and appends nothing.
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
         match self {
             Values::Nulls(_) => return Err("null"),

@@ -1,4 +1,4 @@
-//! CSV and TSV: a line for each record, a column for each field. Source: RFC 4180; quoting is that of the crate `csv-core`.
+//! CSV and TSV: one record per line, one field per column. Source: RFC 4180; quoting is that of the crate `csv-core`.
 //!
 //! Types are inferred as of JSON: a column holds booleans, integers, floats or strings, and one that holds several is
 //! refused. `007` is a string: numbers are written as in JSON. With `--list-separator` a column in which it occurs holds

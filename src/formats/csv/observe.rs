@@ -94,7 +94,7 @@ impl ColumnSeen {
         lines.chain(empty).min()
     }
 
-    /// What a kind is beside the others of the column.
+    /// What a kind becomes with the others of the column.
     fn resolved(&self, kind: Kind) -> Kind {
         let has = |kind: Kind| self.lines[kind as usize].is_some();
         let has_numbers = has(Kind::Integer) || has(Kind::Float);

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 /// How the columns of a run are built.
 #[derive(Clone, Copy)]
 pub struct BuildOptions<'a> {
-    /// What `--schema` says of the fields at hand.
+    /// The declared types of these fields (`--schema`).
     pub declared: &'a [Field],
     /// The first type seen holds: bad records are left out.
     pub first_wins: bool,
@@ -47,7 +47,7 @@ impl LateError {
 
 /// A column under construction.
 pub trait Builder: Sized {
-    /// An empty column of type `ty`. `declared`: what `--schema` says of the field, if it does.
+    /// An empty column of type `ty`. `declared`: its type in `--schema`, if it has one.
     ///
     /// # Errors
     /// The type cannot be read from JSON.

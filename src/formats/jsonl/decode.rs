@@ -204,7 +204,7 @@ impl LineCount<'_> {
     }
 }
 
-/// The records of a block, one after the other.
+/// The records of a block, in sequence.
 struct Records<'a> {
     block: &'a Block,
     lines: bool,

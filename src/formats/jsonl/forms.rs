@@ -1,4 +1,4 @@
-//! The forms of values that JSON has no syntax of its own for: numbers that are not finite, bytes, and
+//! The forms of values that JSON has no syntax for: numbers that are not finite, bytes, and
 //! sparse tensors.
 
 use super::cursor::Cursor;

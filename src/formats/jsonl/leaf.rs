@@ -143,7 +143,7 @@ impl Leaf {
         }
     }
 
-    /// As [`super::builder::Builder::read_elements`]. The usual dtypes have a loop of their own.
+    /// As [`super::builder::Builder::read_elements`]. The usual dtypes have separate loops.
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let (rules, nulls) = (&self.rules, &mut self.nulls);
         match &mut self.values {
@@ -211,7 +211,7 @@ impl Leaf {
             }
             Buffer::Arrow(texts) => {
                 let values = from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?;
-                // What lies under the null of something around it is no null of its own.
+                // What lies under an outer null is not itself null.
                 match self.rules.nullable {
                     true => values,
                     false => make_array(values.to_data().into_builder().nulls(None).build().map_err(internal)?),

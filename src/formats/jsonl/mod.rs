@@ -1,4 +1,4 @@
-//! JSON: one object in each line (`jsonl`), or any JSON values, or one array of them (`json`).
+//! JSON: one object per line (`jsonl`), or any JSON values, or one array of them (`json`).
 //!
 //! ```text
 //! reading   sniff                             lines or values, by the first bytes

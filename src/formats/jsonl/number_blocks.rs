@@ -1,4 +1,4 @@
-//! Lists of numbers that are passed over, 64 bytes at a time: a bit for each byte tells its class, and the grammar
+//! Lists of numbers that are skipped, 64 bytes at a time: a bit for each byte gives its class, and the grammar
 //! is a few operations on these words.
 
 use super::cursor::Cursor;

@@ -25,7 +25,7 @@ pub struct Object<C> {
     members: Vec<Member<C>>,
     /// The member of each field of the structure, in the schema's order.
     order: Vec<usize>,
-    /// Only of the record: errors of fields that are null for it, if that is asked for.
+    /// Only of the record: errors of fields that are null for it, if requested.
     field_errors: Option<Vec<ParseError>>,
     /// The fields that are null in the next record whatever it has.
     forced_nulls: Vec<usize>,
@@ -171,7 +171,7 @@ impl<C: Builder> Object<C> {
     /// A null for field `id`, whose value at `start` cannot be read.
     ///
     /// # Errors
-    /// The error itself, unless nulls are asked for and the value is JSON.
+    /// The error itself, unless nulls are requested and the value is JSON.
     #[cold]
     #[inline(never)]
     fn null_instead(&mut self, cursor: &mut Cursor, id: usize, start: usize, error: Box<ParseError>) -> Parse<()> {

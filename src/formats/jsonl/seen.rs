@@ -78,7 +78,7 @@ pub enum Interest {
 }
 
 impl Interest {
-    /// Of the field with that key, under what `--schema` says of the structure's fields.
+    /// Of the field with that key, under the declared types of the structure's fields.
     pub fn at(fields: &[Field], key: &str) -> Interest {
         match fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == key) {
             None => Interest::All,
@@ -87,7 +87,7 @@ impl Interest {
         }
     }
 
-    /// What `--schema` says of the fields of the structure.
+    /// The declared types of the structure's fields.
     pub fn fields(&self) -> &[Field] {
         match self {
             Interest::Inside(field) => field.ty.fields().unwrap_or(&[]),

@@ -2,7 +2,7 @@
 //!
 //! - integers are int64, or uint64 if they need it; any fraction or exponent makes float64;
 //! - an integer that 64 bits cannot hold, or that a float64 would change, is a clash;
-//! - string beside number, list beside single value, and the like are a clash;
+//! - strings with numbers, lists with single values, and the like are a clash;
 //! - `{"b64": ...}` and sparse objects are recognised only if all values of the field have that form.
 //!
 //! A clash is settled by `json`: with `--mixed json` at once, else by the `--schema` that the error

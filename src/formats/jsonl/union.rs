@@ -108,7 +108,7 @@ impl<C: Builder> UnionColumn<C> {
         "an object with the name of a member of the union as its only key"
     }
 
-    /// A union has no nulls of its own: the null of a member.
+    /// A union has no nulls; this is the null of a member.
     pub fn push_null(&mut self) {
         let member = self.members.iter().position(|m| m.column.nullable()).unwrap_or(0);
         push_empty(&mut self.members[member].column);

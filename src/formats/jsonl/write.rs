@@ -1,4 +1,4 @@
-//! Chunks as text. The arrays of a chunk are looked at once; then rows are written one after the other.
+//! Chunks as text. The arrays of a chunk are inspected once; then rows are written in sequence.
 
 use super::arrow_text::{has_text, to_text, uuids};
 use super::cursor::Cursor;
@@ -369,7 +369,7 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
     Ok(())
 }
 
-/// A value kept as text: as it is, but on one line.
+/// A value kept as text: unchanged, but on one line.
 fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = Cursor::new(text.as_bytes(), 0, false);
     cursor.space();

@@ -23,11 +23,11 @@ pub struct Decoder {
     base: i64,
     /// The number of features; `None`: each record has its own.
     n: Option<i64>,
-    /// Whether `--schema` says that number.
+    /// Whether `--schema` declares that number.
     has_declared_features: bool,
-    /// Whether `--schema` says what the labels are.
+    /// Whether `--schema` declares the labels.
     has_declared_label: bool,
-    /// Whether `--index-base` says the index of the first feature.
+    /// Whether `--index-base` gives the index of the first feature.
     has_given_base: bool,
     dtype: DType,
     /// Whether a record has a list of labels, not one.

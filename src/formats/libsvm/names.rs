@@ -6,7 +6,7 @@ pub use crate::formats::matrix::FIELD as FEATURES;
 
 pub const LABEL: &str = "label";
 pub const QID: &str = "qid";
-/// The key of the metadata that says the index of the first feature.
+/// The metadata key for the index of the first feature.
 pub const INDEX_BASE: &str = "libsvm.index_base";
 
 /// The part of a line that a field is read from.

@@ -8,7 +8,7 @@ use crate::schema::{Field, Schema};
 /// The one field of the records: a sparse vector of numbers.
 ///
 /// # Errors
-/// There is another field, or it is something else; says what to do.
+/// There is another field, or it is something else; the error has the way out.
 pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Field> {
     let is_row = |field: &Field| field.ty.is_sparse() && field.ty.rank() == 1 && field.ty.dtype().is_some_and(is_writable);
     match schema.fields.as_slice() {

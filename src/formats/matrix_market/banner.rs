@@ -6,7 +6,7 @@ use crate::schema::DType;
 /// How a file starts.
 pub const START: &[u8] = b"%%MatrixMarket";
 
-/// What the first line says.
+/// The contents of the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banner {
     /// Entries with their indices; otherwise all values, column by column.

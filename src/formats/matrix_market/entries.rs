@@ -1,4 +1,4 @@
-//! The values of a matrix, as they are read.
+//! The values of a matrix, while they are read.
 
 use super::banner::{Field, Symmetry};
 use crate::formats::decimal::{float, integer};

@@ -26,7 +26,7 @@ pub struct Index {
 
 impl Index {
     /// # Errors
-    /// It is not an index, or is not as long as it says.
+    /// It is not an index, or its length is not the one it states.
     pub fn open(file: File) -> Result<Index> {
         let failed = |e: std::io::Error| Error::io("the index", "reading", &e);
         let source = Source::new(file).map_err(failed)?;

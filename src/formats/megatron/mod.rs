@@ -1,4 +1,4 @@
-//! Indexed datasets of Megatron: token ids one after the other in `x.bin`, and in `x.idx` where each sequence starts.
+//! Indexed datasets of Megatron: concatenated token ids in `x.bin`, and the start of each sequence in `x.idx`.
 //! Source: `megatron/core/datasets/indexed_dataset.py`.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!
 //! A record is a sequence, as an item of `IndexedDataset` is: `tokens`, the number of its `document`, and `mode` where the
 //! index has modes. With `--documents` it is a document: `tokens: T[?, (?)]`. Written: a record is a document, unless a
-//! field `document` says which records make one.
+//! field `document` groups the records of one.
 //!
 //! `index` reads the index in ranges; `read` the values, in ranges too; `write` is the way back, and `values` the dtype that
 //! is written.
@@ -48,7 +48,7 @@ impl Format for Megatron {
         head.starts_with(index::MAGIC)
     }
 
-    /// The values tell nothing; the index beside them does.
+    /// The values do not identify the format; the index file does.
     fn recognises(&self, input: &Input) -> bool {
         let beside = || Input::regular(&input.path()?.with_extension(INDEX)).ok();
         self.sniff(input.head()) || (input.extension() == Some(VALUES) && beside().is_some_and(|index| self.sniff(index.head())))

@@ -16,7 +16,7 @@ const ALGORITHMS: [(&str, EdgeInterpolationAlgorithm); 5] = [
     ("KARNEY", EdgeInterpolationAlgorithm::KARNEY),
 ];
 
-/// What the metadata says of a column or a group; `None` where Arrow's type says it.
+/// The annotation of a column or a group in the metadata; `None` where Arrow's type implies it.
 pub fn of(node: &Node) -> Option<String> {
     let info = node.get_basic_info();
     Some(match (info.logical_type_ref(), info.converted_type()) {

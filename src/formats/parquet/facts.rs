@@ -1,4 +1,4 @@
-//! What a footer says of its columns beside the types that the parquet crate finds: field ids, time zones
+//! Facts about columns in a footer that are not in the types that the parquet crate finds: field ids, time zones
 //! whose unit differs from the stored one, and, by statistics, where nulls are.
 
 use super::{annotation, logical};
@@ -21,14 +21,14 @@ pub fn written_schema(metadata: &ParquetMetaData) -> Option<ArrowSchema> {
     arrow_ipc::convert::try_schema_from_flatbuffer_bytes(message).ok()
 }
 
-/// Walks the columns of a file beside their Arrow fields.
+/// Walks the columns of a file together with their Arrow fields.
 pub struct Columns<'a> {
     metadata: &'a ParquetMetaData,
     /// The number of the next leaf.
     leaf: usize,
     /// The unit of the INT96 timestamps, by leaf.
     int96: &'a HashMap<usize, TimeUnit>,
-    /// Fields get what the footer says of them.
+    /// Adds the facts in the footer to the fields.
     complete: bool,
     /// Nullable fields become required where statistics prove that there are no nulls.
     narrow: bool,

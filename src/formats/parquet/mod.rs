@@ -2,7 +2,7 @@
 //!
 //! - [`pages`]: the crate's door to a file;
 //! - [`footer`]: what is checked of a footer before it is decoded;
-//! - [`facts`]: what a footer says beside the types; [`int96`]: the unit of old timestamps;
+//! - [`facts`]: facts in a footer that are not in the types; [`int96`]: the unit of old timestamps;
 //! - [`logical`]: logical types of extension types; [`annotation`]: those that Arrow has no type for;
 //! - [`schema`]: the Arrow fields that columns are read as and written from;
 //! - [`opened`]: a footer that has been read; [`ranges`]: its row groups, cut into ranges of rows; [`read`]: each decoded by a task;

@@ -24,7 +24,7 @@ pub struct Opened {
     pub name: Arc<str>,
     pub source: Source,
     pub metadata: ArrowReaderMetadata,
-    /// The columns as they are decoded.
+    /// The columns in their decoded form.
     pub arrow: Vec<FieldRef>,
     pub decoded: Vec<Field>,
     /// The same, without nulls where statistics prove that there are none.
@@ -53,7 +53,7 @@ impl Opened {
         }
         let written = facts::written_schema(&metadata);
         let footer = metadata;
-        // A writer that knows Arrow's intervals says which they are.
+        // A writer that knows Arrow's intervals records which they are.
         let is_interval = |field: &&ArrowField| matches!(field.data_type(), DataType::Interval(_));
         let metadata = match written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval)) {
             true => footer.clone(),

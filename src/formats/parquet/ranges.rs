@@ -94,7 +94,7 @@ impl Iterator for RowRanges {
 }
 
 impl RowRanges {
-    /// The rows that are asked for.
+    /// The requested rows.
     pub fn new(opened: Arc<Opened>, mask: ProjectionMask, roots: &[usize], request: &Request) -> RowRanges {
         RowRanges {
             opened,

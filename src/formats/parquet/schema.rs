@@ -1,7 +1,7 @@
 //! The Arrow fields that columns are read as and written from.
 //!
 //! In memory lists, strings and bytes have 64-bit offsets: columns are decoded into that form and encoded
-//! from it, so that nothing is converted on the way. What a file says of itself (`ARROW:schema`) are the
+//! from it, so that nothing is converted on the way. The schema that a file embeds (`ARROW:schema`) are the
 //! standard types, which every reader likes.
 
 use super::failure::lifted;
@@ -73,7 +73,7 @@ fn converter() -> ArrowSchemaConverter<'static> {
     ArrowSchemaConverter::new().with_coerce_types(true)
 }
 
-/// The field as it is stored: Parquet has no times in seconds, milliseconds take their place.
+/// The stored field: Parquet has no times in seconds; they become milliseconds.
 fn stored(field: &ArrowField) -> ArrowField {
     field.clone().with_data_type(changed(field.data_type(), &|ty| match ty {
         DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
@@ -125,7 +125,7 @@ pub fn widened(field: &ArrowField) -> ArrowField {
             Some(DataType::LargeList(inner(f)))
         }
         DataType::Dictionary(_, values) => Some(widened(&ArrowField::new("", values.as_ref().clone(), true)).data_type().clone()),
-        // Carried as it is.
+        // Carried unchanged.
         DataType::Map(..) => Some(ty.clone()),
         _ => None,
     });

@@ -1,7 +1,7 @@
 //! Sizes of pages, checked before the pages are inflated.
 //!
-//! A file of a few kilobytes can hold pages of gigabytes. What its footer says of their size may be untrue, but what
-//! the header of a page says is what the decoder takes memory for. Source: `PageHeader` of `parquet.thrift`.
+//! A file of a few kilobytes can hold pages of gigabytes. The sizes in its footer may be untrue, but those in
+//! the header of a page are what the decoder allocates. Source: `PageHeader` of `parquet.thrift`.
 
 use super::footer::page_sizes;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ impl Limits {
         let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
         let mut total = 0u64;
         while at < end {
-            // The decoder says what is wrong with a header that cannot be read.
+            // The decoder reports what is wrong with an unreadable header.
             let Some((header, uncompressed, compressed)) = header(source, at) else { return Ok(()) };
             if uncompressed > self.memory {
                 let error = Error::data(format!("a page of {uncompressed} bytes is larger than --max-memory, {} bytes", self.memory));

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 /// Rows in a row group, at most: what PyArrow writes.
 const ROWS: usize = 1 << 20;
-/// Bytes in memory of a row group, at most. Every row group has dictionaries of its own, so that small ones
+/// Bytes in memory of a row group, at most. Every row group has its own dictionaries, so that small ones
 /// make large files; some are in work at a time, so that large ones take memory.
 const NBYTES: usize = 48 << 20;
 /// Shares of the columns that are encoded at the same time.

@@ -49,7 +49,7 @@ impl Cutter {
             at: 0,
             large: None,
             only: request.only.clone(),
-            // Where bad records are left out, only the count of good ones tells how many have to be read.
+            // Where bad records are skipped, how many to read depends on the number of good ones.
             records_left: request.records.filter(|_| !options.on_error.skips()),
             bytes_left: None,
             piece_rows: options.chunk_rows.map_or(PIECE_ROWS, |rows| (rows as u64).clamp(1, PIECE_ROWS)),

@@ -1,4 +1,4 @@
-//! The header: one JSON object that says of each tensor its dtype, its shape and where its bytes are.
+//! The header: one JSON object with the dtype, the shape and the byte range of each tensor.
 //! Source: <https://huggingface.co/docs/safetensors/index#format>.
 //!
 //! Own code, as the crate `safetensors` takes the whole file as one slice of memory. Entries are cut out one by
@@ -63,7 +63,7 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     Ok(length)
 }
 
-/// What a header says: the tensors in its order, and what `__metadata__` holds under `key`. `nbytes` follow it.
+/// The contents of a header: the tensors in its order, and the value of `key` in `__metadata__`. `nbytes` follow it.
 ///
 /// # Errors
 /// It is not such a header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
@@ -86,7 +86,7 @@ pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<
     Ok((entries, about))
 }
 
-/// What `__metadata__` says under a key. Other metadata may be as large as it likes.
+/// The value of a key in `__metadata__`. Other metadata may have any size.
 fn member(text: &str, key: &str) -> Option<String> {
     let Members(members) = serde_json::from_str(text).ok()?;
     let (_, value) = members.into_iter().find(|(name, _)| name == key)?;

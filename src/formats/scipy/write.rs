@@ -39,7 +39,7 @@ struct Rows {
 struct CsrWriter {
     encoder: Arc<CsrEncoder>,
     spool: Spool,
-    /// The number of columns that the type says.
+    /// The number of columns that the type gives.
     known: Option<i64>,
     ncolumns: i64,
     nrows: u64,

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 /// Deeper than the features of any data set.
 const MAX_DEPTH: usize = 64;
 
-/// A feature as it is stored.
+/// The storage of a feature.
 #[derive(Debug)]
 pub enum Feature {
     /// Features by name.
@@ -29,7 +29,7 @@ pub enum Feature {
     Unknown(String),
 }
 
-/// A tensor as it is stored.
+/// The storage of a tensor.
 #[derive(Debug)]
 pub struct Tensor {
     /// Its values.
@@ -153,7 +153,7 @@ fn feature(value: &Value, path: Option<&FieldPath>, depth: usize) -> Result<Feat
     })
 }
 
-/// What a connector says of itself, in whatever generation.
+/// How a connector describes itself, in any generation of the format.
 fn content(value: &Value, path: Option<&FieldPath>) -> Result<Value> {
     let parsed = |text: &str| serde_json::from_str(text).map_err(|e| damaged(path, format!("expected JSON: {e}")));
     if value.get("type").is_some() {
@@ -189,7 +189,7 @@ fn plain(content: &Value, name: &str, path: Option<&FieldPath>) -> Result<Option
     Ok(Some(Tensor { element, shape, encoding, optional, ..own(value_of(name, "tensor", content)) }))
 }
 
-/// A scalar of strings, stored as it is.
+/// A string scalar, stored unchanged.
 fn own(connector: Value) -> Tensor {
     let element = Element::Of(DType::String);
     Tensor { element, shape: Vec::new(), encoding: Encoding::None, optional: false, is_label: false, connector }

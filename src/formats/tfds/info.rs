@@ -14,7 +14,7 @@ pub const ARRAY_RECORD: &str = "array_record";
 /// More shards than any data set has.
 const MAX_SHARDS: i64 = 1_000_000;
 
-/// What dataset_info.json says.
+/// The contents of dataset_info.json.
 #[derive(Debug)]
 pub struct Info {
     name: String,

@@ -41,7 +41,7 @@ impl Labels {
     }
 }
 
-/// The name of the file of a field. Sequences have no name of their own.
+/// The name of the file of a field. Sequences have no name.
 pub fn file_name(path: &FieldPath) -> String {
     let joined = path.names().iter().fold(None::<String>, |parent, name| {
         let name = name.replace('/', ".");

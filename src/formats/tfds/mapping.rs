@@ -47,12 +47,12 @@ struct Scope<'a> {
     outer: Vec<Dim>,
     /// The sequences around it inside the innermost structure.
     own: Vec<Dim>,
-    /// What `--schema` says.
+    /// The declared fields (`--schema`).
     declared: Option<&'a Field>,
 }
 
 impl Mapper<'_> {
-    /// The field of a feature of the record; how it is read is added to the mapping. `declared`: what `--schema` says.
+    /// The field of a feature of the record; how it is read is added to the mapping. `declared`: its type in `--schema`.
     ///
     /// # Errors
     /// It is of a connector that is not known, or stored in a way that TFDS cannot read either.
@@ -200,7 +200,7 @@ fn record_dims(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
     dims
 }
 
-/// The tensor that `--schema` says a feature of an unknown connector is stored as.
+/// The tensor that a feature of an unknown connector is stored as, by `--schema`.
 fn declared_tensor(field: &Field, nsequences: usize) -> Option<Tensor> {
     let dtype = field.ty.dtype().filter(|dtype| !field.ty.is_sparse() && kind_of(dtype).is_some())?;
     let size = |dim: &Dim| if let Size::Known(n) = dim.size { Some(n) } else { None };

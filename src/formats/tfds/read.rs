@@ -1,4 +1,4 @@
-//! The reader of a data set: its schema, and the shards of the splits that are asked for.
+//! The reader of a data set: its schema, and the shards of the requested splits.
 
 use super::features::{self, Feature};
 use super::info::{ARRAY_RECORD, Info};
@@ -60,7 +60,7 @@ impl TfdsReader {
         Mapper { labels: &self.labels, max_nbytes: request.options.max_record_bytes, mapping: Mapping::default() }
     }
 
-    /// The fields of the record with what `--schema` says of connectors that are not known. Such fields are left out
+    /// The fields of the record, with the types that `--schema` declares for unknown connectors. Such fields are left out
     /// where they are not wanted.
     fn fields(&self, request: &Request) -> Result<Vec<(usize, Field)>> {
         let mut mapper = self.mapper(request);
@@ -81,7 +81,7 @@ impl TfdsReader {
         Ok(fields)
     }
 
-    /// The shards that hold the records that are asked for.
+    /// The shards that hold the requested records.
     fn parts(&self) -> Result<VecDeque<Part>> {
         let splits = &self.info.splits;
         let only;
@@ -99,7 +99,7 @@ impl TfdsReader {
             let mut start = 0u64;
             for index in 0..split.nshards() {
                 let length = split.lengths.as_ref().and_then(|lengths| lengths.get(index).copied());
-                // Without lengths only whole splits can be asked for: each shard is read from its start.
+                // Without lengths only whole splits can be requested: each shard is read from its start.
                 let end = length.map_or(u64::MAX, |n| start + n);
                 let to = slice.to.unwrap_or(u64::MAX).min(end);
                 if length != Some(0) && slice.from < end && to > start {
@@ -173,7 +173,7 @@ impl Reader for TfdsReader {
                 places += table.nrecords();
                 (table.numbered(), Index::Table(table))
             };
-            // Reading says what is wrong.
+            // Reading reports what is wrong.
             if part.length.is_some_and(|length| length != own.nrecords) {
                 return Ok(None);
             }

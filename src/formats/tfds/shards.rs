@@ -1,4 +1,4 @@
-//! The records of a data set: shards, one after the other.
+//! The records of a data set: its shards in sequence.
 
 use super::json::INFO;
 use crate::chunk::Decoded;
@@ -83,7 +83,7 @@ struct Open {
     is_whole: bool,
     /// Records cut so far, with those that were lost.
     seen: u64,
-    /// Records may be lost, so that their number says nothing.
+    /// Records may be lost, so that their number proves nothing.
     is_damaged: bool,
 }
 
@@ -158,7 +158,7 @@ impl Shards {
         Ok(Some(open))
     }
 
-    /// The pieces of a shard, by the index beside it where only some records are wanted.
+    /// The pieces of a shard; by its index file where only some records are wanted.
     fn open_tfrecord(&self, open: &mut Open, wanted: Numbers) -> Result<()> {
         let is_chosen = self.request.only.is_some() && open.part.length.is_some();
         let options = &self.request.options;
@@ -180,7 +180,7 @@ impl Shards {
         Ok(())
     }
 
-    /// The pieces of a shard whose footer says how many records it has, and where they are.
+    /// The pieces of a shard whose footer gives the number of records and their positions.
     fn open_array_record(&mut self, open: &mut Open) -> Result<()> {
         let file = match self.indexed.get(&open.part.path) {
             Some(Index::Footer(file)) => file.clone(),

@@ -31,7 +31,7 @@ impl Node {
     }
 }
 
-/// The tensor of a field from those of its leaves; `None` if records do not fit: `errors` says why.
+/// The tensor of a field from those of its leaves; `None` if records do not fit: `errors` has the reasons.
 ///
 /// # Errors
 /// Only bugs.
@@ -44,7 +44,7 @@ fn internal() -> Error {
 }
 
 /// `above` are the partitions of the axes above, outermost first: they lead from an element back to its
-/// record. `alive` says which records are not null further out.
+/// record. `alive`: the records that are not null further out.
 fn build(
     node: &Node,
     mut leaves: Vec<Tensor>,

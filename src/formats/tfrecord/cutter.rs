@@ -111,7 +111,7 @@ impl Cutter {
             name,
             window: Window::default(),
             record: 1,
-            // Where bad records are left out, only the count of good ones tells how many have to be read.
+            // Where bad records are skipped, how many to read depends on the number of good ones.
             records_left: request.records.filter(|_| !resume),
             bytes_left: None,
             chunk_rows: options.chunk_rows.unwrap_or(usize::MAX).max(1),

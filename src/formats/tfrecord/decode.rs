@@ -217,7 +217,7 @@ impl Decoder {
                 Err(error) => {
                     spans.iter_mut().for_each(|s| s.truncate(at));
                     lists.iter_mut().flatten().for_each(|s| s.truncate(at));
-                    // What is damaged says nothing of new features.
+                    // Damaged records say nothing about new features.
                     let error = if error.widens { damage(block, payload, self.sequences).unwrap_or(error) } else { error };
                     bad.push(self.unusable(block, row, RowError { row, field: String::new(), error, null: false }));
                 }

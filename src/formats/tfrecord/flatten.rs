@@ -144,7 +144,7 @@ fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &m
     Ok(())
 }
 
-/// `sparse<T>[?]` is stored as its values alone: what tf.io.VarLenFeature reads.
+/// Of `sparse<T>[?]` only the values are stored, as tf.io.VarLenFeature reads them.
 fn is_plain(ty: &Type) -> bool {
     ty.rank() == 1 && ty.dims.iter().all(|d| !matches!(d.size, Size::Known(_)))
 }

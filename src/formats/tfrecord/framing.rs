@@ -17,7 +17,7 @@ pub const HEADER: usize = 12;
 /// Bytes after the payload: its checksum.
 pub const FOOTER: usize = 4;
 
-/// A checksum as it is stored: rotated and shifted by a constant, so that checksums of data that
+/// A checksum in its stored form: rotated and shifted by a constant, so that checksums of data that
 /// holds checksums stay strong.
 pub fn masked_crc(bytes: &[u8]) -> u32 {
     mask(crc32c::crc32c(bytes))
@@ -155,7 +155,7 @@ impl Block {
     }
 }
 
-/// Payloads that are written one after the other.
+/// Payloads that are written in sequence.
 pub struct Records {
     pub bytes: Buffer,
     /// Where in `bytes` each is.

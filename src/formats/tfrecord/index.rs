@@ -1,4 +1,4 @@
-//! The index beside a TFRecord: where each record starts, and how long it is with its frame.
+//! The index file of a TFRecord: where each record starts, and its length with its frame.
 //!
 //! Two forms: `x.tfrecord.idx` is text, a line of `OFFSET LENGTH` for each record, as DALI's `tfrecord2idx` writes it;
 //! `x.tfrecord.offsets` is pairs of uint64, little endian.
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// What tells where records are: an index that is read for each of them, or has been read.
+/// An index of the records: read for each of them, or read already.
 pub enum Lookup {
     Index(Index),
     Table(Arc<Table>),
@@ -170,7 +170,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index beside a file, if there is one that ends where the file does.
+    /// The index file of a file, if there is one that ends where the file does.
     ///
     /// # Errors
     /// The notice that it does not, under `--strict`.

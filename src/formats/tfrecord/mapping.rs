@@ -283,7 +283,7 @@ impl Mapping {
         Ok((source.values.clone().unwrap_or_else(|| values_name(name)), Shape::Sparse { indices, sorted: false }))
     }
 
-    /// The partitions that are stored beside the values under names made from the field's.
+    /// The partitions that are stored with the values, under names derived from the field's.
     fn by_name(&mut self, dims: &[Dim], name: &str) -> Result<Vec<AxisRows>> {
         let mut level = 0;
         dims.iter()

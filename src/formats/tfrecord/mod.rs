@@ -126,7 +126,7 @@ fn recognise(head: &[u8]) -> Option<Message> {
 struct TfRecordReader {
     input: Arc<Input>,
     sequences: bool,
-    /// The index beside it, once it was read.
+    /// Its index file, once it was read.
     table: Option<Arc<Table>>,
 }
 

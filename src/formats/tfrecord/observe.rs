@@ -129,7 +129,7 @@ impl Observation {
 /// The entry of a feature, unless the record has been there already.
 fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u64, usize)) -> Option<&'a mut Feature> {
     if !features.contains_key(key) {
-        // One more than the most says that there are too many.
+        // One more than the limit shows that there are too many.
         if features.len() > MAX_FIELDS {
             return None;
         }
@@ -263,7 +263,7 @@ impl Observed for Observation {
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
         hint(scalars, &fields, &named, request)?;
-        // Features have no order of their own: where all of them are declared, that is the order.
+        // Features are unordered: where all of them are declared, the order is that of the schema.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
         if fields.iter().all(|f| place(f).is_some()) {
             fields.sort_by_key(|f| place(f));

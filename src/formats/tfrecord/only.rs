@@ -1,4 +1,4 @@
-//! Only some records of an input, by their numbers: cut out of its blocks, or read at the places that its index tells.
+//! Only some records of an input, by their numbers: cut out of its blocks, or read at the offsets in its index.
 
 use super::cutter::{Cutter, Piece};
 use super::framing::{Block, FOOTER, HEADER, header};
@@ -13,7 +13,7 @@ use crate::options::Options;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Bytes and records of a block that is read at its places, unless a single record is longer.
+/// Bytes and records of a block that is read by an index, unless a single record is longer.
 const BLOCK_NBYTES: u64 = 1 << 20;
 const BLOCK_ROWS: usize = 4 << 10;
 /// Bytes between two records that are read as well, so that they are read at once.
@@ -40,7 +40,7 @@ pub fn wanted(mut block: Block, only: &Numbers) -> Block {
     block
 }
 
-/// The pieces of these records of a file, if there is an index beside it.
+/// The pieces of these records of a file, if it has an index file.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -59,7 +59,7 @@ pub fn by_table(input: &Input, table: Arc<Table>, only: &Numbers, options: &Opti
     Ok(Box::new(Places::open(input, Lookup::Table(table), Arc::new(only.clone()), options)?.pieces()))
 }
 
-/// Records that are read at the places that an index tells.
+/// Records that are read at the offsets in an index.
 pub struct Places {
     source: Source,
     name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Tensors that a feature holds as bytes: the values one after the other, little endian, C order; compressed by zlib or not.
+//! Tensors that a feature holds as bytes: the values in C order, little endian; compressed by zlib or not.
 //!
 //! Source: `tensorflow_datasets/core/features/tensor_feature.py`, encodings `bytes` and `zlib`.
 
@@ -28,7 +28,7 @@ pub struct Packed {
     used: usize,
 }
 
-/// Tensors one after the other.
+/// Concatenated tensors.
 pub struct Tensors {
     bytes: Vec<u8>,
     /// Where each ends.

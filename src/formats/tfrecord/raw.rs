@@ -1,4 +1,4 @@
-//! Records as they are: one field of bytes, or of text.
+//! Raw records: one field of bytes, or of text.
 
 use super::framing::{Block, Records};
 use super::values::{Append, Bytes};

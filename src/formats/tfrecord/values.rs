@@ -268,7 +268,7 @@ pub struct Bytes {
     inferred: bool,
 }
 
-/// The bytes of all values, one after the other, and where they are cut.
+/// The bytes of all values, concatenated, and where they are cut.
 pub struct ByteValues {
     offsets: Vec<i64>,
     data: Vec<u8>,

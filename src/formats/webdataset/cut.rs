@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Bytes after which a block ends, and the most records of one.
 const BLOCK_NBYTES: usize = 1 << 20;
 const BLOCK_ROWS: usize = 4 << 10;
-/// What a member takes in memory beside its contents.
+/// Memory that a member takes in addition to its contents.
 const MEMBER_NBYTES: usize = 64;
 /// The most keys that are remembered, by their hashes.
 const MOST_KEYS: usize = 1 << 20;
@@ -78,7 +78,7 @@ impl Cutter {
             kinds,
             max_record_bytes: options.max_record_bytes,
             block_rows: options.chunk_rows.unwrap_or(BLOCK_ROWS).clamp(1, BLOCK_ROWS),
-            // Where bad records are left out, only the count of good ones tells how many have to be read.
+            // Where bad records are skipped, how many to read depends on the number of good ones.
             left: request.records.filter(|_| !options.on_error.skips()).unwrap_or(u64::MAX),
             only_types,
             next_record: 1,
@@ -115,7 +115,7 @@ impl Cutter {
             Some(known) => known.clone(),
             None => {
                 let extension: Arc<str> = extension.into();
-                // Members with names of their own are no fields, and not worth remembering.
+                // Members with unique names are not fields, and are not remembered.
                 if self.extensions.len() < 1000 {
                     self.extensions.push(extension.clone());
                 }

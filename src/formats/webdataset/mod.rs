@@ -1,4 +1,4 @@
-//! WebDataset: a tar archive in which members whose names share the part up to the first dot are a record.
+//! WebDataset: a tar archive in which members with the same name up to the first dot form a record.
 //! Source: `webdataset/tariterators.py` (`base_plus_ext`, `group_by_keys`) and `webdataset/autodecode.py`.
 //!
 //! ```text

@@ -14,7 +14,7 @@ pub fn split(path: &str) -> Option<(&str, String)> {
     Some((&path[..dot], path[dot + 1..].to_lowercase()))
 }
 
-/// Whether a member describes the archive and is not of a record: `__x__`, or in a directory of such a name.
+/// Whether a member describes the archive and is not part of a record: `__x__`, or in a directory with such a name.
 pub fn is_about_archive(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or(path);
     first.len() > 4 && first.starts_with("__") && first.ends_with("__")
@@ -46,19 +46,19 @@ pub fn source(field: &Field) -> &str {
 /// How the members of each extension are read.
 #[derive(Debug)]
 pub struct Kinds {
-    /// What a schema says.
+    /// The types of a schema.
     said: Vec<(String, Kind)>,
     wanted: Wanted,
     raw: bool,
 }
 
 impl Kinds {
-    /// What `--schema` says; the others are read by their extension.
+    /// The declared fields (`--schema`); the others are decoded by their extension.
     pub fn of_declared(declared: &Schema, raw: bool) -> Arc<Kinds> {
         Kinds::of(declared.fields.iter(), Wanted::All, raw)
     }
 
-    /// What the schema of a run says.
+    /// The schema of a run.
     pub fn of_schema(schema: &Schema, wanted: &Wanted, raw: bool) -> Arc<Kinds> {
         Kinds::of(schema.fields.iter().filter(|field| wanted.includes(&field.name)), wanted.clone(), raw)
     }

@@ -29,7 +29,7 @@ impl Seen {
     fn add(&mut self, extension: &Arc<str>, kind: Kind, records: u64) {
         match self.positions.get(extension) {
             Some(at) => self.extensions[*at].2 += records,
-            // One more tells that there are too many.
+            // One more shows that there are too many.
             None if self.extensions.len() <= MAX_FIELDS => {
                 self.positions.insert(extension.clone(), self.extensions.len());
                 self.extensions.push((extension.clone(), kind, records));

@@ -84,7 +84,7 @@ impl<'a> Contents<'a> {
     fn of(field: &Field, column: &'a Tensor, omit_null: bool) -> Result<Contents<'a>> {
         Ok(match (&field.ty.element, column) {
             (Element::Value(DType::Bytes), Tensor::Leaf(array)) => Contents::Bytes(array.as_binary()),
-            // The text of JSON values is written as it is.
+            // The text of JSON values is written unchanged.
             (Element::Value(DType::String | DType::Json), Tensor::Leaf(array)) => Contents::Text(array.as_string()),
             _ => Contents::Json(Texts::of(column, field, omit_null)?),
         })

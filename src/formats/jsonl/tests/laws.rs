@@ -40,7 +40,7 @@ fn lines(records: &[Map<String, Value>]) -> String {
     records.iter().map(|r| format!("{}\n", Value::Object(r.clone()))).collect()
 }
 
-/// A string that says NaN beside numbers is one.
+/// The string NaN is a number among numbers.
 fn equal(mine: &Value, theirs: &Value) -> bool {
     match (mine, theirs) {
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),

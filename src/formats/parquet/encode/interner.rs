@@ -1,11 +1,11 @@
 //! Values to dictionary indices, numbered in the order of their first appearance.
 //!
-//! Keys are 64 bits. Numbers are keys as they are, and so are strings of up to seven bytes, with their length in the
+//! Keys are 64 bits. Numbers are their own keys, and so are strings of up to seven bytes, with their length in the
 //! top byte: most words never touch the dictionary's text. Only longer strings are hashed into a key and compared.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers below this have a table of their own, without hashing.
+/// Numbers below this have a separate table, without hashing.
 const DIRECT: u64 = 1 << 17;
 const EMPTY: u32 = u32::MAX;
 const FIRST_SLOTS: usize = 1024;

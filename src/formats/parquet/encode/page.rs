@@ -1,4 +1,4 @@
-//! Pages, and what the footer says of them.
+//! Pages, and their description in the footer.
 
 use super::super::failure::lifted;
 use super::codec::Codec;

@@ -87,7 +87,7 @@ impl ValueRange {
             Kind::Bytes { utf8 } => {
                 let (min, max) = self.strings.unzip();
                 let min = min.map(|min| below(min, utf8));
-                // Without an end of its own, the whole string.
+                // Without a shorter end, the whole string.
                 let max = max.map(|max| above(&max, utf8).map_or((max, true), |cut| (cut, false)));
                 let exact = |end: &Option<(Vec<u8>, bool)>| end.as_ref().is_none_or(|(_, exact)| *exact);
                 let (min_exact, max_exact) = (exact(&min), exact(&max));

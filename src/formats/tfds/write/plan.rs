@@ -23,7 +23,7 @@ use std::collections::HashSet;
 pub struct Plan {
     /// One for each field of the record.
     pub nodes: Vec<Node>,
-    /// What features.json says.
+    /// The contents of features.json.
     pub features: Value,
     /// Files with the names of classes.
     pub labels: Vec<(String, Vec<String>)>,
@@ -31,7 +31,7 @@ pub struct Plan {
 
 /// How a field becomes features.
 pub enum Node {
-    /// A structure inside this number of sequences of its own.
+    /// A structure inside this number of nested sequences.
     Struct(usize, Vec<Node>),
     /// A tensor.
     Leaf(Box<Leaf>),
@@ -49,7 +49,7 @@ pub struct Leaf {
     pub dtype: DType,
     /// Whether tensors are stored as bytes.
     pub encoding: Encoding,
-    /// Whether the sizes of a tensor are stored beside it.
+    /// Whether the sizes of a tensor are stored with it.
     pub has_sizes: bool,
     /// The size of each axis of a tensor; `None`: it differs.
     pub shape: Vec<Option<u64>>,
@@ -147,7 +147,7 @@ impl Planner {
         let Ok(Feature::Tensor(tensor)) = features::parse_one(&connector) else { return None };
         let levels = sizes.len().checked_sub(tensor.shape.len())?;
         let nopen = tensor.shape.iter().filter(|size| size.is_none()).count();
-        // Several unknown sizes are stored beside bytes only, and each is the same inside a tensor.
+        // Several unknown sizes are stored only with bytes, and each is the same throughout a tensor.
         let is_stored = tensor.encoding != Encoding::None || nopen == 0 || (nopen == 1 && levels + depth == 0);
         let inside_ragged = field.ty.dims[levels..].iter().skip(1).any(|dim| dim.size == Size::Ragged) && levels + depth == 0;
         // A feature holds float32, and the values may be others by now.
@@ -181,7 +181,7 @@ fn default_connector(field: &Field, dtype: &DType, sizes: &[Option<u64>], depth:
     (levels, encoding, false, connector)
 }
 
-/// A feature inside sequences. None of them says its length: TFDS does not read nested ones that do.
+/// A feature inside sequences. None of them states its length: TFDS does not read nested ones that do.
 fn sequences(feature: Value, levels: usize, name: &str) -> Value {
     (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": "-1"}}))
 }
