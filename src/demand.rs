@@ -54,6 +54,7 @@ impl Numbers {
                 match word.split_once("..").or_else(|| word.split_once(':')) {
                     Some((first, last)) => error.help(format!("a range is written {first}-{last}")),
                     None if word.starts_with('-') => error.help("for the last records use `tail`"),
+                    None if word.starts_with(char::is_alphabetic) => error.help("fields are chosen with `select`"),
                     None => error,
                 }
             })

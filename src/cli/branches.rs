@@ -39,9 +39,7 @@ pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<I
     if let (Some((chain, _)), false) = (chains.first(), verb.combines) {
         let error = Error::usage(format!("{}: `{}` reads one stream, not inputs with chains of their own", chain.display(), verb.name));
         let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
-        return Err(error
-            .help(format!("brackets give a chain to an input of {}", names.join(", ")))
-            .help("a file of that name is given as ./["));
+        return Err(error.help(format!("brackets give a chain to an input of {}", names.join(", "))).help("to name a file `[`, write ./["));
     }
     let mut branches = Branches::new();
     for (name, words) in chains {

@@ -52,7 +52,7 @@ pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -
     let empty = OsString::new();
     let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));
     let is_given = |option: &str| words.iter().any(|word| word.to_string_lossy().split('=').next() == Some(option));
-    if verb.argument_unless.is_some_and(is_given) {
+    if verb.argument_unless.is_some_and(|is_left_out| is_left_out(&is_given)) {
         return without();
     }
     match command.clone().try_get_matches_from(words) {

@@ -39,6 +39,10 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     if verb.name == "window" && others_exist && is_field(name) {
         return Err(error().help(format!("for the windows of a list: windows {name} --size W")));
     }
+    if verb.argument_unless.is_some() && name.contains([' ', '<', '>', '=', '(']) {
+        let error = error().help("there is no CONDITION with --into and --by");
+        return Err(error.help(format!("choose records first: filter {} then {} ...", typed_word(name), verb.name)));
+    }
     let of_fields = ["--fields", "--by"].into_iter().find(|option| has_option(&command, option));
     if let (Some(option), true, true) = (of_fields, others_exist, is_field(name)) {
         let (short, what) = if option == "--by" { (option, "a field is") } else { ("-f", "fields are") };
@@ -54,6 +58,9 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
             verb.name,
             if verb.name == "map" { "y = x + 1" } else { "x > 3" }
         )));
+    }
+    if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
+        return Err(error().help("a condition is one word of the shell; `and` joins two: filter '(x > 3) and (y < 5)'"));
     }
     let extension = name.trim_end_matches(".gz").trim_end_matches(".zst").rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_output = FORMATS.iter().any(|format| format.extensions().contains(&extension));
@@ -89,9 +96,73 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMat
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
 }
 
+/// `select id tokens FILE`: fields that are given as separate words; `select id from FILE`: words of SQL.
+///
+/// # Errors
+/// There is one, with the command that was meant.
+pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches, words: &Words) -> Result<()> {
+    let command = verb.command();
+    let takes_list =
+        |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
+    let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
+    let Some(typed) = matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next()) else { return Ok(()) };
+    let is_missing = |file: &&str| !file.contains(['/', '.', '*', '@', '-']) && !Path::new(file).exists();
+    let found: Vec<&str> = files.iter().map_while(|file| file.to_str().filter(|file| !file.is_empty() && is_missing(file))).collect();
+    let Some(first) = found.first() else { return Ok(()) };
+    let mut verbs = words.verbs.clone();
+    let Some(own) = verbs.last_mut() else { return Ok(()) };
+    let mut remove = |word: &str| {
+        if let Some(at) = own.iter().rposition(|own| own == word) {
+            own.remove(at);
+        }
+    };
+    let error = Error::usage(format!("{first}: there is no such file"));
+    // A condition may hold anything.
+    let second = files.get(1).and_then(|file| file.to_str()).filter(|file| !Path::new(file).exists());
+    let advice = match (first.to_ascii_lowercase().as_str(), second) {
+        ("from", _) => {
+            remove(first);
+            "FILEs follow without a word: "
+        }
+        ("where", Some(condition)) => {
+            remove(first);
+            remove(condition);
+            let at = verbs.len() - 1;
+            verbs.insert(at, vec!["filter".into(), condition.into()]);
+            "conditions are those of `filter`: "
+        }
+        ("as", Some(name)) if verb.name == "select" => {
+            remove(first);
+            remove(name);
+            let rest = own.iter().position(|word| word == typed).map(|at| own.split_off(at + 1)).unwrap_or_default();
+            let mut pair = typed.to_owned();
+            pair.push("=");
+            pair.push(name);
+            verbs.push([vec!["rename".into(), pair], rest].concat());
+            "fields are renamed with `rename`: "
+        }
+        _ => {
+            let fields: Vec<&str> = found.iter().copied().take_while(|word| !word.contains(' ')).collect();
+            if fields.is_empty() {
+                return Ok(());
+            }
+            fields.iter().for_each(|field| remove(field));
+            if let Some(old) = own.iter_mut().find(|word| *word == typed) {
+                for field in &fields {
+                    old.push(",");
+                    old.push(field);
+                }
+            }
+            "separate fields with commas: "
+        }
+    };
+    let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
+    Err(error.help(format!("{advice}{}", line(&meant))))
+}
+
 /// Whether a word looks like the name of a field more than like that of a file.
 fn is_field(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(['.', '/', '-'])
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(['.', '/', '-', ' ', '<', '>', '=', '('])
 }
 
 /// `sort x FILE`, `window 3 FILE`: an error that --by or --size is missing; `head 1 FILE then count`: both with the command that was

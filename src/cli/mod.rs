@@ -12,6 +12,7 @@ mod brackets;
 mod branches;
 mod commands;
 mod completion;
+mod habits;
 mod help;
 mod man;
 mod matches;

@@ -14,11 +14,10 @@ use super::typed::Typed;
 use super::version;
 use crate::error::{Error, Result, nearest};
 use crate::options::Options;
-use crate::printable::shell_word;
 use crate::run::{Branches, Invocation};
 use crate::verbs::{self, Verdict};
 use clap::parser::ValueSource;
-use clap::{Arg, Args, Command, FromArgMatches};
+use clap::{Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -109,7 +108,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             let error = Error::usage(format!("`{0}` reads inputs of its own: it can only be the first verb of a chain", verb.name));
             let before: Vec<String> = words.verbs[..i].iter().map(|own| typed(own)).collect();
             return Err(error.help(format!(
-                "what comes before goes into the brackets of an input: {} [ {} FILE ] FILE",
+                "put the verbs before it in the brackets of an input: {} [ {} FILE ] FILE",
                 verb.name,
                 before.join(" then ")
             )));
@@ -137,7 +136,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             files.append(&mut combined);
             if !parsed.first().is_some_and(|first| first.combines()) {
                 misplaced::file_as_argument(&files, verb, &matches)?;
-                forgotten_comma(&files, verb, &matches)?;
+                misplaced::forgotten_comma(&files, verb, &matches, words)?;
                 misplaced::in_files(&files, verb, &options, words)?;
             }
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
@@ -215,24 +214,6 @@ fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
     }
 }
 
-/// `tatter select id tokens FILE`: fields that are given as separate words.
-fn forgotten_comma(files: &[OsString], verb: &verbs::Entry, matches: &clap::ArgMatches) -> Result<()> {
-    let command = verb.command();
-    let takes_list = |arg: &&Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
-    let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
-    let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
-    let is_field = |file: &str| !file.is_empty() && !file.contains(['/', '.', '*', '@', '-']) && !Path::new(file).exists();
-    let nfields = files.iter().take_while(|file| is_field(file)).count();
-    let (fields, rest) = files.split_at(nfields);
-    let (Some(first), Some(typed)) = (fields.first(), matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next())) else {
-        return Ok(());
-    };
-    let all = std::iter::once(typed.to_string_lossy().as_ref()).chain(fields.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(",");
-    let rest: Vec<String> = rest.iter().map(|file| shell_word(file)).collect();
-    let command = format!("tatter {} {} {}", verb.name, shell_word(&all), rest.join(" "));
-    Err(Error::usage(format!("{first}: there is no such file")).help(format!("separate fields with commas: {}", command.trim_end())))
-}
-
 fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(command) = commands::find(name) {
         return Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", command.name));
@@ -265,6 +246,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     let suggestions = synonyms::suggestions(name, index, words);
     if !suggestions.is_empty() {
         return suggestions.into_iter().fold(error, Error::help);
+    }
+    if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
+        return error.help(format!("quote each word by itself, not all of them together: tatter {name}"));
     }
     match nearest(name, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),

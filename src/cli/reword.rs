@@ -1,7 +1,7 @@
 //! Rewords the errors of clap in the form of all others: one message and a remedy.
 
+use super::habits;
 use super::split::has_option;
-use super::synonyms;
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -107,7 +107,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if std::path::Path::new(word).exists() {
         return error.help(format!("a file of that name is given as ./{word}"));
     }
-    if let Some(advice) = synonyms::of_option(name, word.split('=').next().unwrap_or(word)) {
+    if let Some(advice) = habits::of_option(name, word.split('=').next().unwrap_or(word)) {
         return error.help(advice);
     }
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();

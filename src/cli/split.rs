@@ -1,6 +1,7 @@
 //! Splits the words of a command line at `then`, before anything is known of the verbs.
 
-use super::brackets::{Chains, bracketed};
+use super::brackets::{Chains, bracketed, typed_word};
+use super::habits;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::verbs::VERBS;
@@ -51,10 +52,11 @@ fn leading_options(words: &[OsString]) -> Result<usize> {
             Some("help" | "version") => None,
             Some(long) => {
                 let (name, inline) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-                let arg = globals.get_arguments().find(|a| a.get_long() == Some(name)).ok_or_else(|| unknown(word, &globals))?;
+                let arg =
+                    globals.get_arguments().find(|a| a.get_long() == Some(name)).ok_or_else(|| unknown(word, &words[at..], &globals))?;
                 (!inline && arg.get_action().takes_values()).then_some(arg)
             }
-            None => short_cluster(word, &globals)?,
+            None => short_cluster(word, &words[at..], &globals)?,
         };
         at += 1;
         if let Some(arg) = wants_value {
@@ -69,13 +71,13 @@ fn leading_options(words: &[OsString]) -> Result<usize> {
 }
 
 /// The option at the end of `-qo` that takes the next word as its value, if there is one.
-fn short_cluster<'a>(word: &str, globals: &'a Command) -> Result<Option<&'a Arg>> {
+fn short_cluster<'a>(word: &str, words: &[OsString], globals: &'a Command) -> Result<Option<&'a Arg>> {
     let mut letters = word.chars().skip(1).peekable();
     while let Some(letter) = letters.next() {
         if letter == 'h' || letter == 'V' {
             continue;
         }
-        let arg = globals.get_arguments().find(|a| a.get_short() == Some(letter)).ok_or_else(|| unknown(word, globals))?;
+        let arg = globals.get_arguments().find(|a| a.get_short() == Some(letter)).ok_or_else(|| unknown(word, words, globals))?;
         if arg.get_action().takes_values() {
             return Ok(letters.peek().is_none().then_some(arg));
         }
@@ -83,14 +85,26 @@ fn short_cluster<'a>(word: &str, globals: &'a Command) -> Result<Option<&'a Arg>
     Ok(None)
 }
 
-/// An option before the first verb that is not a global one.
-fn unknown(word: &str, globals: &Command) -> Error {
+/// An option before the first verb that is not a global one; `words` begin with it.
+fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
     let name = word.split('=').next().unwrap_or(word);
     let error = Error::usage(format!("there is no option `{name}`"));
     let owners: Vec<&str> = VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
     if let Some(owner) = owners.first() {
+        // `-n 2 head FILE`: the verb with its option before it.
+        let typed = words.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, VERBS.iter().find(|v| *word == *v.name)?)));
+        let meant = match typed.filter(|(_, verb)| has_option(&verb.command(), name)) {
+            Some((at, verb)) => {
+                let texts = words[..at].iter().chain(&words[at + 1..]).map(|word| typed_word(&word.to_string_lossy()));
+                format!("{} {}", verb.name, texts.collect::<Vec<_>>().join(" "))
+            }
+            None => format!("{owner} {name} ..."),
+        };
         return Error::usage(format!("`{name}` is not a global option but one of `{}`", owners.join("`, `")))
-            .help(format!("options of a verb follow its name: tatter {owner} {name} ..."));
+            .help(format!("options of a verb follow its name: tatter {meant}"));
+    }
+    if let Some(advice) = habits::of_global_option(name) {
+        return error.help(advice);
     }
     let longs: Vec<String> = globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     match nearest(name, longs.iter().map(String::as_str).chain(["--help", "--version"])) {

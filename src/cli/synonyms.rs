@@ -1,4 +1,4 @@
-//! Verbs and options of other tools, answered with the command that does the same here.
+//! Verbs of other tools, answered with the command that does the same here.
 
 use super::brackets::typed_word;
 use super::split::{Words, find_option, has_option};
@@ -8,9 +8,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Names of other tools, and commands that do the same. In a command, `{args}` is all words after the name, `{key}` the first
-/// of them that is not a file (or what follows -f), `{by}` is `--by {key}` if there is one, `{files}` are the others; `{file}`, `{other}` are the first two files.
+/// of them that is not a file (or what follows -f), `{by}` is `--by {key}` if there is one, `{n}` is a number, `{files}` are the others;
+/// `{file}`, `{other}` are the first two files.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
-    (&["take", "limit", "first", "top"], &["tatter head {args}"]),
+    (&["take", "limit", "first"], &["tatter head {args}"]),
+    (&["top", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
+    (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {args}"]),
     (&["cat", "concat", "save", "export", "dump", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
     (&["where", "match"], &["tatter filter {args}"]),
@@ -22,7 +25,13 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
     (&["apply", "mutate", "assign", "with", "compute", "eval", "put"], &["tatter map {args}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
-    (&["order_by", "sort-by", "sort_by"], &["tatter sort --by {key} {files}"]),
+    (&["nth", "row", "rows"], &["tatter get {args}"]),
+    (&["to-csv", "to_csv", "tocsv", "csv"], &["tatter convert {args} --to csv"]),
+    (&["to-json", "to_json", "tojson"], &["tatter convert {args} --to json"]),
+    (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet"]),
+    (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
+    (&["sum"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT sum({key}) FROM 'data.parquet'\""]),
+    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values"], &["tatter sort --by {key} {files}"]),
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
@@ -46,7 +55,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["distinct"], &["tatter unique {by} {files}"]),
     (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
     (&["dedup", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
-    (&["shuf"], &["tatter shuffle {args}"]),
+    (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
     (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({key})' {files}"]),
     (&["sed", "replace", "gsub"], &["tatter map '{key} = strings.regex_replace({key}, \"OLD\", \"NEW\")' {files}"]),
     (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
@@ -79,76 +88,13 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
     (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
-    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers"], &["tatter schema {args}"]),
+    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers", "keys"], &["tatter schema {args}"]),
     (&["print", "view", "less", "more", "peek", "preview", "look"], &["tatter show {args}"]),
     (&["version"], &["tatter --version"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
 ];
-
-/// Options of other tools, with what to do here.
-const OPTIONS: &[(&[&str], &str, &str)] = &[
-    (&["sort"], "-k", "the key is given with --by: sort --by FIELD"),
-    (&["sort"], "--key", "the key is given with --by: sort --by FIELD"),
-    (&["sort"], "-n", "numbers are sorted as numbers: leave -n out"),
-    (&["sort"], "-nr", "numbers are sorted as numbers: sort --by FIELD -r"),
-    (&["sort"], "-rn", "numbers are sorted as numbers: sort --by FIELD -r"),
-    (&["sort"], "-nrk", "numbers are sorted as numbers: sort --by FIELD -r"),
-    (&["sort"], "-rnk", "numbers are sorted as numbers: sort --by FIELD -r"),
-    (&["sort"], "-nk", "numbers are sorted as numbers: sort --by FIELD"),
-    (&["sort"], "-rk", "the key is given with --by: sort --by FIELD -r"),
-    (&["sort"], "-nf", "numbers are sorted as numbers: sort --by FIELD"),
-    (&["sort"], "-u", "drop duplicates with the verb unique: sort --by FIELD then unique"),
-    (&["head", "tail"], "-c", "records are counted, not bytes: -n N"),
-    (&["tail"], "-f", "input is read to its end, then the run ends"),
-    (&["head", "tail"], "--lines", "the number of records is given with -n: -n N"),
-    (&["count"], "-l", "records are counted: leave -l out"),
-    (&["unique"], "-c", "count the records of each value: count --by FIELD"),
-    (&["unique"], "--count", "count the records of each value: count --by FIELD"),
-    (&["skip", "sample", "repeat"], "-n", "the number is an argument without an option, as in sample 100"),
-    (&["batch", "padded-batch"], "-n", "the number is an argument without an option: batch 32"),
-    (&["batch", "padded-batch"], "--size", "the number is an argument without an option: batch 32"),
-    (&["batch", "padded-batch"], "--batch-size", "the number is an argument without an option: batch 32"),
-    (&["batch"], "--pad", "a padded batch is made by another verb: padded-batch N"),
-    (&["split"], "-l", "to write N files of about equal size: convert --shards N -o OUT"),
-    (&["split"], "-n", "to write N files of about equal size: convert --shards N -o OUT"),
-    (&["mix"], "--weights", "a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"),
-    (&["mix"], "--probs", "a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"),
-    (&["interleave"], "--block-length", "did you mean --block?"),
-    (&["interleave"], "--cycle-length", "did you mean --cycle?"),
-    (&["pack"], "--max-length", "did you mean --length?"),
-    (&["pack"], "--seq-length", "did you mean --length?"),
-    (&["show", "validate", "convert", "head", "tail", "schema"], "-f", "choose fields with the verb select: select FIELDS then ..."),
-    (&["select", "drop", "rename", "cast", "fill-null"], "-f", "the fields are an argument without an option: a,b"),
-    (&["shuffle"], "-n", "draw some records with the verb sample: sample N"),
-];
-
-/// Options of other tools, whatever the verb, with what to do here.
-const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
-    (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
-    (&["--format", "--fmt"], "the format of the input is given with --from, that of the output with --to"),
-    (&["-t", "-O", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
-    (&["-i", "--input-format", "--ifmt", "--ft"], "did you mean --from?"),
-    (&["--json", "--jsonl", "--csv", "--tsv", "--parquet", "--arrow"], "formats are given with --from and --to, as in --to csv"),
-    (&["--icsv", "--ijson", "--ijsonl", "--itsv"], "the format of the input is given with --from, as in --from csv"),
-    (&["--ocsv", "--ojson", "--ojsonl", "--otsv", "--oxtab"], "the format of the output is given with --to, as in --to csv"),
-    (&["--pretty", "--table"], "the verb show prints records to be read"),
-    (&["--no-color", "--no-colour"], "did you mean --color never?"),
-    (&["--no-header", "--headerless-csv-input"], "name the columns with --columns; then the first line is data"),
-    (&["-d", "--sep", "--separator"], "did you mean --delimiter?"),
-    (&["--overwrite"], "an existing output file is replaced without it"),
-    (&["--inplace"], "did you mean --in-place?"),
-    (&["--silent"], "did you mean --quiet?"),
-    (&["--debug"], "did you mean --verbose?"),
-    (&["--recursive", "-R"], "name a directory to read all files below it"),
-];
-
-/// What does here what an option of another tool does there.
-pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
-    let own = OPTIONS.iter().find(|(verbs, name, _)| *name == option && verbs.contains(&verb)).map(|(.., advice)| *advice);
-    own.or_else(|| GLOBAL_OPTIONS.iter().find(|(names, _)| names.contains(&option)).map(|(_, advice)| *advice))
-}
 
 /// The commands to suggest for the verb `name`, which is the one of number `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
@@ -159,9 +105,10 @@ pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
         .filter(|template| !template.contains("duckdb") || words.verbs.len() == 1)
         .map(|template| filled(template, index, words, is_last))
         .collect();
-    // The first one is better than none; others are of use if they are whole.
-    let is_whole = |command: &String| !command.contains("FIELD");
-    found.iter().enumerate().filter(|(i, command)| *i == 0 || is_whole(command)).map(|(_, command)| command.clone()).collect()
+    // The first one is better than none; whole ones are better.
+    let is_whole = |command: &&String| !command.split([' ', '(']).any(|word| word == "FIELD" || word == "N");
+    let whole: Vec<String> = found.iter().filter(is_whole).cloned().collect();
+    if whole.is_empty() { found.into_iter().take(1).collect() } else { whole }
 }
 
 /// The command line with the verb replaced by the template.
@@ -174,6 +121,7 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
     let key = given.iter().skip_while(|word| *word != "-f").nth(1).filter(is_name);
     let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
+    let number = given.iter().map(|word| word.trim_start_matches("-n")).find(|word| word.parse::<u64>().is_ok());
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
     let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
@@ -190,6 +138,7 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
         .replace("{files}", &joined(&files))
         .replace("{file}", &file(0))
         .replace("{other}", &file(1))
+        .replace("{n}", number.unwrap_or("N"))
         .replace("{by}", &key.map_or_else(String::new, |key| format!("--by {key}")))
         .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
     // Other verbs of the chain may be names of other tools too.
@@ -254,7 +203,6 @@ mod tests {
                     "take"
                     | "limit"
                     | "first"
-                    | "top"
                     | "last"
                     | "ragged-batch"
                     | "ragged_batch"
@@ -266,6 +214,8 @@ mod tests {
                     | "padded_batch"
                     | "pad-batch"
                     | "collate" => vec!["2", "Cargo.toml"],
+                    "nth" | "row" | "rows" => vec!["2", "Cargo.toml"],
+                    "nunique" | "count-unique" | "sum" | "sort-values" | "sort_values" => vec!["x", "Cargo.toml"],
                     "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
                     "astype" => vec!["x=int8", "Cargo.toml"],
                     "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
@@ -277,6 +227,7 @@ mod tests {
                         vec!["x > 1", "Cargo.toml"]
                     }
                     "apply" | "mutate" | "assign" | "with" | "compute" | "eval" | "put" => vec!["y = x", "Cargo.toml"],
+                    "top" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group"
@@ -318,6 +269,11 @@ mod tests {
         assert_eq!(suggestions("wc", 0, &split(line).unwrap()), ["tatter count Cargo.toml"]);
         let line = "concat Cargo.toml build.rs -o out.jsonl --threads=2".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("concat", 0, &split(line).unwrap()), ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]);
+        let line = "top -n 3 -f x -g user Cargo.toml".split(' ').map(OsString::from).collect();
+        let best = "tatter sort --by x --descending then head 3 Cargo.toml";
+        assert_eq!(suggestions("top", 0, &split(line).unwrap()), [best, "tatter head 3 Cargo.toml"]);
+        let line = "shuf -n2 Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("shuf", 0, &split(line).unwrap())[0], "tatter sample 2 Cargo.toml");
         let line = "uniq id Cargo.toml -o out.jsonl".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("uniq", 0, &split(line).unwrap())[0], "tatter unique --by id Cargo.toml -o out.jsonl");
         let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();

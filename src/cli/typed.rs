@@ -68,7 +68,7 @@ pub struct Typed {
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
     chunk_rows: Option<usize>,
-    /// Directory of temporary files [default: that of the output]
+    /// Directory for temporary files [default: that of the output]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
     /// Seed for verbs that draw at random
@@ -286,7 +286,14 @@ fn known_format(name: &str, option: &str) -> Result<()> {
         return Ok(());
     }
     let error = Error::usage(format!("{option} {name}: unknown format"));
-    Err(match nearest(name, names()) {
+    let same = match name {
+        "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),
+        _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
+    };
+    if let ("--to", "table" | "pretty" | "md" | "markdown" | "xtab" | "box") = (option, name) {
+        return Err(error.help("the verb `show` prints records for people to read"));
+    }
+    Err(match same.or_else(|| nearest(name, names())) {
         Some(near) => error.help(format!("did you mean {near}?")),
         None => error.help(format!("the formats are: {}", names().collect::<Vec<_>>().join(", "))),
     })

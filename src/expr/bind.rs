@@ -214,11 +214,16 @@ impl Binder<'_> {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("is_null(x) tells whether x is null; in `map`, x = None deletes a field");
             }
-            "true" | "false" => return error.help("write True or False"),
+            "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
         let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
+        // `a-b`
+        let longer = |field: &&String| field.starts_with(name) && name_text(field).starts_with('`');
+        if let Some(longer) = self.scope.names.iter().map(|(field, ..)| field).find(longer) {
+            return error.help(format!("did you mean {}? write such a name in backquotes", name_text(longer)));
+        }
         if let Some(near) = nearest(name, names) {
             return error.help(format!("did you mean {}?", name_text(near)));
         }
@@ -308,7 +313,7 @@ impl Binder<'_> {
                 let (positional, keywords) = bound_args(None)?;
                 let result = (function.apply)(positional, keywords).map_err(|e| e.or_at(callee.span.clone()))?;
                 return if matches!(result.kind, OperandKind::Function(_)) {
-                    Err(ExprError::at(callee.span.clone(), format!("{name} gives a function")))
+                    Err(ExprError::at(callee.span.clone(), format!("{name} returns a function")))
                 } else {
                     Ok(result.kind)
                 };
@@ -417,7 +422,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
                     format!("there is no result `{name}`")
                 });
                 if call.names.is_empty() {
-                    error.help("take one of them: [0]")
+                    error.help("select one: [0]")
                 } else {
                     error.help(format!("the results are {}", call.names.join(", ")))
                 }
@@ -434,7 +439,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
         }
         (OperandKind::List(items) | OperandKind::Tuple(items), _) if !item.is_literal() => {
             let error = ExprError::new(format!("a list of {} tensors has no attribute `{name}`", items.len()));
-            Some(Err(error.help("stack([...]) makes one tensor of them; [0] takes one")))
+            Some(Err(error.help("stack([...]) makes them one tensor; [0] selects one")))
         }
         _ => None,
     }
@@ -456,7 +461,10 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
             };
             return error.help(function);
         }
-        "sum" | "min" | "max" | "mean" | "any" | "all" | "prod" | "std" => {
+        "min" | "max" => {
+            return error.help(format!("reduce_{name}(x, axis=None) is that of all items, {name}imum(x, y) that of two"));
+        }
+        "sum" | "mean" | "any" | "all" | "prod" | "std" => {
             return error.help(format!("it is called reduce_{name}(x, axis=None)"));
         }
         "avg" | "average" => return error.help("it is called reduce_mean(x, axis=None)"),

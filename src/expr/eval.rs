@@ -287,9 +287,9 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
             let error = Error::data(if depth == 0 && !inside { format!("{name} is null") } else { format!("{name} holds a null list") });
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = error.help(if fixed {
-                format!("{} puts values there", filled(value))
+                format!("{} replaces it with values", filled(value))
             } else {
-                format!("{} puts an empty list there", filled("[]"))
+                format!("{} replaces it with an empty list", filled("[]"))
             });
             let whole = depth == 0 && !inside;
             return if whole { error.help(format!("filter 'not is_null({x}, level=0)' leaves such records out")) } else { error };
@@ -304,7 +304,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
         return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
     }
     let error = Error::data(if below_axes { format!("{name} holds a null") } else { format!("{name} is null") });
-    let error = if ty.dtype().is_some() && !ty.is_sparse() { error.help(format!("{} puts a value there", filled(value))) } else { error };
+    let error =
+        if ty.dtype().is_some() && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
     match (below_axes, of_structure) {
         (false, _) => error.help(format!("filter 'not is_null({x})' leaves such records out")),
         (true, false) => error.help(format!("drop_null({x}) leaves nulls out")),

@@ -33,7 +33,7 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResul
             None => dtype,
             Some(before) if before == dtype => before,
             Some(before) => {
-                mixed(&before, &dtype).ok_or_else(|| ExprError::new(format!("a list with {before} and {dtype} in it has no dtype")))?
+                mixed(&before, &dtype).ok_or_else(|| ExprError::new(format!("a list that contains {before} and {dtype} has no dtype")))?
             }
         });
     }
@@ -246,7 +246,7 @@ pub fn ragged(
             let size = match inner {
                 Some(Some(size)) => size as usize,
                 Some(None) => {
-                    return Err(ExprError::new(format!("the values are nested {total} lists deep, deeper than inner_shape says")));
+                    return Err(ExprError::new(format!("the values are nested {total} lists deep, deeper than inner_shape allows")));
                 }
                 None => first.unwrap_or(0),
             };

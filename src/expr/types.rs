@@ -105,7 +105,7 @@ pub fn broadcast(operands: &[&[Dim]]) -> ExprResult<Vec<Dim>> {
                         "the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}",
                         shapes(operands)
                     ))
-                    .help("a ragged axis takes rows of its own lengths, or one value for each row"));
+                    .help("a ragged axis accepts rows of the same lengths, or one value per row"));
                 }
             }
         }

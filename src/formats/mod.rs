@@ -30,6 +30,7 @@ mod parquet;
 mod riegeli;
 mod safetensors;
 mod scipy;
+mod short;
 mod text;
 mod tfds;
 mod tfrecord;

@@ -41,7 +41,9 @@ impl Container for Npy {
             let own = file.saturating_sub(skip);
             if own < nbytes {
                 let shape = shape_text(&header.shape);
-                return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header: the file is cut off")));
+                return Err(Error::data(format!(
+                    "the array {shape} takes {nbytes} bytes, but {own} follow its header: the file is cut off"
+                )));
             }
             location = Location::At { start: skip };
             if own > nbytes {
@@ -86,7 +88,7 @@ impl Container for Npy {
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
                 let shape = Type::tensor(several.dtype.clone(), own).to_string();
                 let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
-                Error::usage("its rows differ in length, so that it is several arrays, and an npy file holds one")
+                Error::usage("its rows differ in length, which takes several arrays; an npy file holds one")
                     .help(format!("give it one size: to-dense --shape '{path}={shape}' (with the real sizes); or write an npz"))
             }
         };

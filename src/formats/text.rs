@@ -78,7 +78,7 @@ impl Reader for LineReader {
             let is_scalar = matches!(field.ty.element, Element::Value(DType::String | DType::Bytes)) && field.ty.dims.is_empty();
             if source != FIELD || !is_scalar || fields.len() > 1 {
                 return Err(Error::usage(format!("--schema says {}: {}, but text has one field, text: string", field.name, field.ty))
-                    .help("text: bytes reads lines that are not valid UTF-8; map and cast make other fields of it"));
+                    .help("text: bytes reads lines that are not valid UTF-8; map and cast turn it into other fields"));
             }
         }
         Ok(Inference::Known(Schema::new(vec![fields.first().cloned().unwrap_or_else(default)])))
@@ -250,9 +250,9 @@ fn check_writable(schema: &Schema) -> Result<String> {
         [field] if field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String | DType::Bytes | DType::Json)) => {
             Ok(field.name.clone())
         }
-        [field] => Err(Error::usage(format!("text holds one string in each record, but {} is {}", field.name, field.ty))
-            .help("write --to jsonl, or make a string of it with map")),
-        fields => Err(Error::usage(format!("text holds one string in each record, but the records have {} fields", fields.len()))
+        [field] => Err(Error::usage(format!("text holds one string per record, but {} is {}", field.name, field.ty))
+            .help("write --to jsonl, or turn it into a string with map")),
+        fields => Err(Error::usage(format!("text holds one string per record, but the records have {} fields", fields.len()))
             .help("select the one to write, or write --to jsonl")),
     }
 }

@@ -30,6 +30,18 @@ pub struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 impl Buffers {
     /// An empty buffer, of whatever capacity the one used before had.
     pub fn empty(&self) -> Buffer {
+        let mut buffer = self.used();
+        buffer.clear();
+        buffer
+    }
+
+    /// Nothing yet, to be read into a buffer.
+    pub fn filling(&self) -> Filling {
+        Filling { buffer: self.used(), filled: 0 }
+    }
+
+    /// A buffer with whatever it held last.
+    fn used(&self) -> Buffer {
         let bytes = self.lock().pop().unwrap_or_default();
         Buffer { bytes, home: self.clone() }
     }
@@ -54,11 +66,10 @@ impl From<Vec<u8>> for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let mut bytes = std::mem::take(&mut self.bytes);
+        let bytes = std::mem::take(&mut self.bytes);
         if bytes.capacity() == 0 || bytes.capacity() > MAX_BYTES {
             return;
         }
-        bytes.clear();
         let mut idle = self.home.lock();
         if idle.len() < MAX_BUFFERS {
             idle.push(bytes);
@@ -94,6 +105,81 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
+/// Bytes that are being read into a buffer. Only memory that was never written is filled with zeros before something is read into it: what
+/// the buffer held before stays until it is overwritten.
+#[derive(Default)]
+pub struct Filling {
+    buffer: Buffer,
+    /// The bytes that were read; the buffer may be longer.
+    filled: usize,
+}
+
+impl Filling {
+    /// How many bytes more there is memory for.
+    pub fn spare(&self) -> usize {
+        self.buffer.capacity() - self.filled
+    }
+
+    /// Makes room for that many bytes more, and no more than that.
+    pub fn reserve_exact(&mut self, nbytes: usize) {
+        if self.spare() < nbytes {
+            self.buffer.truncate(self.filled);
+            self.buffer.reserve_exact(nbytes);
+        }
+    }
+
+    /// The memory after what was read, of that many bytes.
+    pub fn room(&mut self, nbytes: usize) -> &mut [u8] {
+        let end = self.filled.saturating_add(nbytes);
+        if self.buffer.capacity() < end {
+            // What is moved then is only what was read.
+            self.buffer.truncate(self.filled);
+        }
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
+        }
+        self.buffer.get_mut(self.filled..end).unwrap_or_default()
+    }
+
+    /// Keeps that many bytes of the [`room`](Filling::room).
+    pub fn advance(&mut self, nbytes: usize) {
+        self.filled = self.filled.saturating_add(nbytes).min(self.buffer.len());
+    }
+
+    /// Appends bytes.
+    pub fn extend_from_slice(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.advance(bytes.len());
+    }
+
+    /// Keeps the first `filled` bytes.
+    pub fn truncate(&mut self, filled: usize) {
+        self.filled = self.filled.min(filled);
+    }
+
+    /// Drops the first `n` bytes.
+    pub fn drop_front(&mut self, n: usize) {
+        let n = n.min(self.filled);
+        self.buffer.copy_within(n..self.filled, 0);
+        self.filled -= n;
+    }
+
+    /// What was read.
+    pub fn into_buffer(self) -> Buffer {
+        let mut buffer = self.buffer;
+        buffer.truncate(self.filled);
+        buffer
+    }
+}
+
+impl Deref for Filling {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.buffer.get(..self.filled).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +195,32 @@ mod tests {
         let again = buffers.empty();
         assert!(again.is_empty() && again.capacity() >= 1000);
         assert_eq!(buffers.empty().capacity(), 0, "there was one");
+    }
+
+    #[test]
+    fn what_is_read_takes_the_place_of_what_was_there() {
+        let buffers = Buffers::default();
+        buffers.empty().extend_from_slice(b"old bytes");
+        let mut filling = buffers.filling();
+        assert!(filling.is_empty());
+        assert_eq!(filling.room(3), b"old");
+        filling.room(3)[..2].copy_from_slice(b"ab");
+        filling.advance(2);
+        assert_eq!(&*filling, b"ab");
+        assert_eq!(filling.room(2), b"d ");
+        filling.extend_from_slice(b"cdefghijkl");
+        filling.drop_front(3);
+        filling.truncate(4);
+        assert_eq!(&*filling, b"defg");
+        filling.reserve_exact(1000);
+        assert!(filling.room(1000).iter().all(|byte| *byte == 0));
+        filling.drop_front(9);
+        filling.advance(2000);
+        filling.truncate(0);
+        filling.extend_from_slice(b"end");
+        assert_eq!(&**filling.into_buffer(), b"end");
+        assert!(buffers.empty().is_empty(), "whatever it held");
+        assert!(buffers.filling().into_buffer().is_empty());
     }
 
     #[test]

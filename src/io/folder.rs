@@ -44,7 +44,7 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
         datasets => return Err(several(directory, datasets, &found.files)),
     }
     if let Some(name) = found.partition {
-        let text = format!("{}: the values in the names of directories, such as {name}, are not read as fields", directory.display());
+        let text = format!("{}: values in directory names, such as {name}, are not read as fields", directory.display());
         options.notices.add(text, options.strict)?;
     }
     if !found.files.is_empty() {

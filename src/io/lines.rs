@@ -1,6 +1,6 @@
 //! Blocks of whole lines, split off a stream: sequential; only line ends are searched, no other byte is touched.
 
-use super::buffers::{Buffer, Buffers};
+use super::buffers::{Buffer, Buffers, Filling};
 use super::input::Input;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -59,7 +59,7 @@ pub struct Blocks {
     ends_at_long_line: bool,
     buffers: Buffers,
     /// Read, but not given yet; what is before `start` has been.
-    buffer: Buffer,
+    buffer: Filling,
     start: usize,
     block_bytes: usize,
     ended: bool,
@@ -81,7 +81,7 @@ impl Blocks {
             is_live: !input.is_regular(),
             ends_at_long_line: false,
             buffers: Buffers::default(),
-            buffer: Buffer::default(),
+            buffer: Filling::default(),
             start: 0,
             block_bytes: FIRST_BLOCK_BYTES,
             ended: false,
@@ -121,7 +121,7 @@ impl Blocks {
             }
             if rest.len() > self.max_line_bytes && self.ends_at_long_line {
                 let long = LongLine { line: self.next_line, byte: self.next_byte, length: rest.len() as u64 };
-                self.buffer = Buffer::default();
+                self.buffer = Filling::default();
                 (self.start, self.ended) = (0, true);
                 return Ok(Some(LineBlock::TooLong(long)));
             }
@@ -151,7 +151,7 @@ impl Blocks {
             nlines += 1;
             nbytes = rest.len();
         }
-        let mut other = self.buffers.empty();
+        let mut other = self.buffers.filling();
         let bytes = if self.start == 0 && nbytes == whole {
             other.extend_from_slice(self.buffer.get(nbytes..).unwrap_or_default());
             self.buffer.truncate(nbytes);
@@ -161,7 +161,7 @@ impl Blocks {
             self.start += nbytes;
             other
         };
-        let lines = Lines { bytes, first_line: self.next_line, byte: self.next_byte, nlines };
+        let lines = Lines { bytes: bytes.into_buffer(), first_line: self.next_line, byte: self.next_byte, nlines };
         self.next_line += nlines as u64;
         self.next_byte += nbytes as u64;
         lines
@@ -169,33 +169,26 @@ impl Blocks {
 
     /// Reads until a block is full, the stream ends, or a live one pauses.
     fn fill(&mut self) -> Result<()> {
-        self.buffer.drain(..self.start);
+        self.buffer.drop_front(self.start);
         self.start = 0;
-        let mut filled = self.buffer.len();
+        let filled = self.buffer.len();
         // A line longer than a block: ever more at once, up to the limit of what has to be held.
         let held = self.max_line_bytes.saturating_add(BLOCK_BYTES);
         let wanted = self.block_bytes.max(filled.saturating_mul(2).min(held)).max(filled + 1);
         self.block_bytes = (self.block_bytes * 2).min(BLOCK_BYTES);
         self.buffer.reserve_exact(wanted - filled);
-        self.buffer.resize(wanted, 0);
-        while filled < wanted {
-            let nbytes = match read(&mut self.stream, &mut self.buffer[filled..], &self.name) {
-                Ok(nbytes) => nbytes,
-                Err(error) => {
-                    self.buffer.truncate(filled);
-                    return Err(error);
-                }
-            };
-            filled += nbytes;
+        while self.buffer.len() < wanted {
+            let filled = self.buffer.len();
+            let nbytes = read(&mut self.stream, self.buffer.room(wanted - filled), &self.name)?;
+            self.buffer.advance(nbytes);
             if nbytes == 0 {
                 self.ended = true;
                 break;
             }
-            if self.is_live && nbytes < SHORT_READ_BYTES && memchr::memchr(b'\n', &self.buffer[filled - nbytes..filled]).is_some() {
+            if self.is_live && nbytes < SHORT_READ_BYTES && memchr::memchr(b'\n', &self.buffer[filled..]).is_some() {
                 break;
             }
         }
-        self.buffer.truncate(filled);
         Ok(())
     }
 
@@ -212,7 +205,7 @@ impl Blocks {
                 self.ended = true;
             }
             if nbytes == 0 || end.is_some() {
-                self.buffer.clear();
+                self.buffer.truncate(0);
                 self.buffer.extend_from_slice(&block[end.map_or(nbytes, |end| end + 1)..nbytes]);
                 break;
             }
@@ -240,7 +233,7 @@ impl Iterator for Blocks {
         let next = self.next_block();
         if next.is_err() {
             (self.ended, self.start) = (true, 0);
-            self.buffer.clear();
+            self.buffer.truncate(0);
         }
         next.transpose()
     }

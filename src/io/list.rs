@@ -37,7 +37,7 @@ impl List<'_> {
         let names = bytes.split(|byte| *byte == end).filter(|name| !is_blank(name));
         let names: Vec<OsString> = names.map(|name| OsString::from_vec(name.to_owned())).collect();
         if names.is_empty() {
-            return Err(Error::usage("the list names no file").in_input(shown));
+            return Err(Error::usage("the list names no files").in_input(shown));
         }
         Ok(names)
     }
@@ -66,7 +66,7 @@ impl List<'_> {
             return error.help(format!("its line ends with a carriage return, but {front} exists: remove them with tr -d '\\r'"));
         }
         if name.iter().any(|byte| b"*?[@".contains(byte)) {
-            return error.help("names in a list are those of files and directories: globs and @N are not expanded");
+            return error.help("a list contains names of files and directories: globs and @N are not expanded");
         }
         error
     }

@@ -7,7 +7,7 @@ use super::deflate::Threads;
 use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
 use super::names::STANDARD_OUTPUT;
-use super::staging::Staging;
+use super::staging::{Staging, not_created, shown};
 use super::stdout::Held;
 use super::target::{Names, Target};
 use crate::error::{Error, Kind, Result};
@@ -254,18 +254,13 @@ impl Outputs {
             let path = state.staging.as_ref().map(|staging| staging.path(&name));
             (path.unwrap_or_default(), state.ledger.clone())
         };
-        let shown: Arc<str> = match self.distribution() {
+        let name_shown: Arc<str> = match self.distribution() {
             Distribution::Single if self.seconds.is_none() => self.name.clone(),
-            _ => directory.join(&name).display().to_string().trim_start_matches("./").into(),
+            _ => shown(&directory.join(&name)).into(),
         };
-        let file = Staging::create(&path).map_err(|e| match e.raw_os_error() {
-            Some(TOO_MANY_OPEN_FILES) => {
-                Error::io(&shown, "writing", &e).help("write fewer shards, or allow more open files: ulimit -n 100000")
-            }
-            _ => Error::io(&shown, "writing", &e),
-        })?;
+        let file = Staging::create(&path).map_err(|e| not_created(&name_shown, &e))?;
         let number = index * self.nparts() + part;
-        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.compression(), shown, number, ledger)?))
+        Ok(Box::new(FileWriter::new(Disk::new(file, self.is_hashed), self.compression(), name_shown, number, ledger)?))
     }
 
     fn pattern(&self) -> String {
@@ -369,7 +364,7 @@ impl Outputs {
             Some(name) => {
                 let error =
                     Error::new(Kind::Io, "the file exists").in_input(directory.join(name).display().to_string().trim_start_matches("./"));
-                Err(error.help("it is kept: --no-clobber is given"))
+                Err(error.help("it was kept because of --no-clobber"))
             }
             None => Ok(()),
         }
@@ -435,9 +430,6 @@ pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
     outputs.iter().try_for_each(|output| output.settle())?;
     outputs.iter().try_for_each(|output| output.put())
 }
-
-/// EMFILE, for which [`std::io::ErrorKind`] has no name.
-const TOO_MANY_OPEN_FILES: i32 = 24;
 
 /// A file that a run writes besides its outputs, line by line as it goes (`quarantine=FILE`): what it
 /// holds is worth having even when the run fails. Buffered.

@@ -11,7 +11,7 @@
 //!
 //! The file is read up to the length that it had when it was opened, whatever is appended since.
 
-use super::buffers::{Buffer, Buffers};
+use super::buffers::{Buffer, Buffers, Filling};
 use super::input::Input;
 use super::lines::{BLOCK_BYTES, FIRST_BLOCK_BYTES, Lines, LongLine};
 use super::stream::became_shorter;
@@ -153,8 +153,9 @@ impl Range {
     /// # Errors
     /// Reading fails, or has failed in an earlier range; the file became shorter.
     pub fn read(self, count: impl FnOnce(&mut Buffer, u64) -> Counts) -> Result<Part> {
-        let mut bytes = self.file.buffers.empty();
-        let found = self.file.lines_of(self.start, self.end, &mut bytes)?;
+        let mut filling = self.file.buffers.filling();
+        let found = self.file.lines_of(self.start, self.end, &mut filling)?;
+        let mut bytes = filling.into_buffer();
         let first = found.map_or(self.start, |found| found.first);
         let own = count(&mut bytes, first);
         let Some(before) = *self.before.wait() else {
@@ -183,7 +184,7 @@ struct Found {
 
 impl Positioned {
     /// Reads the lines that start between two positions into `bytes`, which is empty; `None` if none does.
-    fn lines_of(&self, start: u64, end: u64, bytes: &mut Vec<u8>) -> Result<Option<Found>> {
+    fn lines_of(&self, start: u64, end: u64, bytes: &mut Filling) -> Result<Option<Found>> {
         reserve(bytes, index(end - start + BEYOND_BYTES));
         let Some(first) = self.first_line_start(start, end, bytes)? else { return Ok(None) };
         self.append(bytes, first, end.saturating_add(BEYOND_BYTES))?;
@@ -218,7 +219,7 @@ impl Positioned {
     }
 
     /// Where the first line between two positions starts: where the file does, or after a newline. `probe`: for bytes to search.
-    fn first_line_start(&self, start: u64, end: u64, probe: &mut Vec<u8>) -> Result<Option<u64>> {
+    fn first_line_start(&self, start: u64, end: u64, probe: &mut Filling) -> Result<Option<u64>> {
         let Some(mut at) = start.checked_sub(1) else { return Ok(Some(0)) };
         let (from, to) = *self.inside_line.lock().unwrap_or_else(PoisonError::into_inner);
         if from <= at && end <= to {
@@ -228,7 +229,7 @@ impl Positioned {
         while at < end - 1 {
             self.append(probe, at, (end - 1).min(at + nbytes as u64))?;
             let (newline, probed) = (memchr::memchr(b'\n', probe), probe.len());
-            probe.clear();
+            probe.truncate(0);
             if let Some(newline) = newline {
                 return Ok(Some(at + newline as u64 + 1));
             }
@@ -240,9 +241,9 @@ impl Positioned {
 
     /// Where the line ends that goes on at `at`.
     fn pass_over(&self, from: u64, mut at: u64) -> Result<u64> {
-        let mut block = Vec::new();
+        let mut block = Filling::default();
         while at < self.nbytes {
-            block.clear();
+            block.truncate(0);
             self.append(&mut block, at, at.saturating_add(BLOCK_BYTES as u64))?;
             if let Some(newline) = memchr::memchr(b'\n', &block) {
                 return Ok(at + newline as u64 + 1);
@@ -258,16 +259,16 @@ impl Positioned {
     }
 
     /// Appends the bytes between two positions, up to the end of the file.
-    fn append(&self, bytes: &mut Vec<u8>, from: u64, to: u64) -> Result<()> {
-        let mut filled = bytes.len();
-        let wanted = index(to.min(self.nbytes).saturating_sub(from));
-        reserve(bytes, wanted);
-        bytes.resize(filled + wanted, 0);
-        let mut at = from;
-        while let Some(into) = bytes.get_mut(filled..).filter(|into| !into.is_empty()) {
-            match self.file.read_at(into, at) {
+    fn append(&self, bytes: &mut Filling, from: u64, to: u64) -> Result<()> {
+        let (mut at, to) = (from, to.min(self.nbytes));
+        reserve(bytes, index(to.saturating_sub(from)));
+        while at < to {
+            match self.file.read_at(bytes.room(index(to - at)), at) {
                 Ok(0) => return Err(self.ends_at(at)),
-                Ok(nbytes) => (filled, at) = (filled + nbytes, at + nbytes as u64),
+                Ok(nbytes) => {
+                    bytes.advance(nbytes);
+                    at += nbytes as u64;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(Error::io(&self.name, "reading", &e)),
             }
@@ -283,8 +284,8 @@ impl Positioned {
 }
 
 /// Makes room for that many bytes more; rounded, so that the buffer of a range has room for any other.
-fn reserve(bytes: &mut Vec<u8>, nbytes: usize) {
-    if bytes.capacity() - bytes.len() < nbytes {
+fn reserve(bytes: &mut Filling, nbytes: usize) {
+    if bytes.spare() < nbytes {
         bytes.reserve_exact(nbytes.next_multiple_of(ROUND_BYTES));
     }
 }

@@ -181,7 +181,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         _ => "tfrecord",
     });
     Some(
-        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes are read; {scheme}:// is fetched by its own tool"))
+        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes are read; use a download tool for {scheme}://"))
             .help(format!("{fetch} | tatter ... --from {from} -")),
     )
 }

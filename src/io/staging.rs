@@ -27,6 +27,18 @@ pub struct Staging {
     _lock: File,
 }
 
+/// EMFILE, for which [`std::io::ErrorKind`] has no name.
+const TOO_MANY_OPEN_FILES: i32 = 24;
+
+/// The error of a file that cannot be created, with the way out if too many are open.
+pub fn not_created(name: &str, e: &std::io::Error) -> Error {
+    let error = Error::io(name, "writing", e);
+    match e.raw_os_error() {
+        Some(TOO_MANY_OPEN_FILES) => error.help("write fewer files, or allow more open ones: ulimit -n 100000"),
+        _ => error,
+    }
+}
+
 /// The file in the directory that its owner keeps locked.
 const LOCK: &str = ".tatter.lock";
 
@@ -38,13 +50,20 @@ impl Staging {
     /// The directory may not be written.
     pub fn new(directory: &Path, name: &str) -> Result<Staging> {
         let short: String = name.chars().filter(|c| *c != '/').take(40).collect();
-        let failed = |e: &std::io::Error| Error::io(name, &format!("writing to {}", directory.display()), e);
+        let failed = |e: &std::io::Error| match e.raw_os_error() {
+            Some(TOO_MANY_OPEN_FILES) => not_created(&shown(&directory.join(name)), e),
+            _ => Error::io(name, &format!("writing to {}", directory.display()), e),
+        };
         let mut registered = registry();
         remove_abandoned(directory);
         loop {
             let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(SUFFIX).tempdir_in(directory);
             let made = made.map_err(|e| failed(&e))?;
-            let lock = File::create(made.path().join(LOCK)).map_err(|e| failed(&e))?;
+            let lock = File::create(made.path().join(LOCK)).map_err(|e| {
+                // Removing it with its contents would take another open file.
+                let _ = fs::remove_dir(made.path());
+                failed(&e)
+            })?;
             // Another run may have taken it for abandoned before it was locked. What cannot be locked, as on some file
             // systems, is never taken for abandoned.
             let is_ours = match lock.lock() {
@@ -103,11 +122,15 @@ impl Staging {
             if let Ok(old) = fs::metadata(&to) {
                 adopt(&from, &old);
             }
-            let shown = to.strip_prefix(".").unwrap_or(&to).display().to_string();
-            fs::rename(&from, &to).map_err(|e| Error::io(&shown, "putting the finished file in place", &e))?;
+            fs::rename(&from, &to).map_err(|e| Error::io(&shown(&to), "putting the finished file in place", &e))?;
         }
         flush(directory, directory)
     }
+}
+
+/// A path as it is shown: without the `./` of the working directory.
+pub fn shown(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
 /// The name that a directory has until it is complete.

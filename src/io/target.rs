@@ -100,7 +100,7 @@ impl Target {
         let path = followed(Path::new(path));
         let file = path.file_name().map(OsStr::to_owned);
         let Some(file) = file.filter(|_| !name.ends_with('/')) else {
-            return Err(Error::usage(format!("{name} names no file")));
+            return Err(Error::usage(format!("{name} is not the name of a file")));
         };
         Ok(Target::Files(directory(name, path.parent().unwrap_or(Path::new("")))?, Names::Single(file)))
     }

@@ -45,7 +45,7 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
     let mut schema = infer(inputs, demand, Some(sample), options.threads)?.schema;
     inputs.remember(0);
     let progress = Progress::start(inputs.nbytes(), options);
-    let execution = Execution { outputs: &[], options, demand, format: None, progress: &progress };
+    let execution = Execution { outputs: &[], options, demand, format: None, progress: &progress, of_values: false };
     let mut may_restart = is_regular;
     loop {
         let chain = Chain::bind(verb, &schema, options).map_err(|e| match e.location().input {
@@ -61,6 +61,9 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
             result => {
                 progress.finish();
                 let done = result.map_err(|error| if is_regular { error } else { of_a_pipe(error) })?;
+                if done.counts.records_in == 0 {
+                    options.notices.add(format!("{}: this has no records to compare with", file.display()), options.strict)?;
+                }
                 let baseline = done.report.map(|report| report.into_baseline()).transpose()?.flatten();
                 return baseline.ok_or_else(|| Error::internal("a report that cannot be compared with"));
             }

@@ -97,19 +97,29 @@ impl Encoder {
     }
 }
 
-/// The error of the first field that a format cannot hold, and the messages of up to 20 other fields.
+/// The error of the first field that a format cannot hold, and up to 20 other messages of other fields.
 fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Error {
     let of_field = |field: &Field| refused(&Arc::new(Schema::new(vec![field.clone()])));
     let others = schema.fields.iter().filter_map(of_field).filter(|other| other.field().is_some() && other.field() != error.field());
-    let mut others: Vec<Error> = others.collect();
+    let others: Vec<Error> = others.collect();
     if error.field().is_none() || others.is_empty() {
         return error;
     }
     let fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
-    let more = others.len().saturating_sub(20);
-    others.truncate(20);
-    let line = |other: &Error| format!("also {}: {}", other.field().unwrap_or_default(), other.message());
-    let error = others.iter().map(line).fold(error, Error::help);
+    // One line for all fields of the same error.
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (field, message) in others.iter().filter_map(|other| Some((other.field()?, other.message()))) {
+        match lines.iter_mut().find(|(known, _)| *known == message) {
+            Some((_, fields)) => fields.push(field),
+            None => lines.push((message, vec![field])),
+        }
+    }
+    let more: usize = lines.iter().skip(20).map(|(_, fields)| fields.len()).sum();
+    let line = |(message, fields): &(&str, Vec<&str>)| {
+        if *message == error.message() { format!("also {}", fields.join(", ")) } else { format!("also {}: {message}", fields.join(", ")) }
+    };
+    let lines: Vec<String> = lines.iter().take(20).map(line).collect();
+    let error = lines.into_iter().fold(error, Error::help);
     let error = if more > 0 { error.help(format!("and {more} more fields")) } else { error };
     error.help(format!("to drop all of them: drop '{}'", fields.join(",")))
 }

@@ -10,6 +10,7 @@ use super::router::{Parting, Router};
 use super::sink::{Counts, End, FaultPolicy, Sink};
 use super::stages::Stages;
 use super::times::Times;
+use super::values::Values;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::formats::Format;
@@ -33,6 +34,8 @@ pub struct Execution<'a> {
     pub format: Option<&'static dyn Format>,
     /// The progress bar.
     pub progress: &'a Progress,
+    /// Whether there is an output for each value of a key.
+    pub of_values: bool,
 }
 
 /// What a run has come to.
@@ -45,6 +48,8 @@ pub struct Done {
     pub counts: Counts,
     /// The errors of the first bad records.
     pub first_faults: Vec<Error>,
+    /// The outputs of values, where there are such.
+    pub outputs: Option<Vec<Arc<Outputs>>>,
     /// Records of each file by its number; none where records are files of their own.
     pub records: BTreeMap<u64, u64>,
     /// Where the time was spent.
@@ -73,12 +78,16 @@ impl Execution<'_> {
                 Operator::Fold(fold) => stages.fold(verb, FoldNode::new(fold, schema.clone()), schema.clone()),
                 Operator::Report(r) => report = Some((verb, r)),
                 Operator::Split(Route::Numbered(part)) => route = Some(Parting::Numbered(part)),
+                Operator::Split(Route::Values { names, key }) => {
+                    stages.map(verb, names, Arc::new(with_part(schema, DType::String)));
+                    route = Some(Parting::Values(key));
+                }
                 Operator::Split(Route::Mapped(map)) => {
-                    stages.map(verb, map, Arc::new(with_part(schema)));
+                    stages.map(verb, map, Arc::new(with_part(schema, DType::Int64)));
                     route = Some(Parting::LastColumn);
                 }
                 Operator::Split(Route::Folded(fold)) => {
-                    let schema = Arc::new(with_part(schema));
+                    let schema = Arc::new(with_part(schema, DType::Int64));
                     stages.fold(verb, FoldNode::new(fold, schema.clone()), schema);
                     route = Some(Parting::LastColumn);
                 }
@@ -90,8 +99,17 @@ impl Execution<'_> {
             (None, Some(format)) => self.writers_end(format, &output_schema, &mut stages, skip, route)?,
             (None, None) => return Err(Error::internal("there is neither a report nor a format to write")),
         };
+        let values = self.format.filter(|_| self.of_values).map(|format| Values {
+            format,
+            schema: output_schema,
+            options: self.options,
+            inputs: inputs.iter().filter_map(|opened| Some(opened.input.path()?.to_owned())).collect(),
+            progress: self.progress,
+            outputs: Vec::new(),
+        });
         let mut sink = Sink {
             end,
+            values,
             policy: FaultPolicy { skip: skip || takes_faults, max_errors: self.options.max_errors, quarantine },
             counts: Counts::default(),
             records: BTreeMap::new(),
@@ -114,7 +132,11 @@ impl Execution<'_> {
         let read = inputs.format_name().map_or_else(|| "read".to_owned(), |name| format!("read {name}"));
         let write = self.format.map_or_else(|| "report".to_owned(), |format| format!("write {}", format.name()));
         let times = Times::new(read, outline, write, &measured);
-        Ok(Done { verdict, report, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })
+        let outputs = sink.values.map(|values| values.outputs);
+        if outputs.as_ref().is_some_and(Vec::is_empty) {
+            self.options.notices.add("there are no records, so no file is written".to_owned(), false)?;
+        }
+        Ok(Done { verdict, report, outputs, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })
     }
 
     fn report_end(&self, verb: &'static str, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
@@ -162,6 +184,7 @@ impl Execution<'_> {
         let mut writers = vec![new_writer(format, schema, self.options, distribution)?];
         let grouping = writers[0].grouping();
         let router = match parting {
+            Some(Parting::Values(key)) => Some(Router::of_values(key, grouping)),
             Some(parting) => Some(Router::of_parts(parting, self.outputs.iter().map(|output| output.nfiles()).collect(), grouping)),
             None => Router::new(distribution, grouping),
         };
@@ -176,6 +199,10 @@ impl Execution<'_> {
         });
         stages.last("encode", Last::Encode(Encoder { encode: writers[0].encoder(), per_record }));
         if distribution == Distribution::PerRecord {
+            return Ok(End::Writers(Vec::new()));
+        }
+        if self.of_values {
+            // Each is opened with its first record.
             return Ok(End::Writers(Vec::new()));
         }
         let files: Vec<(&Arc<Outputs>, u64)> =
@@ -207,8 +234,8 @@ impl Execution<'_> {
 }
 
 /// The schema with the column that a split adds.
-fn with_part(schema: &Schema) -> Schema {
+fn with_part(schema: &Schema, dtype: DType) -> Schema {
     let mut fields = schema.fields.clone();
-    fields.push(Field::new(String::new(), Type::tensor(DType::Int64, Vec::new())));
+    fields.push(Field::new(String::new(), Type::tensor(dtype, Vec::new())));
     Schema::new(fields)
 }

@@ -6,6 +6,9 @@ use crate::io::{Codec, Input, Outputs};
 use crate::options::{Compression, Options};
 use std::path::Path;
 
+/// Extensions of compressed files that are not written, and the programs that write them.
+const COMPRESSORS: &[(&str, &str)] = &[("bz2", "bzip2"), ("xz", "xz"), ("lzma", "lzma"), ("lz4", "lz4"), ("br", "brotli"), ("zip", "zip")];
+
 /// The format of an input: `--from`, else the first bytes, else the extension.
 ///
 /// # Errors
@@ -23,6 +26,27 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
     }
+}
+
+/// A notice for each option of CSV where nothing is CSV.
+///
+/// # Errors
+/// There is one, under `--strict`.
+pub fn note_unused<'a>(mut formats: impl Iterator<Item = &'a str>, options: &Options) -> Result<()> {
+    if formats.any(|name| name == "csv" || name == "tsv") {
+        return Ok(());
+    }
+    let csv = &options.csv;
+    let given = [
+        (csv.delimiter.is_some(), "--delimiter", ""),
+        (csv.list_separator.is_some(), "--list-separator", ""),
+        (csv.nulls.is_some(), "--nulls", ""),
+        (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
+    ];
+    for (_, option, more) in given.iter().filter(|(is_given, ..)| *is_given) {
+        options.notices.add(format!("{option} has no effect, as neither an input nor the output is CSV{more}"), options.strict)?;
+    }
+    Ok(())
 }
 
 /// Whether a directory is one data set, of the format that `--from` names or of any.
@@ -44,6 +68,13 @@ pub fn directory_of(options: &Options) -> Option<&'static dyn Format> {
 /// # Errors
 /// There is no such format.
 pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Format> {
+    let foreign = outputs.extension().and_then(|extension| COMPRESSORS.iter().find(|(of, _)| *of == extension));
+    if let Some((extension, program)) = foreign {
+        let error = Error::usage(format!("the output's name says .{extension}, but files are compressed as .gz, .zst or .zlib"));
+        return Err(error
+            .in_input(outputs.name().clone())
+            .help(format!("write it without .{extension}, and compress the file with {program}")));
+    }
     if let Some(name) = &options.to {
         return named(name, "--to");
     }

@@ -20,7 +20,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
     }
     for file in found {
         let Some(path) = file.path else {
-            return Err(Error::usage("an index is made of files, not of standard input").help("name the file"));
+            return Err(Error::usage("cannot index standard input: expected a file").help("name the file"));
         };
         let input = Input::regular(&path)?;
         let name = options.output.clone().unwrap_or_else(|| form.path(&path).into_os_string());

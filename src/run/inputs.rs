@@ -310,7 +310,7 @@ fn no_input(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
 fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     let Some(text) = options.schema.as_deref() else { return Ok(Schema::default()) };
     let Some(file) = text.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
-        let text = text.to_str().ok_or_else(|| Error::usage("the types are not valid UTF-8").in_input("--schema"))?;
+        let text = text.to_str().ok_or_else(|| Error::usage("the schema is not valid UTF-8").in_input("--schema"))?;
         return notation::parse(text).map_err(|e| e.in_input("--schema"));
     };
     let name = &*file.display().to_string();

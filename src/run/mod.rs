@@ -42,7 +42,8 @@ pub mod start;
 pub mod tables;
 pub mod targets;
 pub mod times;
-pub mod work;
+pub mod values;
+mod work;
 
 pub use branch::{Branch, Branches};
 pub use outline::outline;

@@ -6,9 +6,11 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::Grouping;
 use crate::io::Distribution;
+use crate::printable::shell_word;
+use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// How records find their part of a split.
@@ -17,6 +19,8 @@ pub enum Parting {
     LastColumn,
     /// By the number of the record, from 0.
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
+    /// By the values of this key: the last column is the name of the record's output; it is not written.
+    Values(String),
 }
 
 /// A part of a split.
@@ -36,7 +40,21 @@ enum Spread {
     PerRecord,
     /// To the files of a part, record i of the part to its file i mod N.
     Parts(Parting, Vec<Part>),
+    /// To the file of a value.
+    Values(Numbers),
 }
+
+/// The numbers of the outputs of values, in the order of their first records.
+struct Numbers {
+    /// As it was given.
+    key: String,
+    by_name: HashMap<String, usize>,
+    /// The names in lower case.
+    folded: HashMap<String, String>,
+}
+
+/// The most outputs of values, each of which has two open files: many systems allow a process 1024.
+const MAX_VALUES: usize = 400;
 
 /// Sends records to the output they belong to, in groups of rows where the format wants them.
 pub struct Router {
@@ -84,6 +102,12 @@ impl Router {
         Router::with(Spread::Parts(parting, parts), all, grouping)
     }
 
+    /// For a file for each value of a key.
+    pub fn of_values(key: String, grouping: Option<Grouping>) -> Router {
+        let numbers = Numbers { key, by_name: HashMap::new(), folded: HashMap::new() };
+        Router::with(Spread::Values(numbers), 0, grouping)
+    }
+
     fn with(spread: Spread, nfiles: usize, grouping: Option<Grouping>) -> Router {
         Router { spread, grouping, seen: 0, groups: (0..nfiles).map(|_| Group::default()).collect(), held: Work::default() }
     }
@@ -122,6 +146,28 @@ impl Router {
                 }
                 self.fill_each(&chunk, &rows, out)
             }
+            Spread::Values(numbers) => {
+                let (chunk, names) = without_last(chunk)?;
+                let names =
+                    names.as_leaf()?.as_string_opt::<i64>().ok_or_else(|| Error::internal("the name of an output is not a string"))?;
+                let mut rows = vec![Vec::new(); self.groups.len()];
+                for row in 0..chunk.nrows {
+                    let name = names.value(row);
+                    let known = numbers.by_name.get(name).copied();
+                    let number = match known {
+                        Some(number) => number,
+                        None => {
+                            let added = numbers.add(name).map_err(|e| chunk.origin.resolve(e.at_row(row), chunk.nrows))?;
+                            out.push(Work { load: Load::Output(name.to_owned()), ..Work::default() });
+                            self.groups.push(Group::default());
+                            rows.push(Vec::new());
+                            added
+                        }
+                    };
+                    rows[number].push(row);
+                }
+                self.fill_each(&chunk, &rows, out)
+            }
         }
     }
 
@@ -140,10 +186,12 @@ impl Router {
             self.give(target as u64, vec![chunk], out);
             return Ok(());
         };
+        // The groups of all outputs are held at the same time: with these sizes they take a few times the memory of one.
+        let nbytes = if matches!(self.spread, Spread::Values(_)) { limit.nbytes / (target + 1) } else { limit.nbytes };
         while chunk.nrows > 0 {
             let state = &mut self.groups[target];
             let room = limit.rows.max(1) - state.nrows;
-            let fits = rows_that_fit(&chunk, limit.nbytes.saturating_sub(state.nbytes), room);
+            let fits = rows_that_fit(&chunk, nbytes.saturating_sub(state.nbytes), room);
             let take = if state.nrows == 0 { fits.max(1) } else { fits };
             let part = chunk.slice(0, take);
             chunk = chunk.slice(take, chunk.nrows - take);
@@ -229,21 +277,48 @@ impl Router {
     }
 }
 
+impl Numbers {
+    /// The number of the output of a new value.
+    fn add(&mut self, name: &str) -> Result<usize> {
+        let number = self.by_name.len();
+        if number == MAX_VALUES {
+            let error = Error::data(format!("--by {} has more than {MAX_VALUES} different values", self.key));
+            let by = shell_word(&self.key);
+            return Err(error
+                .help("a file for each value is open until the end: choose a key with fewer values")
+                .help(format!("or divide the values first: split --into 0=0.5,1=0.5 --by {by}, then each part: split --by {by}")));
+        }
+        if let Some(other) = self.folded.insert(name.to_lowercase(), name.to_owned()) {
+            let error = Error::data(format!("the files of the values `{other}` and `{name}` would have names that differ only in case"));
+            return Err(error.help(format!("for one file of both: --by {}", shell_word(&format!("strings.lower({})", self.key)))));
+        }
+        self.by_name.insert(name.to_owned(), number);
+        Ok(number)
+    }
+}
+
+/// The chunk without its last column, and that column.
+fn without_last(mut chunk: Chunk) -> Result<(Chunk, Tensor)> {
+    let column = chunk.columns.pop().ok_or_else(|| Error::internal("a split without its column"))?;
+    Ok((chunk, column))
+}
+
 impl Parting {
     /// The number of the part of each record, and the records as they are written.
-    fn parts(&self, mut chunk: Chunk, first: u64) -> Result<(Chunk, Vec<usize>)> {
+    fn parts(&self, chunk: Chunk, first: u64) -> Result<(Chunk, Vec<usize>)> {
         match self {
             Parting::Numbered(part) => {
                 let numbers = (first..first + chunk.nrows as u64).map(|number| part(number)).collect();
                 Ok((chunk, numbers))
             }
             Parting::LastColumn => {
-                let column = chunk.columns.pop().ok_or_else(|| Error::internal("a split without its column"))?;
+                let (chunk, column) = without_last(chunk)?;
                 let numbers = column.as_leaf()?.as_primitive_opt::<Int64Type>();
                 let numbers = numbers.ok_or_else(|| Error::internal("the number of a part is not an int64"))?;
                 let numbers = numbers.values().iter().map(|number| *number as usize).collect();
                 Ok((chunk, numbers))
             }
+            Parting::Values(_) => Err(Error::internal("values have no parts")),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::engine::Serial;
 use super::progress::Progress;
+use super::values::Values;
 use super::work::{Load, Work};
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub struct FaultPolicy {
 pub struct Sink<'a> {
     /// The writers or the report.
     pub end: End,
+    /// What opens the outputs of values, where there are such.
+    pub values: Option<Values<'a>>,
     /// What happens to invalid records.
     pub policy: FaultPolicy,
     /// What has been counted.
@@ -116,6 +119,13 @@ impl Sink<'_> {
 
     fn take(&mut self, load: Load) -> Result<Flow> {
         match (&mut self.end, load) {
+            (End::Writers(writers), Load::Output(name)) => match &mut self.values {
+                Some(values) => {
+                    writers.push(values.open(&name)?);
+                    Ok(Flow::More)
+                }
+                None => Err(Error::internal("a value without an output")),
+            },
             (End::Writers(writers), Load::Encoded { parts, nrows }) => {
                 for (target, encoded) in parts {
                     *self.records.entry(target).or_default() += nrows;

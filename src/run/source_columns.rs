@@ -27,7 +27,7 @@ pub fn with_source(reader: Box<dyn Reader>, input: &Input, format: &dyn Format, 
         return Err(Error::usage("--source names where records come from, but --from none reads no file"));
     }
     if columns.wants_byte() && !format.has_offsets() {
-        let error = Error::usage(format!("--source byte: {} does not tell at which byte a record starts", format.name()));
+        let error = Error::usage(format!("--source byte: {} files do not record where each record starts", format.name()));
         return Err(error.in_input(input.name().clone()).help("leave it out: --source file,record"));
     }
     Ok(Box::new(SourceReader { reader, name: input.name().clone(), columns: columns.clone() }))

@@ -109,12 +109,17 @@ impl<'a> Run<'a> {
     fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
         ended.refuse(&targets.outputs)?;
         if options.in_place && targets.outputs.iter().all(|output| output.is_stdout()) {
-            let error = Error::usage("--in-place lets the output replace an input, but no output is named");
-            return Err(error.help("name the input once more, with -o FILE"));
+            let error = Error::usage("--in-place lets the output replace an input, but there is no -o");
+            return Err(error.help("repeat the name of the input: -o FILE"));
         }
         let paths = || inputs.iter().filter_map(|opened| opened.input.path());
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
+        }
+        // Other files are read with the same options.
+        if verbs.iter().all(|verb| verb.tables().is_empty() && verb.baseline().is_none()) {
+            let names = inputs.iter().map(|opened| opened.format.name()).chain(targets.format.map(|format| format.name()));
+            format::note_unused(names, options)?;
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
         Ok(Run { verbs, inputs, targets, options })
@@ -141,7 +146,11 @@ impl<'a> Run<'a> {
             }
         }
         let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
-        let demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
+        let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
+        // A record of which nothing is wanted is not parsed: what is bad would not be found.
+        if self.options.on_error != OnError::Fail && matches!(&demand.fields, Wanted::Matching(names) if names.is_empty()) {
+            demand.fields = Wanted::All;
+        }
         let regular = self.inputs.are_regular();
         let retractable = self.targets.outputs.iter().all(|output| output.is_retractable()) && needs_records;
         let sample = match (regular, needs_records) {
@@ -182,7 +191,14 @@ impl<'a> Run<'a> {
             describe(&self.inputs, &self.targets, &self.options, &progress);
         }
         let outputs = self.targets.outputs.clone();
-        let execution = Execution { outputs: &outputs, options: &self.options.clone(), demand: &demand, format, progress: &progress };
+        let execution = Execution {
+            outputs: &outputs,
+            options: &self.options.clone(),
+            demand: &demand,
+            format,
+            progress: &progress,
+            of_values: self.targets.of_values,
+        };
         let mut may_restart = retractable && regular;
         if may_restart && !is_settled {
             outputs.iter().for_each(|output| output.hold_for_restart());
@@ -202,6 +218,7 @@ impl<'a> Run<'a> {
                 result => {
                     progress.finish();
                     let mut done = result.map_err(|error| if regular { error } else { of_a_pipe(error) })?;
+                    let outputs = done.outputs.take().unwrap_or(outputs);
                     if let (Some(format), Some(schema)) = (format, written) {
                         super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
                     }

@@ -4,7 +4,7 @@ use super::format;
 use super::inputs::Inputs;
 use crate::error::{Error, Result};
 use crate::formats::Format;
-use crate::io::{self, Outputs};
+use crate::io::{self, Distribution, Outputs};
 use crate::options::{Compression, OnError, Options};
 use crate::verbs::{Parsed, Part};
 use std::ffi::{OsStr, OsString};
@@ -17,6 +17,8 @@ pub struct Targets {
     pub outputs: Vec<Arc<Outputs>>,
     /// The format of all of them.
     pub format: Option<&'static dyn Format>,
+    /// Whether there are outputs for the values of a key instead, as [`Targets::of_value`] gives; their names have `{}` here.
+    pub of_values: bool,
 }
 
 impl Targets {
@@ -25,6 +27,9 @@ impl Targets {
     /// # Errors
     /// A name that cannot be written; parts of different formats.
     pub fn plan(last: Option<&dyn Parsed>, options: &Options) -> Result<Targets> {
+        if last.map(Parsed::parts).transpose()?.flatten().is_some_and(|parts| parts.contains(&Part::EachValue)) {
+            return Targets::plan_of_values(options);
+        }
         let mut outputs = Vec::new();
         let mut format: Option<&'static dyn Format> = None;
         for name in names(last, options)? {
@@ -42,18 +47,69 @@ impl Targets {
                     return Err(Error::usage(message).help("choose one for both with --to"));
                 }
                 format = Some(own);
-                output.compress(format::compression_of_output(own, &output, options)?);
-                if let Some(extensions) = own.pair() {
-                    output.pair(extensions, options)?;
-                }
+                finish(&mut output, own, options)?;
             }
             if outputs.iter().any(|other: &Arc<Outputs>| other.overlaps(&output)) {
                 return Err(Error::usage("two outputs have the same name").in_input(output.name().clone()));
             }
             outputs.push(Arc::new(output));
         }
-        Ok(Targets { outputs, format })
+        Ok(Targets { outputs, format, of_values: false })
     }
+
+    fn plan_of_values(options: &Options) -> Result<Targets> {
+        let example = "-o 'out/{}.jsonl' names each by its value";
+        let Some(output) = options.output.as_deref().filter(|output| *output != OsStr::new("-")) else {
+            return Err(Error::usage("the files of --by need names: give -o").help(example));
+        };
+        if is_directory(output) {
+            return Err(parts_in(output, options));
+        }
+        if !output.to_string_lossy().contains(VALUE) && Path::new(output).metadata().is_ok_and(|found| !found.is_file()) {
+            let error = Error::usage("this is not a regular file").in_input(output.to_string_lossy().as_ref());
+            return Err(error.help(example));
+        }
+        let name = io::part_name(output, VALUE)?;
+        if Path::new(&name).parent().is_some_and(|directory| directory.to_string_lossy().contains(VALUE)) {
+            let error = Error::usage("`{}` is a value, for which no directory is made").in_input(output.to_string_lossy().as_ref());
+            return Err(error.help(example));
+        }
+        if let Some(own) = format::directory_of(options) {
+            let error = Error::usage(format!("{} is a directory, and split --by writes a file for each value", own.name()));
+            return Err(error.help("divide the records in parts with --into, or choose another format with --to"));
+        }
+        let mut output = Outputs::plan(&Options { output: Some(name), ..options.clone() })?;
+        if output.distribution() != Distribution::Single {
+            let error = Error::usage("split --by writes one file for each value, not shards").in_input(output.name().clone());
+            return Err(error.help(example));
+        }
+        let format = format::of_output(&output, options)?;
+        finish(&mut output, format, options)?;
+        Ok(Targets { outputs: vec![Arc::new(output)], format: Some(format), of_values: true })
+    }
+
+    /// The output of the value that has this name.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn of_value(name: &str, format: &'static dyn Format, options: &Options) -> Result<Outputs> {
+        let Some(output) = options.output.as_deref() else { return Err(Error::internal("a value without an output")) };
+        let output = Some(io::part_name(output, name)?);
+        // Threads of their own for each of many files would be too many.
+        let own = Options { output, is_output_literal: true, threads: 1, ..options.clone() };
+        let mut output = Outputs::plan(&own)?;
+        finish(&mut output, format, &own)?;
+        Ok(output)
+    }
+}
+
+/// The placeholder for the value in the name of an output.
+const VALUE: &str = "{}";
+
+/// The compression of an output, and its second file.
+fn finish(output: &mut Outputs, format: &'static dyn Format, options: &Options) -> Result<()> {
+    output.compress(format::compression_of_output(format, output, options)?);
+    format.pair().map_or(Ok(()), |extensions| output.pair(extensions, options))
 }
 
 /// An output that is a directory.
@@ -72,6 +128,7 @@ fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsSt
     let name = |part| match part {
         Part::Output => Ok(options.output.clone()),
         Part::File(file) => Ok(Some(file)),
+        Part::EachValue => Err(Error::internal("the names of values are known later")),
         Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
             Some(output) if is_directory(output) => Err(parts_in(output, options)),
             Some(output) => io::part_name(output, &part).map(Some),

@@ -34,6 +34,8 @@ pub enum Load {
     Deferred(Deferred),
     /// A decoded chunk.
     Chunk(Chunk),
+    /// The next output is to be opened: that of the value of this name.
+    Output(String),
     /// Records for one output, or, where outputs are one record each, from the given number on.
     Group {
         /// The number of the output file.

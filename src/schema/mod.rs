@@ -416,6 +416,10 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
             None => "the records have no fields".to_owned(),
         });
     }
+    let dotted = path.names()[depth..].join(".");
+    if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
+        return error.help(format!("did you mean {}? write such a name in backquotes", crate::path::quoted(&field.name)));
+    }
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => {
             let near = outer.map_or_else(|| FieldPath::name(near), |p| p.join(near));

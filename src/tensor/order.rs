@@ -95,7 +95,7 @@ fn comparison(array: &ArrayRef, descending: bool) -> Result<Comparison<'_>> {
             by!(|row: usize| values.value(row))
         }
         DataType::Null => Box::new(|_, _| Ordering::Equal),
-        other => return Err(Error::data(format!("{other} values have no order here"))),
+        other => return Err(Error::data(format!("{other} values cannot be sorted"))),
     })
 }
 

@@ -113,7 +113,7 @@ fn writer(array: &ArrayRef) -> Result<Writer<'_>> {
             value_of(array, move |row, bytes| escaped(values.value(row), bytes))
         }
         DataType::Null => Box::new(|_, bytes| bytes.push(NULL)),
-        other => return Err(Error::data(format!("{other} values have no order here"))),
+        other => return Err(Error::data(format!("{other} values cannot be sorted"))),
     })
 }
 

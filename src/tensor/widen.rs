@@ -101,7 +101,7 @@ fn up(error: Error, partition: &RowPartition) -> Error {
 }
 
 fn mismatch(from: &Type, to: &Type) -> Error {
-    Error::data(format!("values of type {from} do not read as {to}"))
+    Error::data(format!("values of type {from} cannot be read as {to}"))
 }
 
 fn element(tensor: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
@@ -202,7 +202,7 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
         (a, b) => a.is_number() && b.is_number(),
     };
     if !allowed {
-        return Err(Error::data(format!("values of dtype {from} do not read as {to}")));
+        return Err(Error::data(format!("values of dtype {from} cannot be read as {to}")));
     }
     if let (DType::Arrow(_), DType::Arrow(ty)) = (from, to) {
         return time::convert(array, ty, Rounding::Refuse);

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 /// How an input gets a chain of its own: part of the help of every verb that combines inputs.
 pub const BRACKETS: &str = "\
-An input can have a chain of its own, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. They hold what would \
-follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or --scalar. \
+An input can have a chain of its own, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. Inside them write what would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or --scalar. \
 Outside the brackets, such an option applies to the files of every input; one inside takes precedence. Without a verb, files in brackets are \
 one input: [ A B ]. The result is that of writing the output of the chain to a file and reading that. Brackets may be nested.";
 

@@ -37,7 +37,7 @@ impl Verb for Count {
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
 Ends a chain and counts the records that reach it. Only fields that an earlier verb needs are parsed; where the footer \
-or the framing of the file is enough, nothing else is read.
+or the framing of the file is enough, nothing else is read. With --on-error skip all fields are parsed, and bad records are not counted.
 
 With --by, writes one record per key: the most frequent first, ties in the order of their first records. The chain may continue, and -o \
 writes these records in any format. To summarize the fields of each group use `stats --by`, to collect its records `sort` then `implode \

@@ -38,10 +38,10 @@ impl Verb for Mix {
     const ABOUT: &'static str = "\
 `mix A=0.7 B=0.2 C=0.1` draws the input of each record at random with these weights; without weights, all inputs are equally likely. Each \
 input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a \
-chain, and its inputs follow it: mix A B then batch 32.\n\
+chain, and its inputs follow it: mix A B then batch 32.\n\n\
 With --stop all (the default), when an input ends, records are drawn from the others: every record is written exactly once. With --stop first the \
 stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read again until \
-each has been read to its end; --summary counts the records that were repeated.\n\
+each has been read to its end; --summary counts the records that were repeated.\n\n\
 The schemas of the inputs are unified as for several FILEs. The draws depend on --seed only. A weight follows \
 the bracket of an input with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const MEANING: &'static str = "tf.data.Dataset.sample_from_datasets";
@@ -70,6 +70,11 @@ the bracket of an input with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0'
     fn combine(&self, words: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         let (inputs, weights): (Vec<OsString>, Vec<Option<f64>>) = words.iter().map(|word| weighted(word)).collect::<Result<_>>()?;
         check_inputs(Self::NAME, &inputs, 2, options)?;
+        let is_number = |word: &&OsString| word.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !Path::new(word).exists();
+        if let Some(weight) = inputs.iter().find(is_number) {
+            let error = Error::usage(format!("expected an input, found the number {}", weight.display()));
+            return Err(error.help("a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"));
+        }
         if let Some(without) = weights.iter().position(Option::is_none)
             && weights.iter().any(Option::is_some)
         {

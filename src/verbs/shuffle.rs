@@ -34,9 +34,9 @@ Holds all records in memory, beyond --max-memory in a temporary file (see --temp
 of records: it is the same for any number of threads, any format and any version. The order is a Fisher-Yates shuffle \
 with random numbers of ChaCha8 keyed with the seed.
 
-Of TFRecords with an index beside each (`tatter index x.tfrecord` makes x.tfrecord.idx), of ArrayRecords, and of TFDS directories with \
-such shards, as the first verb, records that --max-memory does not hold are not written to a temporary file, but read one by one in the new \
-order; memory is 12 bytes a record. So are the few that a `head` lets through, of Parquet and Arrow files as well, where the types are known \
+As the first verb, it needs no temporary file for TFRecords with an index beside each (`tatter index x.tfrecord` makes x.tfrecord.idx), \
+ArrayRecords, and TFDS directories with such shards: records beyond --max-memory are read one by one in the new order, with 12 bytes of memory \
+for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files too, provided that the types are known \
 without reading records: the input states them, or all fields that are needed have a type in --schema. The order is the same.
 
 With --buffer N only N records are held: each record written is drawn from the buffer and replaced by the next record \

@@ -1,8 +1,10 @@
 //! `split`: divides records among several outputs in one pass.
 
+mod values;
+
 use super::shared::keys::{KeyTable, Keys};
 use super::shared::shares::{key_text, parse_shares};
-use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Part, Route, Verb};
+use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, Part, Route, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -17,6 +19,7 @@ use arrow_array::{Array, Int64Array};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use values::Named;
 
 /// Divides records among several outputs.
 #[derive(clap::Args)]
@@ -27,16 +30,16 @@ pub struct Split {
     /// Output file of the other records
     #[arg(long = "else", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     other: Option<OsString>,
-    /// Names of parts and their shares, which add up to 1; instead of CONDITION
+    /// Names of parts and their shares, which add up to 1
     #[arg(long, value_name = "NAME=SHARE,..")]
     into: Option<String>,
-    /// With --into: records with equal values stay together [default: each record by itself]
+    /// A file for each value; with --into: records with equal values stay together [default: each record by itself]
     #[arg(long, value_name = "EXPR")]
     by: Option<String>,
     /// With --into: each value of these fields is divided in the same shares
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// With --into: seed of the division
+    /// With --into: seed of the split
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }
@@ -47,13 +50,19 @@ impl Verb for Split {
     const ABOUT: &'static str = "\
 `split CONDITION -o YES --else NO` writes the records for which the condition is true to one output and all others to another. \
 `split --into train=0.9,test=0.1 -o data.parquet` writes data-train.parquet and data-test.parquet; `{}` in the name of the output \
-is the name of the part: -o '{}/data@8.tfrecord'. All outputs have one format, are written in one pass and appear together at the end.\n\
+is the name of the part: -o '{}/data@8.tfrecord'. `split --by FIELD -o 'out/{}.jsonl'` writes a file for each value of FIELD. \
+All outputs have one format, are written in one pass and appear together at the end; records keep their order.\n\n\
 With --into, about the given share of the records goes to each part: a record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
 of --by, a string or the decimal text of an integer or bool; without --by, the number of the record, from 0. Thus records of equal \
-keys stay together, and no record changes its part when others are added (without --by: added at the end).\n\
+keys stay together, and no record changes its part when others are added (without --by: added at the end).\n\n\
 With --stratify FIELDS the records of each value are divided separately, in order: at any point each part has its share of that value \
-to within one record (with P parts: P - 1 records). --seed determines which records go where.";
+to within one record (with P parts: P - 1 records). --seed determines which records go where.\n\n\
+With --by and neither CONDITION nor --into, `{}` is the value: a string, an integer or a bool. Letters, digits, `_`, `-`, `+` and `.` \
+(but not as the first character) stay as they are, all other bytes are written as `%` and two hexadecimal digits: a/b is the file \
+a%2Fb.jsonl. The empty string is `%`. There may be up to 400 values, as their files are open at the same time; a null, and values that \
+differ only in case, are errors. Row groups of later values are smaller, so that memory is bounded. Files that an earlier run wrote \
+for other values stay.";
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -70,17 +79,26 @@ to within one record (with P parts: P - 1 records). --seed determines which reco
                      output  users-train.parquet (parquet)\noutput  users-test.parquet (parquet)\n",
         },
         Example {
+            about: "a file for each user",
+            args: "split --by user -o '{}.jsonl' in.jsonl && cat ann.jsonl",
+            input: "==> in.jsonl <==\n{\"user\": \"ann\", \"id\": 1}\n{\"user\": \"bob\", \"id\": 2}\n{\"user\": \"ann\", \"id\": 3}\n",
+            output: "{\"user\":\"ann\",\"id\":1}\n{\"user\":\"ann\",\"id\":3}\n",
+        },
+        Example {
             about: "half of the records of each label",
             args: "split --into a=0.5,b=0.5 --stratify label -o '{}.jsonl' in.jsonl && cat b.jsonl",
             input: "==> in.jsonl <==\n{\"label\": 0, \"id\": 1}\n{\"label\": 0, \"id\": 2}\n{\"label\": 1, \"id\": 3}\n{\"label\": 1, \"id\": 4}\n",
             output: "{\"label\":0,\"id\":2}\n{\"label\":1,\"id\":4}\n",
         },
     ];
-    const ARGUMENT_UNLESS: Option<&'static str> = Some("--into");
+    const ARGUMENT_UNLESS: Option<ArgumentUnless> = Some(|given| given("--into") || (given("--by") && !given("--else")));
 
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         match (&self.into, &self.other) {
-            (None, _) if self.by.is_some() => Err(Error::usage("--by has an effect only with --into NAME=SHARE,..")),
+            (None, Some(_)) if self.by.is_some() => {
+                let error = Error::usage("--by and a condition cannot be used together");
+                Err(error.help("without a condition, --by writes a file for each value: split --by FIELD -o 'out/{}.jsonl'"))
+            }
             (None, _) if self.stratify.is_some() => Err(Error::usage("--stratify has an effect only with --into NAME=SHARE,..")),
             (Some(_), _) if self.by.is_some() && self.stratify.is_some() => {
                 let error = Error::usage("--by keeps the records of a key together, --stratify divides them: they cannot be used together");
@@ -88,10 +106,11 @@ to within one record (with P parts: P - 1 records). --seed determines which reco
             }
             (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
             (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
+            (None, None) if self.by.is_some() => Ok(Some(vec![Part::EachValue])),
             (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
             (None, None) if Path::new(&self.condition).exists() => {
                 let file = shell_word(&self.condition);
-                Err(Error::usage("neither a condition nor --into is given")
+                Err(Error::usage("expected a condition, --by or --into")
                     .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
                     .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}")))
             }
@@ -106,7 +125,8 @@ to within one record (with P parts: P - 1 records). --seed determines which reco
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let route = match (&self.into, &self.by) {
-            (None, _) => {
+            (None, Some(by)) => Route::Values { names: Arc::new(Named::new(by, schema, options)?), key: by.clone() },
+            (None, None) => {
                 let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;
                 Route::Mapped(Arc::new(Marked { condition }))
             }
@@ -130,8 +150,8 @@ to within one record (with P parts: P - 1 records). --seed determines which reco
 
     fn demand(&self, after: Demand) -> Demand {
         let used = match (&self.into, &self.by) {
-            (None, _) => names_used(&self.condition, false),
-            (Some(_), Some(by)) => names_used(by, false),
+            (_, Some(by)) => names_used(by, false),
+            (None, None) => names_used(&self.condition, false),
             (Some(_), None) => return after.and_fields(self.stratify.iter().flat_map(Keys::names)),
         };
         used.map_or_else(Demand::everything, |used| after.and_fields(used.read))

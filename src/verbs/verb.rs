@@ -34,6 +34,9 @@ pub struct Example {
     pub output: &'static str,
 }
 
+/// See [`Verb::ARGUMENT_UNLESS`].
+pub type ArgumentUnless = fn(&dyn Fn(&str) -> bool) -> bool;
+
 /// A verb of a chain.
 pub trait Verb: clap::Args + Send + Sync + 'static {
     /// The name on the command line.
@@ -49,8 +52,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
 
     /// Whether its only positional argument may be left out; it is then parsed from an empty word.
     const OPTIONAL_ARGUMENT: bool = false;
-    /// An option that replaces its only positional argument.
-    const ARGUMENT_UNLESS: Option<&'static str> = None;
+    /// Whether its only positional argument is left out; called with a function that says whether an option is given.
+    const ARGUMENT_UNLESS: Option<ArgumentUnless> = None;
     /// Whether it combines several inputs ([`Verb::combine`]), which follow it on the command line; it begins a chain.
     const COMBINES: bool = false;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
@@ -171,6 +174,8 @@ pub enum Part {
     File(OsString),
     /// What `-o` names, with this in the name.
     Named(String),
+    /// Any number of files: what `-o` names, with a value in the name of each ([`Route::Values`]).
+    EachValue,
 }
 
 /// Which part a record belongs to.
@@ -179,6 +184,13 @@ pub enum Route {
     Mapped(Arc<dyn Map>),
     /// As [`Route::Mapped`], of all records in order; it adds that column and changes nothing else.
     Folded(Box<dyn Fold>),
+    /// By the values of a key.
+    Values {
+        /// Adds a last column, of strings: what the name of the record's file has for `{}`.
+        names: Arc<dyn Map>,
+        /// The key, as it was given.
+        key: String,
+    },
     /// By the number of the record, from 0.
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
 }
@@ -371,7 +383,7 @@ pub struct Entry {
     /// See [`Verb::OPTIONAL_ARGUMENT`].
     pub optional_argument: bool,
     /// See [`Verb::ARGUMENT_UNLESS`].
-    pub argument_unless: Option<&'static str>,
+    pub argument_unless: Option<ArgumentUnless>,
     /// See [`Verb::COMBINES`].
     pub combines: bool,
     augment: fn(clap::Command) -> clap::Command,

@@ -22,7 +22,7 @@ impl Verb for Zip {
     const NAME: &'static str = "zip";
     const SUMMARY: &'static str = "Put the records of several inputs side by side";
     const ABOUT: &'static str = "\
-Record i has the fields of record i of every input, in the order of the inputs; no two may have a field of one name. With --as a,b \
+Record i has the fields of record i of every input, in the order of the inputs; field names must not repeat. With --as a,b \
 each input is a structure of that name: {a: {...}, b: {...}}. It is an error if one input has more records than another; --shortest \
 truncates it. `zip` is the first verb of a chain, and its inputs follow it: zip A B then batch 32. Records are matched by position \
 only. To match them by key use `lookup`, or DuckDB: `tatter join` prints the command.";

@@ -95,6 +95,26 @@ fn damaged_bytes_end_in_a_message() {
 }
 
 /// Footers that claim more than there is.
+/// Strings so long that a page ends within a few hundred rows.
+#[test]
+fn pages_of_long_strings_do_not_depend_on_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: usize| format!("{{\"s\":\"{}{i}\",\"l\":[\"{}\"]}}\n", "x".repeat(i * 7919 % 3000), "y".repeat(i * 31 % 500));
+    std::fs::write(folder.path().join("in.jsonl"), (0..4000).map(line).collect::<String>()).unwrap();
+    for verbs in ["convert", "filter 'strings.length(s) > 5'", "sort --by s", "batch 3"] {
+        for to in ["parquet", "arrow", "tfrecord", "npz"] {
+            let run = |options: &str| {
+                done(shell(&format!("tatter {verbs} in.jsonl -o out.{to} {options}"), folder.path(), b""));
+                std::fs::read(folder.path().join(format!("out.{to}"))).unwrap()
+            };
+            let expected = run("--threads 1 --chunk-rows 4000");
+            for options in ["--threads 1 --chunk-rows 50", "--threads 3 --chunk-rows 777"] {
+                assert!(run(options) == expected, "{verbs} to {to}, {options}");
+            }
+        }
+    }
+}
+
 #[test]
 fn footers_that_lie_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -186,7 +186,7 @@ fn dictionaries_and_runs_stay_what_they_are() {
         shell("tatter convert a.arrow -o b.parquet && tatter convert b.parquet -o c.arrow && tatter diff a.arrow c.arrow", here, b"");
     assert!(String::from_utf8_lossy(&outcome.stdout).contains("order of the dictionary: size\n  a.arrow: ordered\n  c.arrow: not ordered"));
     let outcome = done(shell("tatter convert a.arrow -o b.parquet", here, b""));
-    let notes = "note: runs: arrow<run_end_encoded<run_ends: int32 not null, values: string>> is written as its values\n\
+    let notes = "note: runs: arrow<run_end_encoded<run_ends: int32 not null, values: string>> is written as plain values\n\
                  note: size: the order of the dictionary is not kept: it is written as unordered\n";
     assert_eq!(outcome.stderr, notes);
 }

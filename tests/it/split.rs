@@ -35,6 +35,10 @@ fn outputs_do_not_depend_on_threads_and_chunks() {
         "split --into a=0.5,b=0.3,c=0.2 -o out/x.jsonl",
         "split --into a=0.5,b=0.3,c=0.2 --by user -o 'out/{}@2.parquet' --row-group-rows 7",
         "shuffle then split --into a=0.5,b=0.5 -o out/x.arrow",
+        "split --by user -o 'out/{}.jsonl'",
+        "split --by user -o 'out/{}.parquet' --row-group-rows 7",
+        "split --by 'id % 5' -o out/x.jsonl.gz",
+        "split --by 'id % 50 == 3' -o out/x.arrow",
     ] {
         let expected = run(&format!("{command} --threads 1"), directory.path());
         for (threads, rows) in [(1, 1), (2, 7), (8, 100)] {

@@ -45,7 +45,7 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
         }
         OperandKind::Results(call) if !call.names.is_empty() => {
             let message = format!("expected a tensor, found {} results: {}", call.names.len(), call.names.join(", "));
-            Err(ExprError::new(message).help(format!("take one of them: .{}", call.names.join(", ."))))
+            Err(ExprError::new(message).help(format!("select one: .{}", call.names.join(", ."))))
         }
         OperandKind::Function(function) => {
             let error = ExprError::new(format!("expected a tensor, found {}", item.describe()));
@@ -87,7 +87,13 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
     let clash = |span: &Span, a: &DType, b: &DType| {
-        ExprError::at(span.clone(), format!("{name} can't work on {a} and {b} together")).help("cast(x, dtype) converts numbers")
+        let error = ExprError::at(span.clone(), format!("{name} cannot combine {a} and {b}"));
+        let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
+        let is_number = [a, b].into_iter().any(|dtype| dtype.is_number());
+        error.help(match is_text && is_number {
+            true => "strings.as_string(x) formats numbers; strings.to_number(x) reads them",
+            false => "cast(x, dtype) converts numbers",
+        })
     };
     // Tensors decide first, then the literals that they do not hold.
     for item in items {

@@ -50,7 +50,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     let node = strict_node(of)?;
     if node.ty.is_sparse() {
         return Err(
-            ExprError::at(span.clone(), "a sparse tensor has no subscripts").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
+            ExprError::at(span.clone(), "a sparse tensor cannot be indexed").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")
         );
     }
     let mut call = Call::operator("a subscript", span.clone(), text.clone());
@@ -105,7 +105,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
         let Some(dim) = rest.pop() else {
             let error = ExprError::at(key.span.clone(), "too many indices");
             let is_text = matches!(ty.dtype(), Some(DType::String | DType::Bytes));
-            return Err(if is_text { error.help("strings.substr(x, pos, len) takes a part of each string") } else { error });
+            return Err(if is_text { error.help("strings.substr(x, pos, len) takes a substring of each string") } else { error });
         };
         match &key.kind {
             OperandKind::Slice(parts) => {
@@ -116,7 +116,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
                     Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice can't be 0")),
                     Some(Integer::Known(step)) => step,
                     Some(Integer::Of(_)) => {
-                        return Err(ExprError::at(key.span.clone(), "the step of a slice is known before the first record"));
+                        return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record"));
                     }
                 };
                 if start.is_none() && stop.is_none() && step == 1 {
@@ -141,7 +141,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
                         key.span.clone(),
                         "cannot index into a ragged axis: the rows differ in length, and some may not have that item",
                     )
-                    .help("a slice takes what is there: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
+                    .help("slices accept short rows: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
                 }
                 if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
                     && (*i >= n as i64 || *i < -(n as i64))
@@ -204,9 +204,9 @@ fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     let error = ExprError::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
     match &key.kind {
         OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
-            error.help("ragged.boolean_mask(x, mask) keeps what a mask says")
+            error.help("ragged.boolean_mask(x, mask) selects items with a mask")
         }
-        OperandKind::Tensor(_) | OperandKind::List(_) => error.help("gather(x, indices) takes several items"),
+        OperandKind::Tensor(_) | OperandKind::List(_) => error.help("gather(x, indices) selects several items"),
         _ => error,
     }
 }

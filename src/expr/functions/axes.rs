@@ -72,7 +72,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
                 match (0..partition.nrows()).find(|r| partition.row_length(*r) != 1) {
                     None => Ok(list.values().clone()),
                     Some(row) => {
-                        Err(Error::data(format!("axis {axis} has {} items; squeeze takes away axes of one", partition.row_length(row)))
+                        Err(Error::data(format!("axis {axis} has size {}; squeeze removes only axes of size 1", partition.row_length(row)))
                             .at_row(record_of(&whole, *axis, row)))
                     }
                 }

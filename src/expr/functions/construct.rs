@@ -133,7 +133,7 @@ fn literal_of(call: &Call) -> ExprResult<Literal> {
     }
     item.literal().ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe()))
-            .help("stack([...]) and ragged.stack([...]) put tensors together")
+            .help("stack([...]) and ragged.stack([...]) combine tensors")
     })
 }
 
@@ -226,7 +226,10 @@ fn rows_of_numbers<T: Convert + Number>(
             let runs = if up { start < limit } else { start > limit };
             let against = if up { start > limit } else { start < limit };
             if against && !ragged {
-                return Err(Error::data(format!("the range goes from {start:?} to {limit:?}, against its delta {delta:?}")).at_row(record));
+                return Err(Error::data(format!(
+                    "the range from {start:?} to {limit:?} does not go in the direction of its delta, {delta:?}"
+                ))
+                .at_row(record));
             }
             let count = if !runs {
                 0.0

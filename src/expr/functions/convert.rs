@@ -82,7 +82,11 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     if offset.is_none_or(|offset| !default.ty.dims.iter().zip(&inner[offset..]).all(fits)) {
         return Err(ExprError::at(
             default.span.clone(),
-            format!("the default of shape {} does not fit into values of shape {}", types::shape(&default.ty.dims), types::shape(inner)),
+            format!(
+                "the default has shape {}, which does not broadcast to values of shape {}",
+                types::shape(&default.ty.dims),
+                types::shape(inner)
+            ),
         ));
     }
     let mut dims = Vec::with_capacity(rank);
@@ -187,7 +191,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
     }
     if x.rank() < 2 {
-        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on tensors of two axes and more; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on tensors of rank 2 or higher; this is {}", x.ty)));
     }
     if call.given(1).is_some() && call.given(2).is_some() {
         return Err(call.error("give lengths or padding, not both"));
@@ -213,7 +217,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             && first == 1
             && a != b
         {
-            return Err(ExprError::at(item.span.clone(), format!("{a} lengths for {b} rows")));
+            return Err(ExprError::at(item.span.clone(), format!("there are {a} lengths for {b} rows")));
         }
         let mut ty = x.ty.clone();
         for dim in &mut ty.dims[first..first + lengths.len()] {

@@ -266,7 +266,7 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
     let specs = match (&several, &signature) {
         (Some(results), Some(signature)) => {
             let specs = signature.elements().filter(|specs| specs.len() == results.len());
-            let wrong = || ExprError::at(signature.span.clone(), format!("{}: the function gives {} results", call.name, results.len()));
+            let wrong = || ExprError::at(signature.span.clone(), format!("{}: the function returns {} results", call.name, results.len()));
             specs.ok_or_else(wrong)?.into_iter().map(Some).collect()
         }
         (Some(results), None) => vec![None; results.len()],
@@ -290,7 +290,7 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
             let tensor = arg.of(args)?.into_owned();
             check_uniform(&tensor, &dims).map_err(|e| {
                 e.help(
-                    "a function that gives rows of different lengths needs fn_output_signature=RaggedTensorSpec(shape=[None], dtype=...)",
+                    "a function that returns rows of different lengths needs fn_output_signature=RaggedTensorSpec(shape=[None], dtype=...)",
                 )
             })?;
             Ok(tensor)
@@ -326,11 +326,11 @@ impl Wanted {
     fn node(&self, result: &Operand) -> ExprResult<Node> {
         let node = crate::expr::call::strict(as_node(result, self.dtype.as_ref())?)?;
         if node.ty.is_sparse() {
-            return Err(ExprError::at(result.span.clone(), "the function gives a sparse tensor for each item, which no tensor holds"));
+            return Err(ExprError::at(result.span.clone(), "the function returns a sparse tensor for each item; these cannot be combined"));
         }
         match &self.dtype {
             Some(dtype) if node.ty.dtype().is_some_and(|d| d != dtype) => {
-                Err(ExprError::at(result.span.clone(), format!("the function gives {}, but its output signature says {dtype}", node.ty))
+                Err(ExprError::at(result.span.clone(), format!("the function returns {}, but its output signature says {dtype}", node.ty))
                     .help(format!("cast(x, {dtype}) converts")))
             }
             _ => Ok(node),

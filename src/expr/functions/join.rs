@@ -11,7 +11,7 @@ use crate::expr::kernels::level::{check_uniform, merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, last_ragged, outermost_uniform};
-use crate::schema::{Dim, Size, Type};
+use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -81,7 +81,7 @@ pub fn one_rank(call: &Call, args: &[Arg]) -> ExprResult<usize> {
         let (first, other) = (&args[0], &args[i]);
         ExprError::at(
             other.span.clone(),
-            format!("{} works on tensors of one rank; this has {} axes, the first {}", call.name, other.rank(), first.rank()),
+            format!("{} works on tensors of the same rank; this has rank {}, the first {}", call.name, other.rank(), first.rank()),
         )
     })
 }
@@ -125,6 +125,10 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
 
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
+    if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
+        let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
+        return Err(error.help("to divide text: strings.split(x, sep=\"-\")"));
+    }
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
     let dim = x.ty.dims[axis].size;
@@ -294,7 +298,7 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         _ => {
             return Err(call
                 .error(format!("axis {axis} has no known size; unstack gives one tensor for each item"))
-                .help("num= says how many"));
+                .help("give their number with num="));
         }
     };
     if known > 10_000 {

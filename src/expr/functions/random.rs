@@ -128,7 +128,7 @@ fn uniform(call: &mut Call) -> ExprResult<OperandKind> {
             let draw = |record: &usize| {
                 let (low, high) = (low.at(*record), high.at(*record));
                 if low >= high {
-                    return Err(Error::data(format!("there is no integer in [{low}, {high})")).at_row(*record));
+                    return Err(Error::data(format!("there are no integers in [{low}, {high})")).at_row(*record));
                 }
                 Ok(low.wrapping_add(streams[*record].below(high.wrapping_sub(low) as u64) as i64))
             };
@@ -181,7 +181,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "floats", DType::is_float)?;
     if x.rank() != 2 {
-        return Err(ExprError::at(x.span.clone(), format!("random.categorical draws for each row of a matrix; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("random.categorical draws from each row of a matrix; this is {}", x.ty)));
     }
     let count = call.integer(1)?;
     let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
@@ -207,7 +207,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
                 let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
                 let sum: f64 = weights.iter().sum();
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
-                    return Err(Error::data("a row of logits without a class that can be drawn").at_row(record));
+                    return Err(Error::data("a row of logits has no class to draw from").at_row(record));
                 }
                 for _ in 0..n {
                     let mut rest = stream.uniform(53) * sum;

@@ -160,7 +160,7 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
             for row in owners.range(record) {
                 let range = partition.range(row);
                 if range.len() < k {
-                    return Err(Error::data(format!("a row of {} values has no {k} greatest", range.len())).at_row(record));
+                    return Err(Error::data(format!("k is {k}, but a row has {} values", range.len())).at_row(record));
                 }
                 let mut line: Vec<usize> = range.clone().collect();
                 line.sort_by(|a, b| order(*b, *a));
@@ -272,7 +272,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         for record in 0..whole.nrows() {
             let own = &values[whole.range(record)];
             if let Some(negative) = own.iter().find(|v| **v < 0) {
-                return Err(Error::data(format!("{negative} can't be counted; the numbers start at 0")).at_row(record));
+                return Err(Error::data(format!("{negative} is negative; only integers from 0 up can be counted")).at_row(record));
             }
             let greatest = own.iter().max().map_or(0, |v| (*v as usize).saturating_add(1));
             let mut width = greatest.max(least.size(record, "the length")?);
@@ -326,8 +326,8 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
             let from = if *array.data_type() == DType::Bool.arrow() { cast(array, &DType::UInt8)? } else { array.clone() };
             let own = dtype_of(&from)?;
             let found = numbers!(&own, T => extremes::<T>(&from, list.partition(), wanted)?, return Err(Error::internal("other values")));
-            let out = found
-                .map_err(|row| Error::data("an empty row has no greatest and no least value").at_row(record_of(&tensor, rank - 1, row)))?;
+            let out =
+                found.map_err(|row| Error::data("an empty row has no maximum and no minimum").at_row(record_of(&tensor, rank - 1, row)))?;
             Ok(Tensor::Leaf(cast(&(Arc::new(Int64Array::from(out)) as ArrayRef), &dtype)?))
         })
     })

@@ -158,7 +158,7 @@ fn slow(
                 lengths.join(" and ")
             ));
             let error =
-                if ragged { error.help("a ragged axis takes rows of its own lengths, or a uniform axis of one item") } else { error };
+                if ragged { error.help("a ragged axis accepts rows of the same lengths, or a uniform axis of size 1") } else { error };
             return Err((row, error));
         }
         end += length.unwrap_or(1) as i64;
@@ -222,7 +222,7 @@ pub fn to_shape(
     if aligned.partitions != partitions && last_ragged(dims).is_none() {
         let count = |p: &[RowPartition], record| p.iter().fold((record, record + 1), |(a, b), p| (p.start(a), p.start(b)));
         let row = (0..nrows).find(|r| count(&aligned.partitions, *r) != count(&partitions, *r)).unwrap_or(0);
-        return Err(Error::data(format!("{} does not fit into the shape that it is broadcast to", shape(dims))).at_row(row));
+        return Err(Error::data(format!("{} does not broadcast to the required shape", shape(dims))).at_row(row));
     }
     let flat = aligned.flat(1, tensor, dims.len())?;
     aligned.wrap(flat)

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 pub fn sparse(tensor: &Tensor) -> Result<&Sparse> {
     match tensor {
         Tensor::Sparse(s) => Ok(s),
-        _ => Err(Error::data("functions work on one sparse tensor in each record; here there is one in each structure of a list")
+        _ => Err(Error::data("functions work on one sparse tensor per record; this field has one in each structure of a list")
             .help("explode the list first, to get one record per structure")),
     }
 }

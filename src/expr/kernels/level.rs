@@ -113,7 +113,7 @@ pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
             if let Some(other) = rows.find(|l| *l != first) {
                 return Err(Error::data(format!("rows of {first} and {other} items on axis {axis}, which is uniform"))
                     .at_row(record)
-                    .help("ragged.stack and ragged tensors take rows of any length"));
+                    .help("ragged.stack and ragged tensors accept rows of any length"));
             }
         }
     }

@@ -67,7 +67,7 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
         Some(zone) if !time.is_utc() => {
             let unknown = |_| {
                 Error::usage(format!("the time zone {zone} is not known"))
-                    .help("name it as the IANA database does, Europe/Berlin, or by its offset, +02:00")
+                    .help("use an IANA name, such as Europe/Berlin, or an offset, such as +02:00")
             };
             zone.parse().map(Some).map_err(unknown)
         }
@@ -119,8 +119,7 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             match (0..texts.len()).find(|row| parsed.is_null(*row) && texts.is_valid(*row)) {
                 Some(row) => {
                     let text: String = texts.value(row).chars().take(40).collect();
-                    let error =
-                        Error::data(format!("{text:?} is not a time that fits {}", crate::schema::DType::Arrow(Box::new(to.clone()))));
+                    let error = Error::data(format!("{text:?} is not a valid {}", crate::schema::DType::Arrow(Box::new(to.clone()))));
                     Err(error.at_row(row).help("write times as 2024-05-01T12:30:00"))
                 }
                 None => times(&ticks(&parsed)?, to),

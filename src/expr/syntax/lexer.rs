@@ -300,5 +300,5 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
 }
 
 fn too_big(span: Span) -> ExprError {
-    ExprError::at(span, "the integer does not fit 64 bits").help("write a float: 1e20")
+    ExprError::at(span, "the integer does not fit in 64 bits").help("write a float: 1e20")
 }

@@ -14,7 +14,7 @@ pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     parser.skip_separators();
     let expr = parser.tuple_or_expression()?;
     parser.skip_separators();
-    if parser.is_op("=") {
+    if parser.is_op("=") && !matches!(parser.peek_after(1), Kind::Op("~")) {
         return Err(parser.unexpected("the end of the expression").help("`==` compares; `map` assigns"));
     }
     match parser.peek() {
@@ -177,6 +177,14 @@ impl Parser {
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => {
                 error.help("write strings.regex_full_match(x, \".*PATTERN.*\")")
+            }
+            Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
+                "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
+                word => error.help(format!("it is written in lower case: {}", word.to_lowercase())),
+            },
+            Kind::Name(_) if self.before_is_name("NOT") => error.help("it is written in lower case: not"),
+            Kind::Name(word) if word == "contains" => {
+                error.help("write reduce_any(list == x), or strings.regex_full_match(x, \".*TEXT.*\")")
             }
             Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
             Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => {

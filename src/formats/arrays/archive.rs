@@ -49,7 +49,7 @@ fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
     let own = member.nbytes.saturating_sub(skip);
     if own != nbytes {
         let shape = crate::formats::arrays::npy_header::shape_text(&header.shape);
-        return Err(Error::data(format!("the array {shape} has {nbytes} bytes, but {own} follow its header")));
+        return Err(Error::data(format!("the array {shape} takes {nbytes} bytes, but {own} follow its header")));
     }
     let location = Location::Member { member, skip };
     Ok(StoredArray::new(name, header, nbytes, location))

@@ -163,7 +163,7 @@ impl Bound {
                 Err(Error::data(format!("the arrays do not have one row for each record: {}, {}", named(fields[0]), named(*other)))
                     .help(format!("read arrays that belong together: select {}", alike.join(",")))
                     .help(format!(
-                        "or all of the file as one record, by giving an array all its axes: --schema '{}: {whole}'",
+                        "or read the whole file as one record, by giving an array all its axes: --schema '{}: {whole}'",
                         quoted(&first.field.name)
                     )))
             }
@@ -349,7 +349,7 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
     let name = &found.name;
     let Some(own) = found.shape.get(outer..) else {
         let others: Vec<String> = contents.arrays.iter().filter(|a| !a.shape.is_empty()).map(|a| quoted(&a.name)).collect();
-        let error = Error::data("is a single value, and not one for each record").in_field(quoted(name));
+        let error = Error::data("is a single value, not one per record").in_field(quoted(name));
         let error = if others.is_empty() { error } else { error.help(format!("read the others: select {}", others.join(","))) };
         return Err(error.help(format!("read all of the file as one record: --schema '{}: {}'", quoted(name), found.element.dtype())));
     };

@@ -154,7 +154,7 @@ fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> R
     let row = |ends: &[i64]| ends.windows(2).position(|w| std::str::from_utf8(&bytes[w[0] as usize..w[1] as usize]).is_err());
     match LargeStringArray::try_new(OffsetBuffer::new(ends.clone().into()), bytes.clone(), None) {
         Ok(array) => Ok(Arc::new(array)),
-        Err(_) => Err(Error::data("a text is not valid UTF-8").at_row(row(&ends).unwrap_or(0)).help("read it as bytes: --schema")),
+        Err(_) => Err(Error::data("a string is not valid UTF-8").at_row(row(&ends).unwrap_or(0)).help("read it as bytes: --schema")),
     }
 }
 

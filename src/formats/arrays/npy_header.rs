@@ -76,7 +76,7 @@ impl Header {
         let mut fixed = [0; 8];
         exact(from, &mut fixed)?;
         if !fixed.starts_with(MAGIC) {
-            return Err(Error::data("not an array of NumPy: it does not start as one"));
+            return Err(Error::data("not a NumPy array: it does not start with \\x93NUMPY"));
         }
         let (length, before) = match fixed[6] {
             1 => {
@@ -89,7 +89,7 @@ impl Header {
                 exact(from, &mut length)?;
                 (u32::from_le_bytes(length) as usize, 12)
             }
-            version => return Err(Error::data(format!("version {version}.{} of the NPY format is not known", fixed[7]))),
+            version => return Err(Error::data(format!("version {version}.{} of the NPY format is not supported", fixed[7]))),
         };
         if length > MAX_HEADER_NBYTES {
             return Err(Error::data(format!("a header of {length} bytes is too long for an array")));
@@ -204,8 +204,9 @@ fn parse_descr(descr: &str) -> Result<Element> {
 fn refused(descr: &str, code: &str) -> Error {
     let (what, help) = match code.chars().next() {
         Some('O') => {
-            return Error::data("its values are Python objects: a pickle, which may contain code and is never loaded")
-                .help("save numbers or texts: lists of different lengths as JSON lines, or as x/values and x/row_splits_0 in numpy.savez");
+            return Error::data("its values are Python objects: a pickle, which may contain code and is never loaded").help(
+                "save numbers or strings: lists of different lengths as JSON lines, or as x/values and x/row_splits_0 in numpy.savez",
+            );
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),
         Some('M') => ("times", "save them as integers: a.astype(\"int64\")"),
@@ -215,7 +216,7 @@ fn refused(descr: &str, code: &str) -> Error {
         Some('V') => ("raw bytes", "save float8 and bfloat16 as float32: a.astype(\"float32\"); others as bytes: a.view(\"uint8\")"),
         _ => ("of another dtype", "save it with a dtype of numbers, bools or texts"),
     };
-    Error::data(format!("its values are {what} ({descr}), which no tensor holds")).help(help)
+    Error::data(format!("its values are {what} ({descr}), which tensors cannot hold")).help(help)
 }
 
 fn of_records(fields: &[Python]) -> Error {
@@ -230,7 +231,7 @@ fn of_records(fields: &[Python]) -> Error {
         })
         .take(5)
         .collect();
-    Error::data(format!("its values are records (fields {}), which no tensor holds", names.join(", ")))
+    Error::data(format!("its values are records (fields {}), which tensors cannot hold", names.join(", ")))
         .help("save each field as an array: numpy.savez(\"x.npz\", **{name: a[name] for name in a.dtype.names})")
 }
 
@@ -287,10 +288,10 @@ mod tests {
         let header = |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
         for (text, expected) in [
             (header("'|O'", "(3,)"), "its values are Python objects: a pickle, which may contain code and is never loaded"),
-            (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which no tensor holds"),
-            (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which no tensor holds"),
-            (header("[('a', '<i4'), ('b', '<f8', (2,))]", "(3,)"), "its values are records (fields a, b), which no tensor holds"),
-            (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which no tensor holds"),
+            (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot hold"),
+            (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot hold"),
+            (header("[('a', '<i4'), ('b', '<f8', (2,))]", "(3,)"), "its values are records (fields a, b), which tensors cannot hold"),
+            (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which tensors cannot hold"),
             (header("'<i4'", "(-3,)"), "the header of the array has a shape of something else than sizes"),
             (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape of something else than sizes"),
             (header("'<i4'", "3"), "the header of the array has a shape that is not a tuple"),

@@ -140,7 +140,7 @@ impl Records {
         let leaves = chosen().flat_map(|field| &field.leaves).map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
         let nothing = !leaves.is_empty() && leaves.iter().all(|leaf| leaf.fixed_nbytes() == Some(0));
         if nothing && nrecords > MAX_EMPTY_RECORDS {
-            return Err(Error::data(format!("{nrecords} records that hold nothing are too many")));
+            return Err(Error::data(format!("{nrecords} empty records are too many")));
         }
         let fields = chosen().map(|field| FieldDecoder::new(field, contents, bound.stacking)).collect();
         let blocks = Blocks::new(leaves, nrecords, request.records.unwrap_or(u64::MAX), request.options.chunk_rows);
@@ -196,7 +196,7 @@ pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
     let [field] = bound.fields.as_slice() else {
         let names: Vec<&str> = bound.fields.iter().take(10).map(|f| f.field.name.as_str()).collect();
         let error = Error::usage(format!("holds several arrays ({}), where one was expected", names.join(", ")));
-        return Err(error.help("save the one that is meant: numpy.save(\"x.npy\", array)"));
+        return Err(error.help("save the one to read: numpy.save(\"x.npy\", array)"));
     };
     let source = match contents.arrays.first() {
         Some(first) => source(input, &first.location)?,

@@ -57,7 +57,7 @@ impl StoredSchema {
             let leaf = StoredLeaf { path: leaf.path, name: leaf.name, dtype, stored };
             for spec in leaf.specs() {
                 if let Some(other) = seen.insert(spec.name.clone(), leaf.path.clone()) {
-                    return Err(Error::usage(format!("it and {other} would become the same array, `{}`", spec.name))
+                    return Err(Error::usage(format!("this and {other} would become the same array, `{}`", spec.name))
                         .in_field(&leaf.path)
                         .help("give one of them another name: rename old=new"));
                 }

@@ -54,7 +54,7 @@ impl ArrayStream {
     /// There are fewer; reading fails; the checksum does not hold.
     pub fn take(&mut self, nbytes: u64) -> Result<MutableBuffer> {
         if nbytes > self.left {
-            return Err(Error::data(format!("{nbytes} bytes were expected, but {} are left", self.left)));
+            return Err(Error::data(format!("expected {nbytes} more bytes, but only {} are left", self.left)));
         }
         if let Some(limit) = self.limit.filter(|limit| nbytes > *limit) {
             return Err(
@@ -88,7 +88,8 @@ impl ArrayStream {
         match self.bytes.read(&mut rest) {
             Ok(0) => Ok(()),
             Ok(_) => {
-                Err(Error::data("something follows the values of the array").help("a file holds one array: numpy.savez writes several"))
+                Err(Error::data("there is more data after the values of the array")
+                    .help("a file holds one array: numpy.savez writes several"))
             }
             Err(e) => Err(failed(&e)),
         }
@@ -231,7 +232,7 @@ impl Numbers {
     /// There are fewer; as [`ArrayStream::take`].
     pub fn take(&mut self, count: u64, into: &mut Vec<i64>) -> Result<()> {
         if count > self.left() {
-            return Err(Error::data(format!("{count} numbers were expected, but {} are left", self.left())));
+            return Err(Error::data(format!("expected {count} more numbers, but only {} are left", self.left())));
         }
         let mut missing = count as usize;
         while missing > 0 && self.peek()?.is_some() {

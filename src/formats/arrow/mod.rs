@@ -61,7 +61,7 @@ impl Format for Arrow {
         if input.head().starts_with(FEATHER_1) {
             let error = Error::data("a Feather file of version 1, which is older than Arrow IPC").in_input(input.name().clone());
             return Some(Err(
-                error.help("write it again in Python: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), \"x.feather\")")
+                error.help("rewrite it in Python: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), \"x.feather\")")
             ));
         }
         // Either is told by its first bytes: `--from arrow` reads both.

@@ -222,14 +222,14 @@ impl Streams {
     fn unmarked(&self) -> Result<()> {
         let text = "the Arrow stream has no end marker: it may be cut off";
         match self.strict {
-            true => Err(Error::data(text).help("write it again completely, or read it from a file: there this is only a notice")),
+            true => Err(Error::data(text).help("write it again in full, or read it from a file, where this is only a notice")),
             false => self.notices.add(format!("{}: {text}", self.known.name), false),
         }
     }
 }
 
 fn not_a_stream() -> Error {
-    Error::data("what follows the end of the Arrow stream is not another stream")
+    Error::data("the data after the end of the Arrow stream is not another stream")
 }
 
 /// Reads a file: dictionaries first, then its record batches, each at its block.
@@ -465,7 +465,7 @@ impl Batch {
                 .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
                 .map_err(unexpected)?;
             if batch.num_rows() as u64 != self.nrows {
-                return Err(Error::data(format!("a record batch of {} rows that claims {}", batch.num_rows(), self.nrows)));
+                return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
             }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch of too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();

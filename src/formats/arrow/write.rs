@@ -74,7 +74,7 @@ impl ArrowWriter {
         let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
         let fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
         if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
-            return Err(Error::usage("a dictionary inside a type that is carried unchanged is not written")
+            return Err(Error::usage("a dictionary inside a type that is passed through unchanged cannot be written")
                 .in_field(quoted(field.name()))
                 .help(format!("leave it out: drop {}", quoted(field.name()))));
         }

@@ -42,9 +42,9 @@ impl Columns {
         let (mut columns, mut roots) = (Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
-                return Err(Error::usage("`split by` and `at` join features of TFRecords; columns hold whole values")
+                return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column holds whole values")
                     .in_field(quoted(&target.name))
-                    .help("give only the type, and join the columns with the verbs partition or compose"));
+                    .help("give only the type, and combine the columns with the verb partition or compose"));
             }
             let name = target.source.values.as_ref().unwrap_or(&target.name);
             let source = match found.iter().position(|f| f.name == *name) {

@@ -31,7 +31,7 @@ pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) 
     let path = FieldPath::name(&field.name);
     if let Some(ty) = stored::lost_encoding(field, form) {
         let ty = DType::Arrow(Box::new(ty));
-        options.notices.add(format!("{path}: {ty} is written as its values"), options.strict)?;
+        options.notices.add(format!("{path}: {ty} is written as plain values"), options.strict)?;
     }
     let is_ordered = encoded::dictionaries(&arrow).iter().any(|f| f.dict_is_ordered() == Some(true));
     // An order is one of the values in the dictionary: those of Parquet, or of two files, are listed as they come.

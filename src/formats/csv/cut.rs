@@ -89,6 +89,21 @@ impl Cutter {
             );
             request.options.notices.add(text, request.options.strict)?;
         }
+        if let ([name], None) = (&names[..], &dialect.columns)
+            && let Some(other) = [',', ';', '\t', '|'].into_iter().find(|other| name.contains(*other))
+        {
+            let shown = if other == '\t' { "'\\t'".to_owned() } else { format!("'{other}'") };
+            let text = format!(
+                "{}: there is one column, {}; if {shown} separates columns, give --delimiter {shown}",
+                input.name(),
+                crate::path::quoted(name)
+            );
+            let text = match request.options.csv.delimiter {
+                Some(_) => format!("{text}: it applies to input and output; to write another, pipe into a second tatter"),
+                None => text,
+            };
+            request.options.notices.add(text, request.options.strict)?;
+        }
         cutter.check(&names).map_err(|e| e.in_input(input.name().clone()))?;
         cutter.names = Arc::new(names);
         Ok(cutter)
@@ -181,7 +196,7 @@ impl Cutter {
             self.at += read;
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes - start > self.max_record_bytes {
-                let message = format!("a record of more than {} bytes: a quoted field is not closed?", self.max_record_bytes);
+                let message = format!("a record of more than {} bytes: is a quoted field not closed?", self.max_record_bytes);
                 return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
             }
             if nfields - first > MAX_COLUMNS {

@@ -223,7 +223,7 @@ impl Observed for Seen {
             clashes.iter().take(LISTED).map(|(name, _, is_list)| format!("{name}: string{}", if *is_list { "[?]" } else { "" })).collect();
         Err(error
             .help(format!("a column has one type in all records; read its text with --schema '{}'", said.join("; ")))
-            .help("words that mean null are given with --nulls: --nulls 'NA,n/a,'"))
+            .help("name the words that mean null: --nulls 'NA,n/a,'"))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -40,9 +40,9 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
 fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     let ty = &field.ty;
     let name = quoted(&field.name);
-    let refused = |what: &str| Error::usage(format!("{format} holds no {what}, but this is {ty}"));
+    let refused = |what: &str| Error::usage(format!("{format} cannot hold {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
-        return Err(refused("structures").help("take fields out of it: promote, or write --to jsonl"));
+        return Err(refused("structures").help("move its fields out with promote, or write --to jsonl"));
     };
     if ty.rank() > 1 {
         return Err(refused("lists of lists").help(format!("merge its axes: merge-dims {name} 0 {}, or write --to jsonl", ty.rank() - 1)));
@@ -153,7 +153,7 @@ impl RecordEncoder {
         let separator = dialect.separator.unwrap_or(b'|');
         let null_list = move |out: &mut Vec<u8>| {
             if null.is_empty() {
-                return Err(Error::data("a null list would read back as an empty one").help("give a word for null: --nulls NA"));
+                return Err(Error::data("a null list would read back as an empty one").help("give the word for null: --nulls NA"));
             }
             out.extend_from_slice(null.as_bytes());
             Ok(())

@@ -121,14 +121,15 @@ impl Block {
     }
 
     /// The fault of a bad record. `skip`: the run leaves such records out already.
-    pub fn fault(&self, error: &ParseError, start: usize, index: usize, schema: Option<&Schema>, skip: bool) -> Fault {
+    pub fn fault(&self, wrong: &ParseError, start: usize, index: usize, schema: Option<&Schema>, skip: bool) -> Fault {
         let end = self.record_end(start, index);
         let raw = self.bytes[start..end].trim_ascii_end();
         let length = end - start + usize::from(self.is_lines());
-        let error = self.error(error, start, index, schema);
+        let error = self.error(wrong, start, index, schema);
         let error = match (skip, &self.framing) {
             (true, _) => error,
             (_, Framing::Values { array: true, .. }) => error.help("a bad record in a JSON array makes the whole input invalid"),
+            _ if wrong.fix == Fix::Framing => error.help("several JSON values on a line are read with --from json"),
             _ => error.help(LEAVE_OUT),
         };
         Fault { error, length: length as u64, raw: Some(raw.to_vec()), kept: false }

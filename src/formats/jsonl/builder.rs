@@ -91,6 +91,9 @@ pub trait Builder: Sized {
     /// Makes room for that many rows.
     fn reserve(&mut self, nrows: usize);
 
+    /// Makes room for what `left` records more have, if they are like the `seen` ones before.
+    fn reserve_as_before(&mut self, seen: usize, left: usize);
+
     /// Another outermost row begins: the sizes of inner uniform axes are open again.
     fn forget_sizes(&mut self) {}
 

@@ -132,6 +132,15 @@ impl Builder for Column {
         }
     }
 
+    fn reserve_as_before(&mut self, seen: usize, left: usize) {
+        match self {
+            Column::Leaf(leaf) => leaf.reserve_as_before(seen, left),
+            Column::List(list) => list.reserve_as_before(seen, left),
+            Column::Object(object) => object.reserve_as_before(seen, left),
+            Column::Map(_) | Column::Sparse(_) | Column::Union(_) => {}
+        }
+    }
+
     fn forget_sizes(&mut self) {
         if let Column::List(list) = self {
             list.forget_sizes();

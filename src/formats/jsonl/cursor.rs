@@ -8,6 +8,7 @@
 //! columns and names the position of an error.
 
 use super::error::{Parse, ParseError};
+use crate::formats::short::same;
 
 /// A one in each byte of a word.
 pub const ONES: u64 = u64::MAX / 255;
@@ -78,6 +79,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The next sixteen bytes as two words, if there are as many.
+    #[inline(always)]
+    pub fn two_words(&self) -> Option<(u64, u64)> {
+        let both = self.block::<16>(self.pos).map(|bytes| u128::from_le_bytes(*bytes))?;
+        Some((both as u64, (both >> 64) as u64))
+    }
+
     #[cold]
     fn last_word(&self) -> u64 {
         let mut eight = [0u8; 8];
@@ -124,7 +132,7 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn take_bytes(&mut self, bytes: &[u8]) -> bool {
         let end = self.pos + bytes.len();
-        let found = self.bytes.get(self.pos..end) == Some(bytes);
+        let found = self.bytes.get(self.pos..end).is_some_and(|found| same(found, bytes));
         if found {
             self.pos = end;
         }

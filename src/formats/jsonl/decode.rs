@@ -56,6 +56,9 @@ fn build_options(request: &Request) -> BuildOptions<'_> {
     BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
 }
 
+/// Part of the records of a block after which room is made for the others: vectors that grow copy what they hold each time.
+const SAMPLE_PART: usize = 16;
+
 struct Once {
     chunk: Chunk,
     faults: Vec<Fault>,
@@ -76,7 +79,13 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     // The record of each row, once a record has been left out.
     let mut rows: Option<Vec<usize>> = None;
     let mut records = Records::new(block);
+    let sample = block.nrecords / SAMPLE_PART;
     while let Some((index, start)) = records.next_start() {
+        if index == sample && index > 0 {
+            // By bytes too: if the first records are the long ones, the others cannot have as many values.
+            let by_bytes = index.saturating_mul(block.bytes.len() - start) / start.max(1);
+            record.reserve_as_before(index, by_bytes.min(block.nrecords - index));
+        }
         let before = record.nrows();
         let (here, later) = known.split_at(known.partition_point(|error| error.row <= index));
         known = later;
@@ -245,7 +254,11 @@ impl<'a> Records<'a> {
         if self.lines {
             cursor.space();
             if !cursor.at_end() {
-                return Err(cursor.unexpected("the end of the line after the record"));
+                let mut error = cursor.unexpected("the end of the line after the record");
+                if self.block.bytes.get(cursor.pos()) == Some(&b'{') {
+                    error.fix = Fix::Framing;
+                }
+                return Err(error);
             }
         } else if cursor.pos() != self.block.record_end(start, index) {
             return Err(cursor.unexpected("the end of the record"));
@@ -269,7 +282,7 @@ impl<'a> Records<'a> {
         match simdutf8::compat::from_utf8(&self.block.bytes[start..end]) {
             Ok(_) => Ok(()),
             Err(error) => Err(ParseError::syntax(start + error.valid_up_to(), "the text is not valid UTF-8")
-                .help("bytes that are not text are written as {\"b64\": \"...\"}; text in another encoding goes through iconv first")),
+                .help("write other bytes as {\"b64\": \"...\"}; convert text in another encoding with iconv")),
         }
     }
 }

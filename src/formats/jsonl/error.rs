@@ -31,6 +31,8 @@ pub enum Fix {
     Json,
     /// A field that the schema does not have.
     New(Type),
+    /// Values that do not each end a line.
+    Framing,
     /// This type from the depth of the error on, where only null has been seen.
     Seen(Type),
 }

@@ -172,7 +172,7 @@ pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a 
 #[cold]
 fn too_long(name: &str, start: usize) -> Box<ParseError> {
     let message = format!("a key of {} bytes: the name of a field has at most {MAX_NAME_BYTES}", name.len());
-    ParseError::syntax(start, message).help("objects whose keys are values are maps: --schema 'NAME: map<string, int64>'")
+    ParseError::syntax(start, message).help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'")
 }
 
 /// An object has had the key at `start` already.

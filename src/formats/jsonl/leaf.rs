@@ -10,7 +10,7 @@ use super::scalar::{arrow_text, boolean, bytes, expected, float, integer, json, 
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::tensor::Tensor;
-use crate::tensor::builder::{Nulls, Texts};
+use crate::tensor::builder::{Nulls, Texts, as_before};
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, NullArray, PrimitiveArray, make_array,
@@ -184,6 +184,11 @@ impl Leaf {
     /// As [`super::builder::Builder::reserve`].
     pub fn reserve(&mut self, nrows: usize) {
         each!(&mut self.values, _count => (), values => values.reserve_exact(nrows), texts => texts.reserve(nrows));
+    }
+
+    /// As [`super::builder::Builder::reserve_as_before`].
+    pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
+        each!(&mut self.values, _count => (), values => values.reserve_exact(as_before(values.len(), seen, left)), texts => texts.reserve_as_before(seen, left));
     }
 
     /// As [`super::builder::Builder::finish`].

@@ -83,6 +83,11 @@ impl<C: Builder> List<C> {
         self.splits.reserve(nrows);
     }
 
+    /// As [`Builder::reserve_as_before`].
+    pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
+        self.values.reserve_as_before(seen, left);
+    }
+
     /// As [`Builder::forget_sizes`].
     pub fn forget_sizes(&mut self) {
         if self.uniform.is_some() {
@@ -112,9 +117,9 @@ impl<C: Builder> List<C> {
         if !cursor.take(b']') {
             self.values.read_elements(cursor).map_err(ParseError::in_list)?;
         }
-        let (begin, end) = (self.splits.nvals(), self.values.nrows());
+        let end = self.values.nrows();
         if self.uniform.is_some() || matches!(self.size, Size::Known(_)) {
-            self.check_size(end - begin, start)?;
+            self.check_size(end - self.splits.nvals(), start)?;
         }
         self.splits.push_end(end);
         Ok(())

@@ -76,6 +76,26 @@ impl<'a> Cursor<'a> {
         (value, self.pos() - start)
     }
 
+    /// As [`Cursor::digits`], for some seven to nine digits: whether they end within the first word cannot be predicted, so that two words
+    /// are always looked at.
+    #[inline(always)]
+    fn fraction(&mut self, value: u64) -> (u64, usize) {
+        let Some((first, second)) = self.two_words() else { return self.digits(value) };
+        let length = |word: u64| (not_digits(word).trailing_zeros() / 8) as usize;
+        let n = length(first);
+        let more = length(second) & (n >> 3).wrapping_neg();
+        if n == 0 || more == 8 {
+            return self.digits(value);
+        }
+        // The shift is up to a whole word.
+        let half = 32 - 4 * more as u32;
+        let head = eight_digits((first ^ (ONES * b'0' as u64)) << (64 - 8 * n));
+        let tail = eight_digits(((second ^ (ONES * b'0' as u64)) << half) << half);
+        let value = value.wrapping_mul(INT_TENS[n & 15]).wrapping_add(head);
+        self.advance(n + more);
+        (value.wrapping_mul(INT_TENS[more & 15]).wrapping_add(tail), n + more)
+    }
+
     /// An integer of at most 18 digits, the usual case; otherwise stays where it is.
     #[inline(always)]
     pub fn short_integer(&mut self) -> Option<i64> {
@@ -112,7 +132,7 @@ impl<'a> Cursor<'a> {
         }
         let mut fraction = 0;
         if self.take(b'.') {
-            (value, fraction) = self.digits(value);
+            (value, fraction) = self.fraction(value);
             if fraction == 0 {
                 return None;
             }

@@ -285,6 +285,15 @@ impl<C: Builder> Object<C> {
         }
     }
 
+    /// As [`Builder::reserve_as_before`].
+    pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
+        for member in &mut self.members {
+            if let Member::Column { column, .. } = member {
+                column.reserve_as_before(seen, left);
+            }
+        }
+    }
+
     /// The columns, in the schema's order.
     ///
     /// # Errors

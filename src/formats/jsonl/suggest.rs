@@ -10,7 +10,7 @@ pub fn schema_option(schema: &Schema) -> String {
 
 /// The part of the schema to declare so that the record can be read.
 pub fn fixed(schema: &Schema, error: &ParseError) -> Option<Schema> {
-    if error.fix == Fix::None {
+    if matches!(error.fix, Fix::None | Fix::Framing) {
         return None;
     }
     let names: Vec<&str> = error.path().collect();
@@ -34,7 +34,7 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
     }
     let ty = &mut field.ty;
     match &error.fix {
-        Fix::None | Fix::New(_) => return None,
+        Fix::None | Fix::Framing | Fix::New(_) => return None,
         Fix::Dtype(dtype) => {
             ty.element = if ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
         }

@@ -49,7 +49,9 @@ impl Decoder {
             _ => DType::Float32,
         };
         let n = match features.dims.first().map(|dim| dim.size) {
-            Some(Size::Known(n)) => Some(i64::try_from(n).map_err(|_| Error::usage(format!("{n} features are too many")))?),
+            Some(Size::Known(n)) => {
+                Some(i64::try_from(n).map_err(|_| Error::usage(format!("{n} features are more than a sparse vector can have")))?)
+            }
             _ => None,
         };
         let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);

@@ -83,7 +83,7 @@ fn check_declared(declared: &Schema) -> Result<()> {
             _ => false,
         };
         if !is_it {
-            return Err(Error::usage(format!("--schema says {}: {ty}, but libsvm has label, qid and features", field.name))
+            return Err(Error::usage(format!("--schema says {}: {ty}, but libsvm has the fields label, qid and features", field.name))
                 .help("label: float64, or float64[?] for several; qid: int64; features: sparse<float32>[N], or of float64 or int64")
                 .help("give a field another name with from: --schema 'x: sparse<float32>[?] from features'"));
         }

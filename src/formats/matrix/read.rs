@@ -219,7 +219,9 @@ pub fn check_held(nbytes: u64, request: &Request) -> Result<()> {
     if nbytes <= limit {
         return Ok(());
     }
-    Err(Error::data(format!("a matrix that is not stored by rows is held in memory, here at least {nbytes} bytes, more than {limit}"))
-        .help("raise the limit with --max-memory")
-        .help("or store it by rows, in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"))
+    Err(Error::data(format!(
+        "a matrix that is not stored by rows is read into memory: it takes at least {nbytes} bytes, more than {limit}"
+    ))
+    .help("raise the limit with --max-memory")
+    .help("or store it by rows, in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"))
 }

@@ -110,7 +110,7 @@ impl EntryEncoder {
             && let Some(at) = real.values().as_boolean().values().iter().position(|value| !value)
         {
             let row = crate::tensor::row_of(real.entries(), at);
-            return Err(Error::data("a pattern holds only where a matrix is true, but a value is False")
+            return Err(Error::data("a pattern matrix holds only True values, but one is False")
                 .at_row(row)
                 .help(format!("write numbers: cast {}=int8", quoted(&self.name))));
         }

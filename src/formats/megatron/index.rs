@@ -36,14 +36,14 @@ impl Index {
         }
         let head = source.bytes(0, HEADER as usize).map_err(failed)?;
         let Some(rest) = head.strip_prefix(MAGIC) else {
-            return Err(Error::data("this is not an index of Megatron: it does not start with MMIDIDX"));
+            return Err(Error::data("this is not a Megatron index: it does not start with MMIDIDX"));
         };
         let version = number(&rest[..8]);
         if version != VERSION {
             return Err(Error::data(format!("an index of version {version}; only version {VERSION} is supported")));
         }
         let dtype = dtype::of_code(rest[8])
-            .ok_or_else(|| Error::data(format!("values of the dtype code {}, which is unknown", rest[8])).help("codes are 1 to 8"))?;
+            .ok_or_else(|| Error::data(format!("the dtype code {} is unknown", rest[8])).help("the codes are 1 to 8"))?;
         let (nsequences, nboundaries) = (number(&rest[9..17]), number(&rest[17..25]));
         // Without overflow: 12 and 8 bytes for each of 64 bits.
         let expected = u128::from(HEADER) + 12 * u128::from(nsequences) + 8 * u128::from(nboundaries);
@@ -131,10 +131,7 @@ impl DocumentEnds {
         let Some(found) = self.read.get(self.at) else { return Ok(None) };
         match u64::try_from(*found) {
             Ok(end) if end >= self.last && end <= self.index.nsequences => Ok(Some(end)),
-            _ => Err(Error::data(format!(
-                "a document that ends at sequence {found}, but starts at {} of {}",
-                self.last, self.index.nsequences
-            ))),
+            _ => Err(Error::data(format!("a document starts at sequence {} of {}, but ends at {found}", self.last, self.index.nsequences))),
         }
     }
 

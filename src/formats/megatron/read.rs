@@ -57,7 +57,7 @@ impl DatasetReader {
 /// The other file is missing.
 fn missing(error: Error, what: &str) -> Error {
     match error.kind() {
-        Kind::Io => error.help(format!("a dataset of Megatron is two files: the {what} of this one is read from there")),
+        Kind::Io => error.help(format!("a Megatron dataset is two files; this one reads its {what} from there")),
         _ => error,
     }
 }

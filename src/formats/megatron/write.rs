@@ -83,7 +83,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             other => {
                 let first = tokens.and_then(|at| schema.fields.get(at)).map_or("", |field| &field.name);
                 let error = format!(
-                    "megatron holds one list of tokens in each record, but there are the fields {} and {}",
+                    "megatron holds one list of tokens in each record, but the records have the fields {} and {}",
                     quoted(first),
                     quoted(other)
                 );
@@ -108,7 +108,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                     "each record is a document, as {} has two axes, but there is a field {DOCUMENT}, too",
                     quoted(&schema.fields[tokens].name)
                 ),
-                false => format!("megatron keeps an integer for each sequence in {}, but it is {}", field.name, field.ty),
+                false => format!("{} holds an integer for each sequence in megatron, but here it is {}", field.name, field.ty),
             };
             return Err(Error::usage(error).help(format!("leave it out: drop {}", field.name)));
         }

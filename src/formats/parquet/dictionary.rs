@@ -4,6 +4,7 @@
 //! through a hash table, and the dictionary comes on top of numbers that are as long as the values. The first rows
 //! of the group tell: from how many of their values differ follows about how many will in the whole group.
 
+use super::encode::Numbers;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, ByteArrayType};
 use arrow_array::{Array, ArrayRef, GenericByteArray, PrimitiveArray, downcast_primitive_array};
@@ -56,8 +57,11 @@ impl Sample {
             return;
         }
         let bytes = values.values().inner().as_slice();
-        let bits = bytes.chunks_exact(width).map(|b| b.iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b)));
-        self.seen.extend(bits);
+        match width {
+            8 => self.seen.extend(bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))),
+            4 => self.seen.extend(bytes.as_chunks().0.iter().map(|b| u64::from(u32::from_le_bytes(*b)))),
+            _ => self.seen.extend(bytes.chunks_exact(width).map(|b| b.iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b)))),
+        }
         // Smaller integers are stored in four bytes.
         self.nbytes += values.len() * width.max(4);
     }
@@ -78,16 +82,15 @@ impl Sample {
     }
 
     /// Whether a dictionary makes the column smaller, in a group that has `part` of its rows in the sample.
-    pub fn pays(mut self, part: f64) -> bool {
+    pub fn pays(self, part: f64) -> bool {
         let nseen = self.seen.len();
         if self.strange || (nseen < FEW_VALUES && self.nbytes < MANY_NBYTES) {
             return true;
         }
-        self.seen.sort_unstable();
-        self.seen.dedup();
+        let ndistinct = Numbers::distinct(&self.seen);
         let width = self.nbytes as f64 / nseen as f64;
         let total = self.nvalues as f64 / part;
-        let distinct = distinct_of(total, nseen as f64, self.seen.len() as f64);
+        let distinct = distinct_of(total, nseen as f64, ndistinct as f64);
         let dictionary = distinct * width;
         let indices = total * distinct.max(2.0).log2().ceil() / 8.0;
         dictionary <= DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT as f64 && dictionary + indices < total * width

@@ -47,7 +47,7 @@ impl Opened {
         let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
         if total != u64::try_from(metadata.file_metadata().num_rows()).ok() {
             return Err(Error::data(format!(
-                "the footer claims {} rows, but its row groups add up to another number",
+                "the footer claims {} rows, which is not the sum of its row groups",
                 metadata.file_metadata().num_rows()
             )));
         }

@@ -136,7 +136,7 @@ impl Decode {
         if let Some((lanes, range)) = &rows.shared {
             let arrays = lanes.take(*range)?;
             if arrays.iter().any(|array| array.len() < nrows) {
-                return Err(Error::data(format!("fewer rows than the {nrows} that the footer claims")));
+                return Err(Error::data(format!("the file has fewer rows than the {nrows} in its footer")));
             }
             let arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(0, nrows)).collect();
             return self.columns.chunk_of_arrays(&arrays, &self.opened.arrow, nrows, origin.clone());
@@ -167,7 +167,7 @@ impl Decode {
             )?);
         }
         if seen != nrows {
-            return Err(Error::data(format!("{seen} rows where the footer claims {nrows}")));
+            return Err(Error::data(format!("the file has {seen} rows, but its footer claims {nrows}")));
         }
         match parts.is_empty() {
             true => self.columns.empty(origin.clone()),

@@ -56,7 +56,7 @@ impl OutputSchema {
             let in_file = stored(&own);
             if in_file.data_type() != own.data_type() {
                 options.notices.add(
-                    format!("{}: Parquet has no times in seconds: they are stored in milliseconds", quoted(&field.name)),
+                    format!("{}: Parquet cannot store times in seconds: they are written in milliseconds", quoted(&field.name)),
                     options.strict,
                 )?;
             }
@@ -105,7 +105,7 @@ fn check(field: &Field, path: &FieldPath) -> Result<()> {
     let way_out = || format!("leave it out: drop {path}; or write Arrow: --to arrow-file");
     match &field.ty.element {
         Element::Struct(fields) if fields.is_empty() => {
-            Err(Error::usage("is a structure without fields, and Parquet has none").in_field(path).help(way_out()))
+            Err(Error::usage("is a structure without fields, which Parquet cannot store").in_field(path).help(way_out()))
         }
         Element::Struct(fields) => fields.iter().try_for_each(|f| check(f, &path.join(&f.name))),
         Element::Value(DType::Arrow(ty)) if matches!(ty.as_ref(), DataType::Interval(_) | DataType::Union(..)) => {

@@ -42,7 +42,7 @@ impl Limits {
             // The decoder reports what is wrong with an unreadable header.
             let Some((header, uncompressed, compressed)) = header(source, at) else { return Ok(()) };
             if uncompressed > self.memory {
-                let error = Error::data(format!("a page of {uncompressed} bytes is larger than --max-memory, {} bytes", self.memory));
+                let error = Error::data(format!("a page of {uncompressed} bytes is larger than --max-memory of {} bytes", self.memory));
                 return Err(error.help("leave the column out, or allow more with --max-memory"));
             }
             total = total.saturating_add(uncompressed);

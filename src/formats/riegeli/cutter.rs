@@ -114,7 +114,7 @@ impl Cutter {
                 Err(damage) => Some(damage),
             };
             let Some(damage) = damage else { continue };
-            let error = self.file.damaged(damage).help("it holds no records; --on-error skip continues after it");
+            let error = self.file.damaged(damage).help("it contains no records; --on-error skip continues after it");
             if !self.request.options.on_error.skips() {
                 return Err(error);
             }
@@ -154,7 +154,7 @@ impl Cutter {
             header::SIMPLE => {}
             header::TRANSPOSED => {
                 let error = self.file.damaged(Damage::new(start, "the chunk is transposed, which is not supported"));
-                return Err(error.help("write the file again without: ArrayRecordWriter(path, \"group_size:1,transpose:false\")"));
+                return Err(error.help("rewrite the file without transposing: ArrayRecordWriter(path, \"group_size:1,transpose:false\")"));
             }
             other => return damaged(format!("a chunk of records was expected, found one of kind {:?}", char::from(other))),
         }

@@ -72,15 +72,15 @@ impl ArrayFile {
         if is_riegeli(self.slice(0, self.nbytes().min(64))?) {
             return Ok(());
         }
-        Err(Error::data("this is not an ArrayRecord: it does not start like a Riegeli file"))
+        Err(Error::data("this is not an ArrayRecord: it does not start with the Riegeli signature"))
     }
 
     fn read_footer(&mut self, options: &Options) -> Result<()> {
         let nbytes = self.nbytes();
         let incomplete = || {
             Error::data("the file does not end with the postscript of an ArrayRecord: it is cut off, or a Riegeli file without an index")
-                .help("its writer completes it on close(): write it again with array_record's ArrayRecordWriter")
-                .help("read the chunks that are whole with --on-error skip")
+                .help("it is completed when its writer is closed: write it again with array_record's ArrayRecordWriter")
+                .help("read the complete chunks with --on-error skip")
         };
         let start = nbytes.checked_sub(BLOCK).filter(|start| *start > 0 && start.is_multiple_of(BLOCK)).ok_or_else(incomplete)?;
         let (values, records) = self.records(start, nbytes, BLOCK).map_err(|e| e.or(incomplete))?;
@@ -125,10 +125,7 @@ impl ArrayFile {
             return Err(damaged("the hash of the chunk's data is wrong"));
         }
         if header.nrecords > limit {
-            return Err(Unread::Failed(Error::data(format!(
-                "the footer lists {} chunks, which do not fit in --max-memory",
-                header.nrecords
-            ))));
+            return Err(Unread::Failed(Error::data(format!("the list of the footer's {} chunks exceeds --max-memory", header.nrecords))));
         }
         // No entry takes more than three integers; the first says how the file was written.
         if header.decoded_size > header.nrecords.saturating_mul(64).saturating_add(BLOCK) {

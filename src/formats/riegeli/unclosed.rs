@@ -25,7 +25,7 @@ impl ArrayFile {
                 let Some(next) = next else { break };
                 places.push(Place { offset: at, first_record });
                 if places.len() as u64 > options.max_memory / PLACE_NBYTES {
-                    return Err(Error::data(format!("there are more than {} chunks, which --max-memory does not hold", places.len())));
+                    return Err(Error::data(format!("the list of more than {} chunks exceeds --max-memory", places.len())));
                 }
                 first_record = next;
             }

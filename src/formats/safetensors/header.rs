@@ -55,7 +55,7 @@ const MAX_ENTRY_NBYTES: usize = 64 << 10;
 pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     let length = u64::from_le_bytes(first);
     if length > MAX_NBYTES {
-        return Err(Error::data(format!("a header of {length} bytes: at most {MAX_NBYTES} are read")));
+        return Err(Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed")));
     }
     if length.saturating_add(8) > nbytes {
         return Err(Error::data(format!("the header has {length} bytes, but the file only {nbytes}: it is cut off")));
@@ -119,7 +119,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 fn entry(name: &str, value: &str) -> Result<Entry> {
-    let wrong = |what: &str| Error::data(format!("the header does not say {what} of it"));
+    let wrong = |what: &str| Error::data(format!("the header does not give {what}"));
     let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_str(value).unwrap_or_default() };
     let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?;
     let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
@@ -175,7 +175,9 @@ pub fn bytes(entries: &[Entry], key: &str, about: &str) -> Result<Vec<u8>> {
     text.resize(text.len().next_multiple_of(8), b' ');
     let length = text.len() as u64;
     if length > MAX_NBYTES {
-        return Err(Error::data(format!("a header of {length} bytes: at most {MAX_NBYTES} are read")).help("write fewer fields: select"));
+        return Err(
+            Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed")).help("write fewer fields: select")
+        );
     }
     let mut out = length.to_le_bytes().to_vec();
     out.extend(text);
@@ -208,10 +210,10 @@ mod tests {
             ("[]".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
             ("{} x".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
             (deep, 0, "the header is not the JSON object of a safetensors file"),
-            (one("3"), 0, "the header does not say the dtype of it"),
-            (one(r#"{"dtype":"F32"}"#), 0, "the header does not say the shape of it"),
-            (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header does not say the shape of it"),
-            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header does not say the data_offsets of it"),
+            (one("3"), 0, "the header does not give the dtype"),
+            (one(r#"{"dtype":"F32"}"#), 0, "the header does not give the shape"),
+            (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header does not give the shape"),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header does not give the data_offsets"),
             (one(r#"{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}"#), 1, "its dtype is \"F8_E4M3\", which is not supported"),
             (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not fit the bytes 0 to 4"),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not fit the bytes 4 to 0"),

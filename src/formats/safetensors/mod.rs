@@ -60,7 +60,7 @@ impl Container for Safetensors {
     fn check(&self, layout: &StoredSchema) -> Result<()> {
         match layout.arrays.iter().zip(&layout.leaves).find(|(spec, _)| spec.name == header::METADATA) {
             Some((_, leaf)) => {
-                let error = Error::usage("a safetensors file has another use for this name").in_field(&leaf.path);
+                let error = Error::usage("safetensors reserves this name").in_field(&leaf.path);
                 Err(error.help(format!("give the field another name: rename {}=metadata", header::METADATA)))
             }
             None => Ok(()),

@@ -58,14 +58,14 @@ impl<'a> Archive<'a> {
             "csc" => Form::Csc,
             "coo" => Form::Coo,
             other => {
-                return Err(Error::data(format!("a sparse matrix in the form {other}; supported are csr, csc and coo"))
+                return Err(Error::data(format!("the sparse format {other} is not supported: expected csr, csc or coo"))
                     .help("in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"));
             }
         };
         let mut sizes = Vec::new();
         let mut numbers = archive.numbers("shape")?;
         if numbers.left() != 2 {
-            return Err(Error::data(format!("a matrix has two sizes, but its shape has {}", numbers.left())));
+            return Err(Error::data(format!("a matrix has two sizes, but this shape has {}", numbers.left())));
         }
         numbers.take(2, &mut sizes)?;
         let size = |n: &i64| u64::try_from(*n).map_err(|_| Error::data(format!("a matrix of the size {n}")));

@@ -63,7 +63,7 @@ impl Info {
             other => other,
         };
         if file_format != "tfrecord" && file_format != ARRAY_RECORD {
-            let error = Error::usage(format!("the shards are {file_format}: only those of TFRecord and ArrayRecord are read"));
+            let error = Error::usage(format!("the shards are {file_format}: only TFRecord and ArrayRecord are supported"));
             return Err(error.help("where TFDS is installed, tfds convert_format --out_file_format tfrecord converts them"));
         }
         let splits = match value.get("splits") {

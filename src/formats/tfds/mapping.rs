@@ -74,9 +74,9 @@ impl Mapper<'_> {
             Feature::Tensor(tensor) => self.leaf(tensor, scope),
             Feature::Unknown(what) => {
                 let Some(tensor) = scope.declared.and_then(|field| declared_tensor(field, scope.own.len())) else {
-                    return Err(Error::usage(format!("the feature connector is not known: {what}"))
+                    return Err(Error::usage(format!("unknown feature connector: {what}"))
                         .in_field(&scope.path)
-                        .help(format!("say what is stored: --schema '{}'", example(&scope)))
+                        .help(format!("declare the stored type: --schema '{}'", example(&scope)))
                         .help("or read the other fields only: select"));
                 };
                 self.leaf(&tensor, scope)
@@ -176,7 +176,7 @@ impl Mapper<'_> {
                 }
                 _ if nopen == 1 => AxisRows::Rest,
                 _ => {
-                    let error = Error::usage("a tensor with several unknown sizes that are stored nowhere");
+                    let error = Error::usage("a tensor with several unknown sizes, none of which is stored");
                     return Err(error.help("TFDS cannot read it either; leave it out by naming the other fields: select"));
                 }
             });

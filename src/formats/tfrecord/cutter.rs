@@ -6,7 +6,7 @@ use crate::chunk::Fault;
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::{Request, Task};
-use crate::io::buffers::{Buffer, Buffers};
+use crate::io::buffers::{Buffers, Filling};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct Cutter {
 /// Bytes that have been read and not cut yet.
 #[derive(Default)]
 struct Window {
-    bytes: Buffer,
+    bytes: Filling,
     buffers: Buffers,
     /// Where in the input they start.
     offset: u64,
@@ -63,31 +63,29 @@ impl Window {
         if self.at_end || self.bytes.len() >= want {
             return Ok(());
         }
-        let mut filled = self.bytes.len();
-        let mut read = Ok(());
-        while filled < want && !self.at_end {
-            if filled == self.bytes.len() {
+        let mut room = 0;
+        while self.bytes.len() < want && !self.at_end {
+            if room == 0 {
                 self.room = (self.room * 2).clamp(FIRST_NBYTES, BLOCK_NBYTES);
-                self.bytes.resize(want.min(filled.saturating_add(self.room)), 0);
+                room = self.room.min(want - self.bytes.len());
             }
-            match source.read(&mut self.bytes[filled..]) {
+            match source.read(self.bytes.room(room)) {
                 Ok(0) => self.at_end = true,
-                Ok(nbytes) => filled += nbytes,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => {
-                    read = Err(Error::io(name, "reading", &e));
-                    break;
+                Ok(nbytes) => {
+                    self.bytes.advance(nbytes);
+                    room -= nbytes;
                 }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::io(name, "reading", &e)),
             }
         }
-        self.bytes.truncate(filled);
-        read
+        Ok(())
     }
 
     /// Drops the first `n` bytes.
     fn drop_front(&mut self, n: usize) {
         let n = n.min(self.bytes.len());
-        self.bytes.drain(..n);
+        self.bytes.drop_front(n);
         self.offset += n as u64;
     }
 }
@@ -130,7 +128,7 @@ impl Cutter {
 
     /// The payloads of the whole records at the start of the window, where they end, and why there.
     fn whole_records(&self) -> (Vec<Range<usize>>, usize, Stop) {
-        let bytes = self.window.bytes.as_slice();
+        let bytes = &*self.window.bytes;
         let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
         let (mut payloads, mut at) = (Vec::new(), 0usize);
         while payloads.len() < most {
@@ -160,10 +158,11 @@ impl Cutter {
 
     /// The block of these payloads, taken out of the window.
     fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
-        let mut rest = self.window.buffers.empty();
+        let mut rest = self.window.buffers.filling();
         rest.extend_from_slice(self.window.bytes.get(end..).unwrap_or_default());
         let mut bytes = std::mem::replace(&mut self.window.bytes, rest);
         bytes.truncate(end);
+        let bytes = bytes.into_buffer();
         let block = Block { bytes, first_record: self.record, offset: self.window.offset, payloads, ..Block::default() };
         self.window.offset += end as u64;
         self.record += block.payloads.len() as u64;
@@ -249,7 +248,7 @@ impl Cutter {
         } else {
             Error::data(format!("the input ends inside a record: it takes {need} bytes, {left} are left"))
         };
-        self.at(error.help("use the records before it with --on-error skip"), self.record, at)
+        self.at(error.help("keep the records before it with --on-error skip"), self.record, at)
     }
 }
 

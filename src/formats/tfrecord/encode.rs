@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::schema::Schema;
 use crate::tensor::RowPartition;
 use crate::wire::varint;
+use arrow_buffer::ScalarBuffer;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -125,11 +126,17 @@ fn serialize(features: &[Feature], nrows: usize, records: &mut Records) {
     // The context, which in a tf.Example is all, and the feature lists: fields 1 and 2 of the message.
     let groups = [false, true]
         .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());
-    let sizes: Vec<[usize; 2]> = (0..nrows)
-        .map(|row| groups.each_ref().map(|g| g.iter().map(|c| c.entry_nbytes(row)).filter(|n| *n > 0).map(delimited_nbytes).sum()))
-        .collect();
+    let mut sizes = vec![[0; 2]; nrows];
+    for (group, columns) in groups.iter().enumerate() {
+        for column in columns {
+            for (row, sizes) in sizes.iter_mut().enumerate() {
+                let entry = column.entry_nbytes(row);
+                sizes[group] += if entry > 0 { delimited_nbytes(entry) } else { 0 };
+            }
+        }
+    }
     let payload = |sizes: &[usize; 2]| sizes.iter().filter(|n| **n > 0).map(|n| delimited_nbytes(*n)).sum::<usize>();
-    records.bytes.reserve(sizes.iter().map(|s| HEADER + payload(s) + FOOTER).sum());
+    records.bytes.reserve(sizes.iter().map(|s| HEADER + payload(s) + FOOTER).sum::<usize>() + WORD);
     for (row, sizes) in sizes.iter().enumerate() {
         records.push(|out| {
             for ((group, size), tag) in groups.iter().zip(sizes).zip([0x0a, 0x12]) {
@@ -149,6 +156,8 @@ struct Column<'a> {
     key: Vec<u8>,
     /// The bytes of the values of each record or step, without tags around them.
     nbytes: Vec<usize>,
+    /// The bytes of the Feature or FeatureList of each record.
+    value_nbytes: Vec<usize>,
 }
 
 impl<'a> Column<'a> {
@@ -159,14 +168,19 @@ impl<'a> Column<'a> {
         let n = feature.steps.as_ref().map_or(nrows, RowPartition::nvals);
         let ranges = (0..n).map(|unit| range(feature.rows.as_ref(), unit));
         let nbytes = match &feature.values {
-            FeatureValues::Int64(values) => ranges.map(|r| values[r].iter().map(|v| varint_nbytes(v.cast_unsigned())).sum()).collect(),
+            FeatureValues::Int64(values) => ranges.map(|r| varints_nbytes(&values[r])).collect(),
             FeatureValues::Float(_) => ranges.map(|r| 4 * r.len()).collect(),
             FeatureValues::Nothing => vec![0; n],
             FeatureValues::Bytes(offsets, _) => {
                 ranges.map(|r| offsets[r.start..=r.end].windows(2).map(|w| delimited_nbytes((w[1] - w[0]) as usize)).sum()).collect()
             }
         };
-        Column { feature, key, nbytes }
+        let mut column = Column { feature, key, nbytes, value_nbytes: Vec::new() };
+        column.value_nbytes = match &feature.steps {
+            None => (0..nrows).map(|row| column.feature_nbytes(row)).collect(),
+            Some(steps) => (0..nrows).map(|row| steps.range(row).map(|step| delimited_nbytes(column.feature_nbytes(step))).sum()).collect(),
+        };
+        column
     }
 
     fn is_valid(&self, row: usize) -> bool {
@@ -190,17 +204,9 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The bytes of the Feature or FeatureList of a record.
-    fn value_nbytes(&self, row: usize) -> usize {
-        match &self.feature.steps {
-            None => self.feature_nbytes(row),
-            Some(steps) => steps.range(row).map(|step| delimited_nbytes(self.feature_nbytes(step))).sum(),
-        }
-    }
-
     /// The bytes of the entry of the map; 0: the record does not have the feature.
     fn entry_nbytes(&self, row: usize) -> usize {
-        if self.is_valid(row) { self.key.len() + delimited_nbytes(self.value_nbytes(row)) } else { 0 }
+        if self.is_valid(row) { self.key.len() + delimited_nbytes(self.value_nbytes[row]) } else { 0 }
     }
 
     fn write(&self, row: usize, out: &mut Vec<u8>) {
@@ -209,7 +215,7 @@ impl<'a> Column<'a> {
         }
         head(out, 0x0a, self.entry_nbytes(row));
         out.extend_from_slice(&self.key);
-        head(out, 0x12, self.value_nbytes(row));
+        head(out, 0x12, self.value_nbytes[row]);
         match &self.feature.steps {
             None => self.write_feature(row, out),
             Some(steps) => {
@@ -237,11 +243,11 @@ impl<'a> Column<'a> {
         match &self.feature.values {
             FeatureValues::Int64(values) => {
                 head(out, 0x0a, self.nbytes[unit]);
-                values[range].iter().for_each(|v| varint(out, v.cast_unsigned()));
+                varints(&values[range], self.nbytes[unit], out);
             }
             FeatureValues::Float(values) => {
                 head(out, 0x0a, self.nbytes[unit]);
-                out.extend(values[range].iter().flat_map(|v| v.to_le_bytes()));
+                floats(values, range, out);
             }
             FeatureValues::Bytes(offsets, data) => {
                 for pair in offsets[range.start..=range.end].windows(2) {
@@ -264,6 +270,59 @@ fn varint_nbytes(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize) * 9 / 64 + 1
 }
 
+fn varints_nbytes(values: &[i64]) -> usize {
+    let mut sum = 0;
+    for value in values {
+        sum += varint_nbytes(value.cast_unsigned());
+    }
+    sum
+}
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Appends the varints of some numbers, which take that many bytes. Most fit a word with their continuation bits, which is written at once.
+fn varints(values: &[i64], nbytes: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + nbytes + WORD, 0);
+    let mut at = start;
+    for value in values {
+        let value = value.cast_unsigned();
+        match out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<WORD>) {
+            Some(to) if value < 1 << (7 * WORD) => {
+                let length = varint_nbytes(value);
+                *to = (spread(value) | CONTINUES & ((1 << (8 * (length - 1))) - 1)).to_le_bytes();
+                at += length;
+            }
+            _ => {
+                out.truncate(at);
+                varint(out, value);
+                at = out.len();
+                out.resize(start + nbytes + WORD, 0);
+            }
+        }
+    }
+    out.truncate(start + nbytes);
+}
+
+const CONTINUES: u64 = 0x8080_8080_8080_8080;
+
+/// The lower 56 bits of a number in the lower seven of each byte.
+fn spread(value: u64) -> u64 {
+    let x = (value & 0x0fff_ffff) | ((value & 0x00ff_ffff_f000_0000) << 4);
+    let x = (x & 0x0000_3fff_0000_3fff) | ((x & 0x0fff_c000_0fff_c000) << 2);
+    (x & 0x007f_007f_007f_007f) | ((x & 0x3f80_3f80_3f80_3f80) << 1)
+}
+
+/// Appends floats, little endian.
+fn floats(values: &ScalarBuffer<f32>, range: Range<usize>, out: &mut Vec<u8>) {
+    if cfg!(target_endian = "little") {
+        out.extend_from_slice(&values.inner().as_slice()[4 * range.start..4 * range.end]);
+    } else {
+        out.extend(values[range].iter().flat_map(|v| v.to_le_bytes()));
+    }
+}
+
 /// Bytes of a length-delimited field of one of the first 15 numbers.
 fn delimited_nbytes(n: usize) -> usize {
     1 + varint_nbytes(n as u64) + n
@@ -278,6 +337,18 @@ fn head(out: &mut Vec<u8>, tag: u8, nbytes: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn varints_are_written_a_word_at_a_time() {
+        let values: Vec<i64> = (0..64).flat_map(|bit| [1i64 << bit, (1i64 << bit).wrapping_sub(1), !(1 << bit), 0]).collect();
+        for values in [&values[..], &values[..100], &values[255..], &[-1], &[]] {
+            let mut expected = vec![7];
+            values.iter().for_each(|value| varint(&mut expected, value.cast_unsigned()));
+            let mut out = vec![7];
+            varints(values, varints_nbytes(values), &mut out);
+            assert_eq!(out, expected);
+        }
+    }
 
     #[test]
     fn the_size_of_a_varint_is_what_it_takes() {

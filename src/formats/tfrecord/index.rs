@@ -72,9 +72,9 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
         let header = header(&frame).filter(|header| header.holds);
         let header = header.ok_or_else(|| {
             damaged("the checksum of the record's length is wrong").help(if at == 0 {
-                "is this a TFRecord? other formats have no index beside them, and an ArrayRecord needs none"
+                "is this a TFRecord? only TFRecords are indexed; an ArrayRecord has an index of its own"
             } else {
-                "an index is made of whole files: validate names the damage"
+                "only an undamaged file can be indexed: validate reports the damage"
             })
         })?;
         let length = header.length.checked_add((HEADER + FOOTER) as u64).filter(|length| *length <= nbytes - at);
@@ -186,7 +186,7 @@ impl Index {
             if end == input.nbytes() {
                 return Ok(Some(Index { form, file, nbytes, name: name.into() }));
             }
-            let text = format!("{name}: this index does not match {} and was ignored; tatter index makes it again", input.name());
+            let text = format!("{name}: this index does not match {} and was ignored; rebuild it with tatter index", input.name());
             options.notices.add(text, options.strict)?;
         }
         Ok(None)
@@ -203,8 +203,8 @@ impl Index {
             let entry = entry.map_err(|e| e.in_input(name.clone()))?;
             if entry.offset != end {
                 let error =
-                    Error::data(format!("record {} starts at byte {}, but the one before it ends at {end}", entry.record, entry.offset));
-                return Err(error.in_input(name).help("make the index again: tatter index FILE"));
+                    Error::data(format!("record {} starts at byte {}, but the previous one ends at {end}", entry.record, entry.offset));
+                return Err(error.in_input(name).help("rebuild the index: tatter index FILE"));
             }
             starts.push(entry.offset);
             end = entry.offset.saturating_add(entry.length);

@@ -205,7 +205,7 @@ impl Observed for Observation {
         }
         if self.features.len() > MAX_FIELDS {
             return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))
-                .help("read those that are needed with `select`, and name their types with --schema"));
+                .help("read only those needed with `select`, and declare their types with --schema"));
         }
         let mut seen = Vec::with_capacity(self.features.len());
         for (key, feature) in &self.features {
@@ -224,7 +224,7 @@ impl Observed for Observation {
                     if let Some(seen) = feature.kinds.iter().flatten().min() {
                         error = error.in_input(seen.input.clone());
                     }
-                    return Err(error.help("a feature that is not used is not checked: name the others with `select`"));
+                    return Err(error.help("features that are not read are not checked: name the others with `select`"));
                 }
                 Err(_) => {}
             }
@@ -272,11 +272,13 @@ impl Observed for Observation {
         known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
         self.list_fields(&mut fields, &known, &mut clashes)?;
         if !clashes.is_empty() {
-            let mut error = Error::data("features have lists of different kinds in different records");
+            let mut error = Error::data("a feature has values of different kinds in different records");
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(error.help("a feature that is not used is not checked: leave it out with `drop`, or name the others with `select`"));
+            return Err(
+                error.help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`")
+            );
         }
         Ok(Schema::new(fields))
     }

@@ -146,7 +146,7 @@ impl Places {
         error
             .in_input(self.name.clone())
             .locate(|at| at.records = Some((entry.record, entry.record)))
-            .help("make the index again: tatter index FILE")
+            .help("rebuild the index: tatter index FILE")
     }
 }
 

@@ -57,9 +57,9 @@ pub fn serialize(chunk: &Chunk, records: &mut Records) -> Result<()> {
     let bytes = bytes.as_binary::<i64>();
     for row in 0..chunk.nrows {
         if bytes.is_null(row) {
-            return Err(Error::data("a null is not a record")
+            return Err(Error::data("a null cannot be written as a record")
                 .at_row(row)
-                .help("leave it out first, with filter, or fill it with fill-null"));
+                .help("leave it out with filter, or fill it with fill-null"));
         }
         records.push(|out| out.extend_from_slice(bytes.value(row)));
     }

@@ -57,7 +57,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             continue;
         }
         if field.name.contains('/') || field.name != field.name.to_lowercase() || field.name.contains('\0') {
-            return Err(Error::usage(format!("a member's extension has no capitals and no slash, but there is a field {name}"))
+            return Err(Error::usage(format!("a member's extension cannot contain capitals or slashes, as the field {name} does"))
                 .in_field(&name)
                 .help(format!("give it another name: rename {name}=json")));
         }
@@ -66,7 +66,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         if !is_file && !matches!(extension, "json" | "jsn" | "cls" | "cls2" | "index" | "inx" | "id") {
             return Err(Error::usage(format!("a member .{} would hold bytes or text, but it is {}", field.name, field.ty))
                 .in_field(&name)
-                .help(format!("make JSON of it: rename {name}={}", quoted(&format!("{}.json", field.name)))));
+                .help(format!("write it as JSON: rename {name}={}", quoted(&format!("{}.json", field.name)))));
         }
     }
     let encoder = Arc::new(MemberEncoder { schema: schema.clone(), key, omit_null: options.omit_null });
@@ -124,7 +124,9 @@ impl Encode for MemberEncoder {
                 put_member(&format!("{key}.{}", field.name), &contents, &mut bytes).map_err(|e| e.at_row(row))?;
             }
             if bytes.len() == before {
-                return Err(Error::data("a record without members would vanish").at_row(row).help("leave such records out with filter"));
+                return Err(Error::data("a record without members cannot be written")
+                    .at_row(row)
+                    .help("leave such records out with filter"));
             }
             last = Some(key);
         }

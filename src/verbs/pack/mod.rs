@@ -33,7 +33,7 @@ pub struct Pack {
     /// How to place sequences in rows
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     strategy: Strategy,
-    /// Maximum number of open rows, or of sequences sorted at a time: more give less padding and take more memory
+    /// Maximum number of open rows, or of sequences sorted at a time: larger values reduce padding and use more memory
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
     window: usize,
     /// Value appended to each sequence, as tokens=2

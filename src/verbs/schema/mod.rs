@@ -46,7 +46,7 @@ impl Verb for Schema {
     const NAME: &'static str = "schema";
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
-Ends a chain and prints the types of the records that reach it. Types hold for every record, not for a sample; if the \
+Ends a chain and prints the types of the records that reach it. Types are inferred from all records, not from a sample; if the \
 file does not store them, all of it is read. --schema reads what this prints.
 
     int64                   a scalar in each record

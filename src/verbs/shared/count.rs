@@ -24,23 +24,25 @@ fn parse_argument(text: &str) -> Result<Argument> {
     match text {
         "" => Ok(Argument(None)),
         // `-3` as in `tail -3`.
-        _ => digits(text.strip_prefix('-').unwrap_or(text)).map(|n| Argument(Some(n))).ok_or_else(|| not_a_number(text)),
+        _ => digits(text.strip_prefix('-').unwrap_or(text)).map(|n| Argument(Some(n))).ok_or_else(|| refused(text)),
     }
 }
 
 fn parse_option(text: &str) -> Result<u64> {
-    digits(text).ok_or_else(|| match text.strip_prefix('+').and_then(digits) {
-        Some(first) => not_a_number(text).help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
-        None => not_a_number(text),
-    })
+    digits(text).ok_or_else(|| refused(text))
 }
 
 fn digits(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn not_a_number(text: &str) -> Error {
-    Error::usage(format!("expected a number of records, found `{text}`"))
+/// The error of a text that is not a number; `+5`, which `tail` of Unix takes, is answered.
+fn refused(text: &str) -> Error {
+    let error = Error::usage(format!("expected a number of records, found `{text}`"));
+    match text.strip_prefix('+').and_then(digits) {
+        Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
+        None => error,
+    }
 }
 
 impl RecordCount {

@@ -11,7 +11,7 @@ pub enum Strategy {
     FirstFit,
     /// Put it into the open row that leaves the least room
     BestFit,
-    /// As best-fit, but of --window sequences at a time, the longest first
+    /// Like best-fit, but on --window sequences at a time, the longest first
     BestFitDecreasing,
     /// Concatenate sequences, split where a row ends
     Concat,

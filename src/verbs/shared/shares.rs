@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::expr::bind_scalar;
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 
 /// Parses `NAME=SHARE,..`: different names, and positive shares (or zeros, if `zero` is allowed) that add up to 1.
@@ -25,7 +26,11 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     }
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > 1e-6 {
-        return Err(Error::usage(format!("{option}: the shares add up to {sum}: expected 1")));
+        let error = Error::usage(format!("{option}: the shares add up to {sum}: expected 1"));
+        // Counts and percents.
+        let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();
+        let is_short = fractions.iter().zip(&shares).all(|(text, (name, _))| text.len() < name.len() + 8);
+        return Err(if is_short { error.help(format!("as fractions: {option} {}", shell_word(&fractions.join(",")))) } else { error });
     }
     Ok(shares)
 }
@@ -41,7 +46,7 @@ pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> 
         Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => Ok(format!("strings.as_string({by})")),
         _ => {
             let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
-            Err(error.help(format!("make it text: --by 'strings.as_string({by})'")))
+            Err(error.help(format!("convert it to a string: --by 'strings.as_string({by})'")))
         }
     }
 }

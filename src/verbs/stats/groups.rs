@@ -119,7 +119,7 @@ impl Groups {
             (Some((table, names)), Some(keys)) => {
                 let numbers = table.insert(keys)?.numbers;
                 if table.len() > MOST {
-                    let error = Error::data(format!("--by gives more than {MOST} groups")).in_field(names.join(","));
+                    let error = Error::data(format!("--by has more than {MOST} groups")).in_field(names.join(","));
                     return Err(error.help(format!("to count the records of each: count --by {}", names.join(","))));
                 }
                 numbers
@@ -213,7 +213,7 @@ fn value(array: &ArrayRef, row: usize) -> Result<Value> {
         DataType::LargeBinary => json!(array.as_binary::<i64>().value(row).escape_ascii().to_string()),
         _ => {
             let number = arrow_cast::cast(&array.slice(row, 1), &DataType::LargeUtf8);
-            let text = number.map_err(|_| Error::internal("a key that is no scalar"))?;
+            let text = number.map_err(|_| Error::internal("a key that is not a scalar"))?;
             serde_json::from_str(text.as_string::<i64>().value(0)).map_err(|_| Error::internal("an integer that is no number"))?
         }
     })
@@ -233,7 +233,7 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
             let name = quoted(&field.name);
             return Err(error
                 .in_field(&name)
-                .help(format!("make a key of it: map 'key = strings.as_string({name})' then {verb} --by key")));
+                .help(format!("compute a key from it: map 'key = strings.as_string({name})' then {verb} --by key")));
         }
     }
     let names = positions.iter().map(|position| quoted(&schema.fields[*position].name).to_string()).collect();

@@ -81,7 +81,7 @@ fn share(text: &str) -> Result<f64, Error> {
 enum Form {
     /// Tables for a terminal
     Text,
-    /// A JSON object with the numbers of every histogram
+    /// A JSON object with the data of every histogram
     Json,
     /// A self-contained web page
     Html,
@@ -110,7 +110,7 @@ each.
 
 --against FILE first reads another data set, without applying the chain to it, and compares the values and the sizes of each field. Numbers \
 and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values one by one; \
-nulls and NaN have bins of their own. JS is the Jensen-Shannon divergence in bits, L-inf the largest difference of a share: both are 0 \
+nulls and NaN have bins of their own. JS is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 \
 for equal distributions and at most 1. Strings that are mostly distinct are compared by their lengths only. With --max-drift X the exit \
 code is 1 if either distance exceeds X for any field; a field that is new, has vanished or has another type counts as 1.";
     const EXAMPLES: &'static [Example] = &[
@@ -226,10 +226,8 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
             Some(batch) => {
                 let padded = padded_fields(schema, batch, &|name| is_wanted(&FieldPath::name(name)));
                 if padded.is_empty() {
-                    return Err(Error::usage(
-                        "--padding: no field needs padding: each has a fixed size, is sparse, or is inside a structure",
-                    )
-                    .help("promote fields of structures first, as promote docs.tokens"));
+                    return Err(Error::usage("no field needs --padding: each has a fixed size, is sparse, or is inside a structure")
+                        .help("promote fields of structures first, as promote docs.tokens"));
                 }
                 padded
             }

@@ -114,7 +114,7 @@ fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on padded, dense tensors; axis {axis} of this is ragged")));
     }
     if x.rank() < 2 {
-        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on tensors of two axes and more; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on tensors of rank 2 or higher; this is {}", x.ty)));
     }
     if length.rank() != 1 {
         return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: length must be a vector, not {}", length.ty)));

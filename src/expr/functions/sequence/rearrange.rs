@@ -86,7 +86,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(
                 other.arg.span.clone(),
                 format!(
-                    "sequence_concat works on tensors of one shape but for their sequences; this is {}, the first {}",
+                    "sequence_concat works on tensors of the same shape except along the sequence axis; this is {}, the first {}",
                     shape(found),
                     shape(&first.arg.ty.dims)
                 ),
@@ -197,17 +197,17 @@ fn cut(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 /// Argument 1: the values of a step of the result.
-fn width(call: &mut Call, least: usize, because: &str) -> ExprResult<usize> {
+fn width(call: &mut Call, least: usize) -> ExprResult<usize> {
     let width = call.int(1)?;
     usize::try_from(width).ok().filter(|n| *n >= least).ok_or_else(|| {
         let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
-        ExprError::at(place, format!("{}: {} is {width}; {because}", call.name, call.param(1)))
+        ExprError::at(place, format!("{}: {} is {width}; it must be at least {least}", call.name, call.param(1)))
     })
 }
 
 fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
-    let width = width(call, 1, "a step has at least one value")?;
+    let width = width(call, 1)?;
     if x.step().len() > 1 {
         return Err(ExprError::at(
             x.arg.span.clone(),
@@ -243,7 +243,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
 fn enumerate(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     x.one_value_a_step(call)?;
-    let width = width(call, 2, "a window has two steps at least")?;
+    let width = width(call, 2)?;
     let padding = filling(call, 2, &x, false)?;
     call.one(x.with_steps(width), move |args| {
         let tensor = x.arg.of(args)?;

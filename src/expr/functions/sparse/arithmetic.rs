@@ -29,7 +29,7 @@ use std::borrow::Cow;
 /// The product or the quotient, where an operand is sparse; `None` where none is.
 ///
 /// # Errors
-/// Two sparse operands, another operation, a sparse divisor, a dense operand that is not repeated to the sparse shape.
+/// Two sparse operands, another operation, a sparse divisor, a dense operand that does not broadcast to the sparse shape.
 pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>> {
     let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
     let (left, right) = (is_sparse(&a), is_sparse(&b));
@@ -69,7 +69,7 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
     let refused = || {
         ExprError::at(
             y.span.clone(),
-            format!("{}: the dense shape {} is not repeated to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
+            format!("{}: the dense shape {} does not broadcast to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
         )
         .help("the dense tensor has the axes of the sparse one, the last ones, or one item along an axis")
     };
@@ -142,7 +142,7 @@ fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef
         let mut step = 1;
         for axis in (0..rank).rev() {
             if shape[axis] != 1 && shape[axis] != own[axis] && shape[axis] != -1 {
-                let error = format!("the dense shape {shape:?} is not repeated to the shape {:?}", s.shape_of(record));
+                let error = format!("the dense shape {shape:?} does not broadcast to the shape {:?}", s.shape_of(record));
                 return Err(Error::data(error).at_row(record));
             }
             weights[skipped + axis] = if shape[axis] == 1 { 0 } else { step };
@@ -188,5 +188,5 @@ pub fn of_values(
 /// # Errors
 /// Strings beside numbers.
 pub fn meeting(call: &Call, a: &DType, b: &DType) -> ExprResult<DType> {
-    promote(a, b).ok_or_else(|| call.error(format!("{} can't work on {a} and {b} together", call.name)))
+    promote(a, b).ok_or_else(|| call.error(format!("{} cannot combine {a} and {b}", call.name)))
 }

@@ -64,7 +64,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
         if other.rank() != rank {
             return Err(ExprError::at(
                 other.span.clone(),
-                format!("{} joins tensors of as many axes; these have {rank} and {}", call.name, other.rank()),
+                format!("{} joins tensors of the same rank; these have ranks {rank} and {}", call.name, other.rank()),
             ));
         }
     }
@@ -235,7 +235,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let place = call.operand(1)?.span.clone();
     let refused = move |size: i64| format!("num_split is {count}; axis {axis} has {size} items, so it is from 1 to {size}");
     let parts = usize::try_from(count).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| {
-        ExprError::at(place.clone(), format!("{}: num_split is {count}; it is from 1 to the size of the axis", call.name))
+        ExprError::at(place.clone(), format!("{}: num_split is {count}; it must be between 1 and the size of the axis", call.name))
     })?;
     let known = size_of(&x.ty.dims[axis]);
     if let Some(size) = known.filter(|n| *n < count) {

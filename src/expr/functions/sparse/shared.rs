@@ -71,7 +71,7 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
         dtype = Some(match dtype {
             None => found,
             Some(before) => promote(&before, &found)
-                .ok_or_else(|| ExprError::at(item.span.clone(), format!("{} can't work on {before} and {found} together", call.name)))?,
+                .ok_or_else(|| ExprError::at(item.span.clone(), format!("{} cannot combine {before} and {found}", call.name)))?,
         });
         nodes.push(node);
     }

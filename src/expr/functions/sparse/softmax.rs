@@ -30,7 +30,7 @@ fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
     if x.rank() < 2 {
         return Err(ExprError::at(
             x.span.clone(),
-            format!("{} works on tensors of two axes and more; this is {}", call.name, super::shared::said(&x)),
+            format!("{} works on tensors of rank 2 or higher; this is {}", call.name, super::shared::said(&x)),
         )
         .help("sparse.expand_dims(x, 0) makes a row of a vector"));
     }

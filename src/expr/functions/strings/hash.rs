@@ -48,6 +48,6 @@ fn buckets(call: &mut Call, hash: impl Fn(&[u8]) -> u64 + Send + Sync + 'static)
     let n = u64::try_from(n)
         .ok()
         .filter(|n| *n > 0)
-        .ok_or_else(|| call.error(format!("{}: num_buckets is {n}; there must be one at least", call.name)))?;
+        .ok_or_else(|| call.error(format!("{}: num_buckets is {n}; it must be at least 1", call.name)))?;
     flat(call, x, DType::Int64, move |texts| Ok(Arc::new(Int64Array::from_iter_values(texts.iter().map(|t| (hash(t) % n) as i64)))))
 }

@@ -91,7 +91,7 @@ fn options(call: &Call) -> ExprResult<Ngrams> {
             usize::try_from(n)
                 .ok()
                 .filter(|n| *n > 0)
-                .ok_or_else(|| call.error(format!("{}: ngram_width is {n}; it is 1 at least", call.name)))
+                .ok_or_else(|| call.error(format!("{}: ngram_width is {n}; it must be at least 1", call.name)))
         })
         .collect::<ExprResult<Vec<_>>>()?;
     let pads = match call.given(3) {
@@ -112,7 +112,7 @@ fn options(call: &Call) -> ExprResult<Ngrams> {
         (Some(_), false) => return Err(call.error(format!("{}: padding_width needs pad_values", call.name))),
         (Some(n), true) => {
             let width = usize::try_from(n).ok().filter(|n| *n > 0);
-            Some(width.ok_or_else(|| call.error(format!("{}: padding_width is {n}; it is 1 at least", call.name)))?)
+            Some(width.ok_or_else(|| call.error(format!("{}: padding_width is {n}; it must be at least 1", call.name)))?)
         }
     };
     let (left, right) = pads.unwrap_or_default();

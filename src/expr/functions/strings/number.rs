@@ -49,14 +49,14 @@ fn as_string(call: &mut Call) -> ExprResult<OperandKind> {
         if n > WIDEST {
             return Err(ExprError::at(
                 call.operand(i)?.span.clone(),
-                format!("{}: {} is {n}; {WIDEST} is the most", call.name, call.param(i)),
+                format!("{}: {} is {n}; it must be at most {WIDEST}", call.name, call.param(i)),
             ));
         }
         Ok(usize::try_from(n).ok())
     };
     let (precision, width) = (size(1)?, size(4)?);
     let notation = match (call.flag(2, false)?, call.flag(3, false)?) {
-        (true, true) => return Err(call.error(format!("{}: scientific and shortest are two notations; take one", call.name))),
+        (true, true) => return Err(call.error(format!("{}: scientific and shortest cannot be used together", call.name))),
         (true, false) => Notation::Scientific,
         (false, true) => Notation::Shortest,
         (false, false) => Notation::Fixed,

@@ -9,7 +9,7 @@ use super::{Kind, hybrid};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteArrayType;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericByteArray, PrimitiveArray, downcast_primitive_array};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericByteArray, OffsetSizeTrait, PrimitiveArray, downcast_primitive_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use parquet::basic::Compression;
@@ -131,19 +131,24 @@ impl ChunkWriter {
             _ => {
                 self.numbers.clear();
                 downcast_primitive_array!(
-                    array => copy_numbers(array, range, self.kind, &mut self.numbers),
+                    array => self.push_numbers(array, range),
                     _ => {}
                 );
-                self.push_numbers();
             }
         }
     }
 
-    fn push_numbers(&mut self) {
+    fn push_numbers<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>, range: Range<usize>) {
+        let width = size_of::<T::Native>();
+        let bytes = &array.values().inner().as_slice()[range.start * width..range.end * width];
+        copy_numbers(bytes, width, self.kind, &mut self.numbers);
         if let Dictionary::Numbers(dictionary) = &mut self.dictionary {
             return dictionary.intern(&self.numbers, &mut self.page.indices);
         }
         self.range.see_numbers(self.kind, &self.numbers);
+        if cfg!(target_endian = "little") && width == self.kind.width() {
+            return self.page.plain.extend_from_slice(bytes);
+        }
         plain_numbers(self.kind, &self.numbers, &mut self.page.plain);
     }
 
@@ -221,20 +226,30 @@ impl Slots {
     }
 }
 
-/// As many slots as have about a page of strings.
+/// As many slots as have about a page of strings. It depends on the values only, not on how they are allocated: pages must
+/// begin at the same rows in every run.
 fn batch_size(array: &ArrayRef) -> usize {
-    match array.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
-            let width = array.get_array_memory_size() / array.len().max(1);
-            (DEFAULT_PAGE_SIZE / width.max(1)).clamp(1, BATCH)
-        }
-        _ => BATCH,
+    let nbytes = match array.data_type() {
+        DataType::Utf8 => span(array.as_string::<i32>().value_offsets()),
+        DataType::LargeUtf8 => span(array.as_string::<i64>().value_offsets()),
+        DataType::Binary => span(array.as_binary::<i32>().value_offsets()),
+        DataType::LargeBinary => span(array.as_binary::<i64>().value_offsets()),
+        _ => return BATCH,
+    };
+    // Each string is stored after its length.
+    let width = nbytes / array.len().max(1) + size_of::<u32>();
+    (DEFAULT_PAGE_SIZE / width).clamp(1, BATCH)
+}
+
+/// Bytes of the values between the first and the last offset.
+fn span<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
+    match offsets {
+        [first, .., last] => last.as_usize().saturating_sub(first.as_usize()),
+        _ => 0,
     }
 }
 
-fn copy_numbers<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, range: Range<usize>, kind: Kind, out: &mut Vec<u64>) {
-    let width = size_of::<T::Native>();
-    let bytes = &array.values().inner().as_slice()[range.start * width..range.end * width];
+fn copy_numbers(bytes: &[u8], width: usize, kind: Kind, out: &mut Vec<u64>) {
     // Signed numbers keep their sign.
     let signed = matches!(kind, Kind::Signed { .. });
     match (width, signed) {

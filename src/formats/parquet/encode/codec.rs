@@ -34,16 +34,16 @@ impl Codec {
     ///
     /// # Errors
     /// The codec fails.
-    pub fn compress(&mut self, page: Vec<u8>) -> Result<Vec<u8>> {
+    pub fn compress(&mut self, page: &[u8]) -> Result<Vec<u8>> {
         match self {
-            Codec::None => Ok(page),
-            Codec::Snappy(encoder) => encoder.compress_vec(&page).map_err(|e| failed(&e)),
+            Codec::None => Ok(page.to_vec()),
+            Codec::Snappy(encoder) => encoder.compress_vec(page).map_err(|e| failed(&e)),
             Codec::Gzip(level) => {
                 let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::new(*level));
-                encoder.write_all(&page).and_then(|()| encoder.finish()).map_err(|e| failed(&e))
+                encoder.write_all(page).and_then(|()| encoder.finish()).map_err(|e| failed(&e))
             }
-            Codec::Lz4 => Ok(lz4_flex::block::compress(&page)),
-            Codec::Zstd(compressor) => compressor.compress(&page).map_err(|e| failed(&e)),
+            Codec::Lz4 => Ok(lz4_flex::block::compress(page)),
+            Codec::Zstd(compressor) => compressor.compress(page).map_err(|e| failed(&e)),
         }
     }
 }

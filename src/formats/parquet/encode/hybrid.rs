@@ -18,10 +18,10 @@ pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &m
     while at < numbers.len() {
         let rest = &numbers[at..];
         let group = &rest[..rest.len().min(8)];
-        if group.iter().all(|number| *number == group[0]) {
+        if all_equal(group, group[0]) {
             pack(&numbers[packed..at], width, out);
             let mut count = group.len();
-            count += rest[count..].chunks_exact(8).take_while(|next| next.iter().all(|number| *number == group[0])).count() * 8;
+            count += rest[count..].chunks_exact(8).take_while(|next| all_equal(next, group[0])).count() * 8;
             count += rest[count..].iter().take_while(|number| **number == group[0]).count();
             varint(out, (count as u64) << 1);
             let value: u32 = group[0].into();
@@ -35,27 +35,58 @@ pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &m
     pack(&numbers[packed..], width, out);
 }
 
+/// Whether all numbers of a group are that one: without a branch for each, which nothing could predict.
+#[inline(always)]
+fn all_equal<T: Copy + PartialEq>(group: &[T], number: T) -> bool {
+    match group.first_chunk::<8>() {
+        Some(group) => group.iter().fold(true, |equal, found| equal & (*found == number)),
+        None => group.iter().all(|found| *found == number),
+    }
+}
+
 /// Runs of packed numbers; the last group is filled up with zeros.
 fn pack<T: Copy + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
     let nbytes = usize::from(width);
     for run in numbers.chunks(8 * MOST_GROUPS) {
-        varint(out, (run.len().div_ceil(8) as u64) << 1 | 1);
-        out.reserve(run.len().div_ceil(8) * nbytes);
-        for group in run.chunks(8) {
-            // Two halves of four numbers, each of up to 128 bits.
-            let half = |part: &[T]| part.iter().rev().fold(0u128, |bits, number| bits << width | u128::from((*number).into()));
-            let (low, high) = group.split_at(group.len().min(4));
-            let (low, high) = (half(low), half(high));
-            if width <= 16 {
-                out.extend_from_slice(&(low | high << (4 * width)).to_le_bytes()[..nbytes]);
-            } else {
-                let shift = 4 * u32::from(width);
-                let first = low | high.checked_shl(shift).unwrap_or(0);
-                let second = high >> (128 - shift);
-                out.extend_from_slice(&first.to_le_bytes());
-                out.extend_from_slice(&second.to_le_bytes()[..nbytes - 16]);
+        let ngroups = run.len().div_ceil(8);
+        varint(out, (ngroups as u64) << 1 | 1);
+        let start = out.len();
+        // Each group is written as words; what is too long is overwritten by the next.
+        out.resize(start + ngroups * nbytes + GROUP_NBYTES, 0);
+        for (i, group) in run.chunks(8).enumerate() {
+            // Plain loops: without optimisation across units, closures over arrays are calls.
+            let mut numbers = [0; 8];
+            for (to, number) in numbers.iter_mut().zip(group) {
+                *to = (*number).into();
+            }
+            if let Some(out) = out.get_mut(start + i * nbytes..).and_then(<[u8]>::first_chunk_mut) {
+                pack_group(&numbers, width, out);
             }
         }
+        out.truncate(start + ngroups * nbytes);
+    }
+}
+
+/// Eight numbers of up to 32 bits.
+const GROUP_NBYTES: usize = 32;
+
+/// Eight packed numbers: as many bytes as a number has bits.
+#[inline(always)]
+fn pack_group(group: &[u32; 8], width: u8, out: &mut [u8; GROUP_NBYTES]) {
+    // As far as they fit, numbers are put together in words of 64 bits.
+    let pair = |at: usize| u64::from(group[at]) | u64::from(group[at + 1]) << width;
+    let (first, second) = if width <= 16 {
+        let (low, high) = (pair(0) | pair(2) << (2 * width), pair(4) | pair(6) << (2 * width));
+        (u128::from(low) | u128::from(high) << (4 * width), 0)
+    } else {
+        let half = |at: usize| u128::from(pair(at)) | u128::from(pair(at + 2)) << (2 * width);
+        let (low, high) = (half(0), half(4));
+        let shift = 4 * u32::from(width);
+        (low | high.checked_shl(shift).unwrap_or(0), high >> (128 - shift))
+    };
+    out[..16].copy_from_slice(&first.to_le_bytes());
+    if width > 16 {
+        out[16..].copy_from_slice(&second.to_le_bytes());
     }
 }
 

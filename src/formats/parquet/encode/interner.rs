@@ -3,6 +3,7 @@
 //! Keys are 64 bits. Numbers are their own keys, and so are strings of up to seven bytes, with their length in the
 //! top byte: most words never touch the dictionary's text. Only longer strings are hashed into a key and compared.
 
+use crate::formats::short::same;
 use std::hash::{BuildHasher, RandomState};
 
 /// Numbers below this have a separate table, without hashing.
@@ -12,9 +13,17 @@ const FIRST_SLOTS: usize = 1024;
 /// What the keys of long strings have in the top byte.
 const HASHED: u64 = 0xff << 56;
 
+/// A key, its index, and where in the dictionary its text is, if that is compared.
+#[derive(Clone, Copy)]
+struct Slot {
+    key: u64,
+    index: u32,
+    text: u32,
+}
+
 /// Keys with open addressing.
 struct Table {
-    slots: Vec<(u64, u32)>,
+    slots: Vec<Slot>,
     count: usize,
     seed: u64,
 }
@@ -24,23 +33,23 @@ impl Table {
         Table { slots: Vec::new(), count: 0, seed: RandomState::new().hash_one(0) | 1 }
     }
 
-    /// The index of a key, of which `is_same` has the last word; `next` is that of a new one.
+    /// The index of a key, of which `is_same` has the last word; `new` is the slot of a new one.
     #[inline]
-    fn index_of(&mut self, key: u64, next: u32, is_same: impl Fn(u32) -> bool) -> u32 {
+    fn index_of(&mut self, new: Slot, is_same: impl Fn(Slot) -> bool) -> u32 {
         if self.count * 2 >= self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = mixed(key, self.seed) as usize & mask;
+        let mut at = mixed(new.key, self.seed) as usize & mask;
         loop {
             let slot = &mut self.slots[at];
-            if slot.1 == EMPTY {
-                *slot = (key, next);
+            if slot.index == EMPTY {
+                *slot = new;
                 self.count += 1;
-                return next;
+                return new.index;
             }
-            if slot.0 == key && is_same(slot.1) {
-                return slot.1;
+            if slot.key == new.key && is_same(*slot) {
+                return slot.index;
             }
             at = (at + 1) & mask;
         }
@@ -49,13 +58,13 @@ impl Table {
     #[cold]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(FIRST_SLOTS);
-        let old = std::mem::replace(&mut self.slots, vec![(0, EMPTY); size]);
-        for (key, index) in old.into_iter().filter(|slot| slot.1 != EMPTY) {
-            let mut at = mixed(key, self.seed) as usize & (size - 1);
-            while self.slots[at].1 != EMPTY {
+        let old = std::mem::replace(&mut self.slots, vec![Slot { key: 0, index: EMPTY, text: 0 }; size]);
+        for slot in old.into_iter().filter(|slot| slot.index != EMPTY) {
+            let mut at = mixed(slot.key, self.seed) as usize & (size - 1);
+            while self.slots[at].index != EMPTY {
                 at = (at + 1) & (size - 1);
             }
-            self.slots[at] = (key, index);
+            self.slots[at] = slot;
         }
     }
 }
@@ -81,12 +90,23 @@ impl Numbers {
     pub fn intern(&mut self, numbers: &[u64], indices: &mut Vec<u32>) {
         indices.extend(numbers.iter().map(|number| {
             let next = self.values.len() as u32;
-            let index = if *number < DIRECT { self.direct(*number as usize, next) } else { self.table.index_of(*number, next, |_| true) };
+            let index = if *number < DIRECT {
+                self.direct(*number as usize, next)
+            } else {
+                self.table.index_of(Slot { key: *number, index: next, text: 0 }, |_| true)
+            };
             if index == next {
                 self.values.push(*number);
             }
             index
         }));
+    }
+
+    /// How many of the numbers differ.
+    pub fn distinct(numbers: &[u64]) -> usize {
+        let mut interner = Numbers::new();
+        interner.intern(numbers, &mut Vec::with_capacity(numbers.len()));
+        interner.values.len()
     }
 
     #[inline]
@@ -133,12 +153,18 @@ impl Strings {
                 Some(word) => word.try_into().map_or(0, u64::from_le_bytes) & !(u64::MAX << (8 * length)),
                 None => bytes[start..end].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
             };
-            self.table.index_of(word | (length as u64) << 56, next, |_| true)
+            self.table.index_of(Slot { key: word | (length as u64) << 56, index: next, text: 0 }, |_| true)
         } else {
             let string = &bytes[start..end];
             let key = hash(string, self.table.seed) | HASHED;
             let (page, ends) = (&self.page, &self.ends);
-            self.table.index_of(key, next, |index| string_at(page, ends, index as usize) == string)
+            let text = u32::try_from(page.len() + 4).unwrap_or(u32::MAX);
+            self.table.index_of(Slot { key, index: next, text }, |slot| match page.get(slot.text as usize..) {
+                Some(text) if slot.text < u32::MAX => {
+                    text.get(..length).is_some_and(|text| same(text, string)) && length_before(page, slot.text as usize) == length
+                }
+                _ => string_at(page, ends, slot.index as usize) == string,
+            })
         };
         if index == next {
             self.page.extend_from_slice(&(length as u32).to_le_bytes());
@@ -147,6 +173,12 @@ impl Strings {
         }
         index
     }
+}
+
+/// The length that is before a string of the page.
+#[inline]
+fn length_before(page: &[u8], text: usize) -> usize {
+    page.get(text - 4..text).and_then(|length| length.try_into().ok()).map_or(usize::MAX, |length| u32::from_le_bytes(length) as usize)
 }
 
 fn string_at<'a>(page: &'a [u8], ends: &[usize], index: usize) -> &'a [u8] {
@@ -172,7 +204,7 @@ mod tests {
         let mut indices = Vec::new();
         let values: Vec<u64> = (0..20_000u64).map(|i| i % 5000 * 0x1_0001_0001).collect();
         numbers.intern(&values, &mut indices);
-        assert_eq!(numbers.values.len(), 5000);
+        assert_eq!((numbers.values.len(), Numbers::distinct(&values)), (5000, 5000));
         assert!(values.iter().zip(&indices).all(|(value, index)| numbers.values[*index as usize] == *value));
     }
 

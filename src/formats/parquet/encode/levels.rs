@@ -49,24 +49,24 @@ fn walk(field: &Field, array: &ArrayRef, mut slots: Slots, leaves: &mut Vec<Leaf
         DataType::List(item) => {
             let list = array.as_list::<i32>();
             let offsets = list.offsets();
-            slots.repeated(&|row| offsets[row] as usize..offsets[row + 1] as usize);
+            slots.repeated(|row| offsets[row] as usize..offsets[row + 1] as usize);
             walk(item, list.values(), slots, leaves);
         }
         DataType::LargeList(item) => {
             let list = array.as_list::<i64>();
             let offsets = list.offsets();
-            slots.repeated(&|row| offsets[row] as usize..offsets[row + 1] as usize);
+            slots.repeated(|row| offsets[row] as usize..offsets[row + 1] as usize);
             walk(item, list.values(), slots, leaves);
         }
         DataType::FixedSizeList(item, size) => {
             let size = usize::try_from(*size).unwrap_or(0);
-            slots.repeated(&|row| row * size..(row + 1) * size);
+            slots.repeated(|row| row * size..(row + 1) * size);
             walk(item, array.as_fixed_size_list().values(), slots, leaves);
         }
         DataType::Map(entries, _) => {
             let map = array.as_map();
             let offsets = map.offsets();
-            slots.repeated(&|row| offsets[row] as usize..offsets[row + 1] as usize);
+            slots.repeated(|row| offsets[row] as usize..offsets[row + 1] as usize);
             let array: ArrayRef = std::sync::Arc::new(map.entries().clone());
             walk(entries, &array, slots, leaves);
         }
@@ -99,28 +99,31 @@ impl Slots {
     }
 
     /// The node at hand repeats: each row has the elements `elements_of(row)`.
-    fn repeated(&mut self, elements_of: &dyn Fn(usize) -> Range<usize>) {
+    fn repeated(&mut self, elements_of: impl Fn(usize) -> Range<usize>) {
         let open = self.max_definition;
         self.max_definition += 1;
         self.max_repetition += 1;
         let old = std::mem::take(self);
         *self = Slots { count: 0, max_repetition: old.max_repetition, max_definition: old.max_definition, ..Slots::default() };
+        // A slot for each element, or for the absence of any. Most are further elements: what others have is written over that.
+        let elements = old.ranges.iter().cloned().flatten().map(|row| elements_of(row).len()).sum::<usize>();
+        self.repetition = vec![old.max_repetition; old.count + elements];
+        self.definition = vec![old.max_definition; old.count + elements];
         let mut rows = old.ranges.into_iter().flatten();
         for slot in 0..old.count {
-            let repetition = old.repetition.get(slot).copied().unwrap_or(0);
             let definition = old.definition.get(slot).copied().unwrap_or(open);
-            self.repetition.push(repetition);
-            let elements = if definition == open { rows.next().map_or(0..0, elements_of) } else { 0..0 };
+            let elements = if definition == open { rows.next().map_or(0..0, &elements_of) } else { 0..0 };
+            self.repetition[self.count] = old.repetition.get(slot).copied().unwrap_or(0);
             if elements.is_empty() {
-                self.definition.push(definition);
+                self.definition[self.count] = definition;
+                self.count += 1;
                 continue;
             }
-            let count = elements.len();
-            self.repetition.resize(self.repetition.len() + count - 1, old.max_repetition);
-            self.definition.resize(self.definition.len() + count, old.max_definition);
+            self.count += elements.len();
             extend(&mut self.ranges, elements);
         }
-        self.count = self.repetition.len();
+        self.repetition.truncate(self.count);
+        self.definition.truncate(self.count);
     }
 }
 

@@ -19,6 +19,7 @@ mod range;
 
 pub use chunk::ChunkWriter;
 pub use codec::Codec;
+pub use interner::Numbers;
 pub use levels::leaves_of;
 pub use page::EncodedChunk;
 

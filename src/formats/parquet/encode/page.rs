@@ -6,7 +6,6 @@ use super::levels::Slots;
 use super::range::ValueRange;
 use super::{Kind, hybrid};
 use crate::error::Result;
-use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use parquet::basic::{Compression, Encoding, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriteSpec, PageWriter};
@@ -16,6 +15,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, OffsetIndexBu
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::ops::Range;
 
@@ -39,11 +39,10 @@ impl PageInWork {
     /// Appends some slots, and gives the number of their values.
     pub fn push_levels(&mut self, slots: &Slots, part: Range<usize>) -> usize {
         let (count, max) = (part.len(), slots.max_definition);
-        let number = |levels: &[u8], wanted: u8| levels.iter().filter(|level| **level == wanted).count();
         let repetition = if slots.max_repetition > 0 { &slots.repetition[part.clone()] } else { &[] };
         let definition = if max > 0 { &slots.definition[part] } else { &[] };
-        let values = if max > 0 { number(definition, max) } else { count };
-        self.rows += if slots.max_repetition > 0 { number(repetition, 0) } else { count };
+        let values = if max > 0 { number_of(definition, max) } else { count };
+        self.rows += if slots.max_repetition > 0 { number_of(repetition, 0) } else { count };
         self.repetition.extend_from_slice(repetition);
         self.definition.extend_from_slice(definition);
         self.slots += count;
@@ -56,8 +55,12 @@ impl PageInWork {
 pub struct Pages {
     column: ColumnDescPtr,
     compression: Compression,
-    dictionary: Option<(Vec<u8>, PageWriteSpec)>,
-    sink: TrackedWrite<Vec<u8>>,
+    dictionary: Option<(Bytes, PageWriteSpec)>,
+    /// The data pages with their headers.
+    bytes: VecDeque<Bytes>,
+    nbytes: u64,
+    /// For the page that is put together.
+    body: Vec<u8>,
     specs: Vec<PageWriteSpec>,
     rows: Vec<usize>,
     nbytes_of_strings: Vec<i64>,
@@ -74,7 +77,9 @@ impl Pages {
         Pages {
             compression,
             dictionary: None,
-            sink: TrackedWrite::new(Vec::new()),
+            bytes: VecDeque::new(),
+            nbytes: 0,
+            body: Vec::new(),
             specs: Vec::new(),
             rows: Vec::new(),
             nbytes_of_strings: Vec::new(),
@@ -92,36 +97,43 @@ impl Pages {
         if page.slots == 0 {
             return Ok(());
         }
-        let mut bytes = Vec::new();
+        let body = &mut self.body;
+        body.clear();
         for (levels, histogram) in [(&mut page.repetition, &mut self.repetition), (&mut page.definition, &mut self.definition)] {
             if let Some(histogram) = histogram {
-                level_section(levels, histogram, &mut bytes);
+                level_section(levels, histogram, body);
                 levels.clear();
             }
         }
         let encoding = if page.indices.is_empty() { Encoding::PLAIN } else { Encoding::RLE_DICTIONARY };
         if !page.indices.is_empty() {
-            bytes.push(index_width);
-            hybrid::encode(&page.indices, index_width, &mut bytes);
+            body.push(index_width);
+            hybrid::encode(&page.indices, index_width, body);
             page.indices.clear();
         }
-        if bytes.is_empty() {
-            bytes = std::mem::take(&mut page.plain);
-        } else {
-            bytes.append(&mut page.plain);
-        }
-        bytes.extend(page.bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
+        body.extend(page.bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
         page.bits.clear();
-        let size = bytes.len();
+        // Values alone are compressed where they are.
+        let body = if body.is_empty() {
+            &page.plain
+        } else {
+            body.extend_from_slice(&page.plain);
+            body
+        };
+        let size = body.len();
         let page_done = Page::DataPage {
-            buf: codec.compress(bytes)?.into(),
+            buf: codec.compress(body)?.into(),
             num_values: page.slots as u32,
             encoding,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        let spec = SerializedPageWriter::new(&mut self.sink).write_page(CompressedPage::new(page_done, size)).map_err(lifted)?;
+        page.plain.clear();
+        let (bytes, mut spec) = with_header(page_done, size)?;
+        spec.offset = self.nbytes;
+        self.nbytes += bytes.len() as u64;
+        self.bytes.push_back(bytes);
         self.specs.push(spec);
         self.count_encoding(PageType::DATA_PAGE, encoding);
         self.nulls += page.slots - page.values;
@@ -142,21 +154,22 @@ impl Pages {
     /// The dictionary of `count` values, which is first in the file.
     pub fn end_dictionary(&mut self, page: Vec<u8>, count: usize, codec: &mut Codec) -> Result<()> {
         let size = page.len();
-        let buf = codec.compress(page)?.into();
+        let buf = codec.compress(&page)?.into();
         let page = Page::DictionaryPage { buf, num_values: count as u32, encoding: Encoding::PLAIN, is_sorted: false };
-        let mut sink = TrackedWrite::new(Vec::new());
-        let spec = SerializedPageWriter::new(&mut sink).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
+        let page = with_header(page, size)?;
         let stats = PageEncodingStats { page_type: PageType::DICTIONARY_PAGE, encoding: Encoding::PLAIN, count: 1 };
         self.encodings.insert(0, stats);
-        self.dictionary = Some((sink.into_inner().map_err(lifted)?, spec));
+        self.dictionary = Some(page);
         Ok(())
     }
 
     /// The column chunk.
-    pub fn finish(self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
+    pub fn finish(mut self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
         let (dictionary, first) = self.dictionary.unzip();
-        let dictionary = dictionary.unwrap_or_default();
-        let start = dictionary.len() as i64;
+        let start = dictionary.as_ref().map_or(0, Bytes::len) as i64;
+        if let Some(dictionary) = dictionary {
+            self.bytes.push_front(dictionary);
+        }
         let all = || self.specs.iter().chain(&first);
         let compressed: usize = all().map(|spec| spec.compressed_size).sum();
         let is_bytes = matches!(kind, Kind::Bytes { .. });
@@ -189,9 +202,23 @@ impl Pages {
             column_index: None,
             offset_index: (!self.splits_rows).then(|| offsets.build()),
         };
-        let pages = self.sink.into_inner().map_err(lifted)?;
-        Ok(EncodedChunk { bytes: [dictionary.into(), pages.into()], close })
+        Ok(EncodedChunk { bytes: self.bytes, close })
     }
+}
+
+/// A page after its header. `size`: before compression.
+fn with_header(page: Page, size: usize) -> Result<(Bytes, PageWriteSpec)> {
+    let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + HEADER_NBYTES));
+    let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
+    Ok((out.into_inner().map_err(lifted)?.into(), spec))
+}
+
+/// About the bytes of a header.
+const HEADER_NBYTES: usize = 64;
+
+/// How many levels are that one.
+fn number_of(levels: &[u8], wanted: u8) -> usize {
+    memchr::memchr_iter(wanted, levels).count()
 }
 
 /// Levels as a page has them: their length in four bytes, then runs.
@@ -199,7 +226,7 @@ fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8
     let max = histogram.len() - 1;
     let mut rest = levels.len();
     for level in 1..=max {
-        let count = levels.iter().filter(|found| usize::from(**found) == level).count();
+        let count = number_of(levels, level as u8);
         histogram.increment_by(level as i16, count as i64);
         rest -= count;
     }
@@ -213,8 +240,8 @@ fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8
 
 /// A column chunk, to be appended to a row group.
 pub struct EncodedChunk {
-    /// The dictionary page, and the data pages.
-    bytes: [Bytes; 2],
+    /// The dictionary page, if there is one, and the data pages.
+    bytes: VecDeque<Bytes>,
     close: ColumnCloseResult,
 }
 
@@ -226,7 +253,19 @@ impl EncodedChunk {
     }
 }
 
-struct ChunkBytes([Bytes; 2]);
+struct ChunkBytes(VecDeque<Bytes>);
+
+impl Read for ChunkBytes {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.0.front().is_some_and(Bytes::is_empty) {
+            self.0.pop_front();
+        }
+        let Some(first) = self.0.front_mut() else { return Ok(0) };
+        let nbytes = first.len().min(into.len());
+        first.copy_to_slice(&mut into[..nbytes]);
+        Ok(nbytes)
+    }
+}
 
 impl Length for ChunkBytes {
     fn len(&self) -> u64 {
@@ -235,14 +274,13 @@ impl Length for ChunkBytes {
 }
 
 impl ChunkReader for ChunkBytes {
-    type T = std::io::Chain<Reader<Bytes>, Reader<Bytes>>;
+    type T = ChunkBytes;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        let [dictionary, pages] = self.0.clone();
         if start > 0 {
             return Err(ParquetError::General("a column chunk is read from its start".to_owned()));
         }
-        Ok(dictionary.reader().chain(pages.reader()))
+        Ok(ChunkBytes(self.0.clone()))
     }
 
     fn get_bytes(&self, _: u64, _: usize) -> ParquetResult<Bytes> {

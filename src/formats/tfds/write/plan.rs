@@ -92,7 +92,7 @@ impl Planner {
         let drop = format!("leave it out: drop {path}");
         match &field.ty.element {
             Content::Struct(inner) if inner.is_empty() => {
-                Err(Error::usage("TFDS has no structure without fields").in_field(&path).help(drop))
+                Err(Error::usage("TFDS cannot hold a structure without fields").in_field(&path).help(drop))
             }
             Content::Struct(inner) => {
                 let levels = field.ty.dims.len();
@@ -100,7 +100,7 @@ impl Planner {
                 let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
                 Ok((Node::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
             }
-            Content::Sparse(_) => Err(Error::usage("TFDS has no sparse tensors")
+            Content::Sparse(_) => Err(Error::usage("TFDS cannot hold sparse tensors")
                 .in_field(&path)
                 .help(format!("make it dense or ragged: to-dense {path} or from-sparse -f {path}; or {drop}"))),
             Content::Value(dtype) => {
@@ -189,7 +189,7 @@ fn sequences(feature: Value, levels: usize, name: &str) -> Value {
 /// A null that TFDS has no place for.
 pub fn null_error(path: &FieldPath) -> Error {
     let top = path.names().first().map_or_else(String::new, |name| quoted(name));
-    Error::data("a data set of TFDS holds no nulls")
+    Error::data("a TFDS data set cannot hold nulls")
         .in_field(path)
         .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {top}"))
 }

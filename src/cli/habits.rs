@@ -1,0 +1,96 @@
+//! Options of other tools, answered with what does the same here.
+
+/// Options of other tools, with what to do here.
+const OPTIONS: &[(&[&str], &str, &str)] = &[
+    (&["sort"], "-f", "the key is given with --by: sort --by FIELD"),
+    (&["sort"], "-g", "the key is given with --by: sort --by FIELD"),
+    (&["sort"], "-k", "the key is given with --by: sort --by FIELD"),
+    (&["sort"], "--key", "the key is given with --by: sort --by FIELD"),
+    (&["sort"], "-n", "numbers are sorted as numbers: leave -n out"),
+    (&["sort"], "-nr", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-rn", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-nrk", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-rnk", "numbers are sorted as numbers: sort --by FIELD -r"),
+    (&["sort"], "-nk", "numbers are sorted as numbers: sort --by FIELD"),
+    (&["sort"], "-rk", "the key is given with --by: sort --by FIELD -r"),
+    (&["sort"], "-nf", "numbers are sorted as numbers: sort --by FIELD"),
+    (&["sort"], "-u", "drop duplicates with the verb unique: sort --by FIELD then unique"),
+    (&["head", "tail"], "-c", "records are counted, not bytes: -n N"),
+    (&["tail"], "-f", "input is read to its end, then the run ends"),
+    (&["head", "tail"], "--lines", "the number of records is given with -n: -n N"),
+    (&["count"], "-l", "records are counted: leave -l out"),
+    (&["unique"], "-c", "count the records of each value: count --by FIELD"),
+    (&["unique"], "--count", "count the records of each value: count --by FIELD"),
+    (&["skip", "sample", "repeat"], "-n", "the number is an argument without an option, as in sample 100"),
+    (&["batch", "padded-batch"], "-n", "the number is an argument without an option: batch 32"),
+    (&["batch", "padded-batch"], "--size", "the number is an argument without an option: batch 32"),
+    (&["batch", "padded-batch"], "--batch-size", "the number is an argument without an option: batch 32"),
+    (&["batch"], "--pad", "a padded batch is made by another verb: padded-batch N"),
+    (&["unique"], "--keep", "the first of equal records is kept"),
+    (&["unique"], "-g", "the fields are given with --by: unique --by FIELDS"),
+    (&["unique"], "-f", "the fields are given with --by: unique --by FIELDS"),
+    (&["count"], "-g", "the fields are given with --by: count --by FIELDS"),
+    (&["count"], "-f", "the fields are given with --by: count --by FIELDS"),
+    (&["count"], "-n", "records are counted: leave -n out"),
+    (&["count", "stats"], "--where", "choose records with the verb filter: filter CONDITION then ..."),
+    (&["count", "stats"], "--filter", "choose records with the verb filter: filter CONDITION then ..."),
+    (&["convert", "show", "count", "select"], "--limit", "choose records with the verb head: head N then ..."),
+    (&["convert", "count", "select"], "--head", "choose records with the verb head: head N then ..."),
+    (&["convert", "select"], "-n", "choose records with the verb head: head N then ..."),
+    (&["convert", "count", "show", "head", "tail"], "--select", "choose fields with the verb select: select FIELDS then ..."),
+    (&["convert", "show", "head", "tail"], "--fields", "choose fields with the verb select: select FIELDS then ..."),
+    (&["count"], "--sort", "the most frequent come first"),
+    (&["select"], "-x", "all fields but some are kept with the verb drop: drop FIELDS"),
+    (&["select"], "-v", "all fields but some are kept with the verb drop: drop FIELDS"),
+    (&["map", "filter"], "-f", "the shell reads a file of expressions: map \"$(cat FILE)\""),
+    (&["filter"], "-x", "turn the condition round: filter 'not (CONDITION)'"),
+    (&["filter"], "-v", "turn the condition round: filter 'not (CONDITION)'"),
+    (&["padded-batch", "batch"], "-f", "choose fields with the verb select: select FIELDS then ..."),
+    (&["cumsum", "windows", "explode", "implode"], "-f", "the field is an argument without an option"),
+    (&["split"], "-l", "to write N files of about equal size: convert --shards N -o OUT"),
+    (&["split"], "-n", "to write N files of about equal size: convert --shards N -o OUT"),
+    (&["mix"], "--weights", "a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"),
+    (&["mix"], "--probs", "a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"),
+    (&["interleave"], "--block-length", "did you mean --block?"),
+    (&["interleave"], "--cycle-length", "did you mean --cycle?"),
+    (&["pack"], "--max-length", "did you mean --length?"),
+    (&["pack"], "--seq-length", "did you mean --length?"),
+    (&["show", "validate", "convert", "head", "tail", "schema"], "-f", "choose fields with the verb select: select FIELDS then ..."),
+    (&["select", "drop"], "--fields", "the fields are an argument without an option: a,b"),
+    (&["select", "drop"], "-c", "the fields are an argument without an option: a,b"),
+    (&["select", "drop", "rename", "cast", "fill-null"], "-f", "the fields are an argument without an option: a,b"),
+    (&["shuffle"], "-n", "draw some records with the verb sample: sample N"),
+];
+
+/// Options of other tools, whatever the verb, with what to do here.
+const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
+    (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
+    (&["--format", "--fmt"], "the format of the input is given with --from, that of the output with --to"),
+    (&["-t", "-O", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
+    (&["-i", "--input-format", "--ifmt", "--ft"], "did you mean --from?"),
+    (&["--json", "--jsonl", "--csv", "--tsv", "--parquet", "--arrow"], "formats are given with --from and --to, as in --to csv"),
+    (&["--icsv", "--ijson", "--ijsonl", "--itsv"], "the format of the input is given with --from, as in --from csv"),
+    (&["--ocsv", "--ojson", "--ojsonl", "--otsv", "--oxtab"], "the format of the output is given with --to, as in --to csv"),
+    (&["--pretty", "--table"], "the verb `show` prints records for people to read"),
+    (&["--no-color", "--no-colour"], "did you mean --color never?"),
+    (&["--no-header", "--headerless-csv-input"], "name the columns with --columns; then the first line is data"),
+    (&["-d", "--sep", "--separator"], "did you mean --delimiter?"),
+    (&["--overwrite"], "an existing output file is replaced without it"),
+    (&["--inplace"], "did you mean --in-place?"),
+    (&["--silent"], "did you mean --quiet?"),
+    (&["--debug"], "did you mean --verbose?"),
+    (&["--recursive", "-R"], "name a directory to read all files below it"),
+];
+
+/// What does here what an option of another tool does there.
+pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
+    let own = OPTIONS.iter().find(|(verbs, name, _)| *name == option && verbs.contains(&verb)).map(|(.., advice)| *advice);
+    // `-k2` is `-k 2`.
+    let letter = || option.get(..2).filter(|letter| *letter != "--" && option[2..].starts_with(|c: char| c.is_ascii_digit()));
+    own.or_else(|| of_global_option(option)).or_else(|| letter().and_then(|letter| of_option(verb, letter)))
+}
+
+/// What does here what an option of another tool does there, whatever the verb.
+pub fn of_global_option(option: &str) -> Option<&'static str> {
+    GLOBAL_OPTIONS.iter().find(|(names, _)| names.contains(&option)).map(|(_, advice)| *advice)
+}

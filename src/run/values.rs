@@ -1,0 +1,49 @@
+//! The outputs of a split by the values of a key: each is opened when its first record comes.
+
+use super::encode::new_writer;
+use super::progress::Progress;
+use super::targets::Targets;
+use crate::error::Result;
+use crate::formats::{Format, Writer};
+use crate::io::{Distribution, Outputs};
+use crate::options::Options;
+use crate::schema::Schema;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Opens the outputs of values, in the order of their first records.
+pub struct Values<'a> {
+    /// The format of all of them.
+    pub format: &'static dyn Format,
+    /// The schema of the records.
+    pub schema: Arc<Schema>,
+    /// The options of the run; the output has `{}` in its name.
+    pub options: &'a Options,
+    /// The inputs, none of which may be replaced.
+    pub inputs: Vec<PathBuf>,
+    /// The progress bar.
+    pub progress: &'a Progress,
+    /// The outputs so far.
+    pub outputs: Vec<Arc<Outputs>>,
+}
+
+impl Values<'_> {
+    /// A writer of the next output, for the value of that name.
+    ///
+    /// # Errors
+    /// The file exists and is to be kept, is an input, or cannot be written.
+    pub fn open(&mut self, name: &str) -> Result<Box<dyn Writer>> {
+        let output = Arc::new(Targets::of_value(name, self.format, self.options)?);
+        // Kept even if it cannot be written: while all others are open, there may be no open file left to remove its stage with.
+        self.outputs.push(output.clone());
+        if !self.options.in_place {
+            output.refuse_inputs(self.inputs.iter().map(PathBuf::as_path))?;
+        }
+        let mut writer = new_writer(self.format, &self.schema, self.options, Distribution::Single)?;
+        writer.begin(self.progress.counted(output.create(0)?))?;
+        if let Some(second) = output.create_second(0)? {
+            writer.begin_second(self.progress.counted(second))?;
+        }
+        Ok(writer)
+    }
+}
