@@ -39,7 +39,7 @@ const KNOWN_SIBLINGS: &[&str] = &[];
 
 /// Below the top level, `formats` and `verbs` hold siblings that never see each other; these are what they share.
 const SHARED: &[(&str, &[&str])] = &[
-    ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "lines", "json_members", "riegeli", "tfrecord"]),
+    ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "lines", "json_members", "riegeli", "short", "tfrecord"]),
     ("verbs", &["verb", "combine", "shared"]),
 ];
 
