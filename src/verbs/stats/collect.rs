@@ -19,6 +19,8 @@ const CHUNK_NBYTES: usize = 8 << 10;
 const PART_NBYTES: usize = 4 << 10;
 /// Shares of the fields.
 const SHARES: usize = 16;
+/// Bytes of all fields together that the summaries collect in turn: a sketch of many values at once costs less.
+const WAITING_NBYTES: usize = 96 << 20;
 /// Parts of a share that may wait for the thread that adds; a thread with one more waits itself, which bounds the memory.
 const MAX_WAITING: u64 = 4;
 
@@ -34,11 +36,18 @@ struct Share {
     added: Condvar,
 }
 
+/// A part of a share.
+struct Part {
+    /// The columns of each chunk.
+    chunks: Vec<Vec<Tensor>>,
+    is_last: bool,
+}
+
 /// Parts come from any thread in any order; they are added in theirs.
 struct State {
     /// Away while a thread adds to them.
     summaries: Option<Vec<Summary>>,
-    parts: BTreeMap<u64, Vec<Vec<Tensor>>>,
+    parts: BTreeMap<u64, Part>,
     next: u64,
     error: Option<Error>,
 }
@@ -46,15 +55,19 @@ struct State {
 impl Shares {
     /// Empty summaries; `None` if the fields are few.
     pub fn new(fields: &[Summary]) -> Option<Shares> {
-        if fields.iter().map(Summary::nleaves).sum::<usize>() < LEAST_FIELDS {
-            return None;
-        }
+        let nleaves = fields.iter().map(Summary::nleaves).sum::<usize>();
+        if nleaves < LEAST_FIELDS { None } else { Some(Shares::waiting(fields, WAITING_NBYTES / nleaves)) }
+    }
+
+    /// Empty summaries, of which each waits for so many bytes.
+    fn waiting(fields: &[Summary], most: usize) -> Shares {
         let share = |picks: Vec<Pick>| {
-            let summaries = Some(picked_fields(fields, &picks));
-            let state = State { summaries, parts: BTreeMap::new(), next: 0, error: None };
+            let mut summaries = picked_fields(fields, &picks);
+            summaries.iter_mut().for_each(|summary| summary.wait(most));
+            let state = State { summaries: Some(summaries), parts: BTreeMap::new(), next: 0, error: None };
             Share { picks, state: Mutex::new(state), added: Condvar::new() }
         };
-        Some(Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect())))
+        Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect()))
     }
 
     /// The summaries of all fields, once everything is added.
@@ -73,9 +86,17 @@ impl Shares {
     }
 }
 
+impl Part {
+    fn add(&self, fields: &mut [Summary]) -> Result<()> {
+        add(fields, &self.chunks.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+        let end = |field: &mut Summary| field.end().map_err(|e| e.in_field(&field.path));
+        if self.is_last { fields.iter_mut().try_for_each(end) } else { Ok(()) }
+    }
+}
+
 impl Share {
     /// Adds that part, and those that follow it and have come already; if another thread is adding, it will.
-    fn add(&self, number: u64, part: Vec<Vec<Tensor>>) {
+    fn add(&self, number: u64, part: Part) {
         let mut state = lock(&self.state);
         state.parts.insert(number, part);
         let Some(mut summaries) = state.summaries.take() else {
@@ -90,7 +111,7 @@ impl Share {
             let Some(part) = state.parts.remove(&next) else { break };
             state.next += 1;
             drop(state);
-            let added = add(&mut summaries, &part.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let added = part.add(&mut summaries);
             drop(part);
             state = lock(&self.state);
             if let Err(error) = added {
@@ -156,7 +177,7 @@ impl Collector {
     }
 
     /// Gives what is collected.
-    fn give(&mut self) {
+    fn give(&mut self, is_last: bool) {
         let chunks = std::mem::take(&mut self.chunks);
         self.nbytes = 0;
         let Some(shares) = &self.shares else {
@@ -171,13 +192,13 @@ impl Collector {
         };
         let mut kept: Result<Vec<Chunk>> = chunks.iter().map(keep).collect();
         for at in 0..shares.0.len() {
-            let part = chunks.iter().map(|chunk| picked_columns(&chunk.columns, &shares.0[at].picks)).collect::<Result<_>>();
+            let columns = chunks.iter().map(|chunk| picked_columns(&chunk.columns, &shares.0[at].picks)).collect::<Result<_>>();
             let shares = shares.clone();
             // The first chunk has all records, the others none.
             let none = kept.as_ref().map_or_else(|_| Vec::new(), |kept| kept.iter().take(1).map(|chunk| chunk.slice(0, 0)).collect());
             let given = std::mem::replace(&mut kept, Ok(none));
             self.ready.push(Box::new(move || {
-                shares.0[at].add(number, part?);
+                shares.0[at].add(number, Part { chunks: columns?, is_last });
                 Chunk::concat(&given?)
             }));
         }
@@ -186,12 +207,13 @@ impl Collector {
 
 impl Fold for Collector {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        let least = if self.shares.is_some() { PART_NBYTES } else { CHUNK_NBYTES };
+        // Only now, so that there is always a last part.
+        if self.nbytes / self.nleaves.max(1) >= least {
+            self.give(false);
+        }
         self.nbytes += chunk.nbytes();
         self.chunks.push(chunk);
-        let least = if self.shares.is_some() { PART_NBYTES } else { CHUNK_NBYTES };
-        if self.nbytes / self.nleaves.max(1) >= least {
-            self.give();
-        }
         Ok(Flow::More)
     }
 
@@ -201,7 +223,7 @@ impl Fold for Collector {
 
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         if !self.chunks.is_empty() {
-            self.give();
+            self.give(true);
             self.ready.reverse();
         }
         Ok(self.ready.pop())
@@ -230,35 +252,39 @@ mod tests {
         };
         let chunks: Vec<Chunk> = (0..40).map(|number| chunk(number, 30 + number)).collect();
         let field = |number: usize| Field::new(format!("f{number}"), Type::tensor(DType::Int64, Vec::new()));
-        // Fewer values are held than there are, so that their order counts.
+        // Fewer values are held and wait than there are, so that their order counts; then all of them wait.
         let empty: Vec<Summary> = (0..FIELDS).map(|n| Summary::new(&field(n), None, 0, &Top::new(16), &|_| true)).collect();
-        let mut one_by_one = empty.clone();
-        chunks.iter().for_each(|chunk| add(&mut one_by_one, &[&chunk.columns]).unwrap());
-
-        let shares = Shares::new(&empty).unwrap();
-        let mut collector = Collector::new(&empty, Some(shares.clone()), vec![3]);
-        let mut ready = Vec::new();
-        for chunk in &chunks {
-            assert_eq!(collector.push(chunk.clone(), &mut Vec::new()).unwrap(), Flow::More);
-            ready.append(&mut collector.deferred());
-        }
-        while let Some(last) = collector.finish_deferred().unwrap() {
-            ready.push(last);
-        }
-        assert!(ready.len() > 2 * SHARES, "{}", ready.len());
-        let (mut first, second): (Vec<_>, Vec<_>) = ready.into_iter().enumerate().partition(|(number, _)| number % 3 == 0);
-        first.reverse();
-        let records = |parts: Vec<(usize, Deferred)>| parts.into_iter().map(|(_, part)| part().unwrap().nrows).sum::<usize>();
-        let nrows = std::thread::scope(|scope| {
-            let other = scope.spawn(move || records(first));
-            records(second) + other.join().unwrap()
-        });
-        assert_eq!(nrows, chunks.iter().map(|chunk| chunk.nrows).sum::<usize>());
         let shown = |all: &[Summary]| -> Vec<String> {
             all.iter()
                 .map(|s| format!("{} {:?} {:?} {:?}", s.values.count, s.values.distinct(), s.values.top.first(20), s.values.range))
                 .collect()
         };
-        assert_eq!(shown(&shares.take().unwrap()), shown(&one_by_one));
+        for most in [1 << 12, 1 << 20] {
+            let mut one_by_one = empty.clone();
+            one_by_one.iter_mut().for_each(|summary| summary.wait(most));
+            chunks.iter().for_each(|chunk| add(&mut one_by_one, &[&chunk.columns]).unwrap());
+            one_by_one.iter_mut().for_each(|summary| summary.end().unwrap());
+
+            let shares = Shares::waiting(&empty, most);
+            let mut collector = Collector::new(&empty, Some(shares.clone()), vec![3]);
+            let mut ready = Vec::new();
+            for chunk in &chunks {
+                assert_eq!(collector.push(chunk.clone(), &mut Vec::new()).unwrap(), Flow::More);
+                ready.append(&mut collector.deferred());
+            }
+            while let Some(last) = collector.finish_deferred().unwrap() {
+                ready.push(last);
+            }
+            assert!(ready.len() > 2 * SHARES, "{}", ready.len());
+            let (mut first, second): (Vec<_>, Vec<_>) = ready.into_iter().enumerate().partition(|(number, _)| number % 3 == 0);
+            first.reverse();
+            let records = |parts: Vec<(usize, Deferred)>| parts.into_iter().map(|(_, part)| part().unwrap().nrows).sum::<usize>();
+            let nrows = std::thread::scope(|scope| {
+                let other = scope.spawn(move || records(first));
+                records(second) + other.join().unwrap()
+            });
+            assert_eq!(nrows, chunks.iter().map(|chunk| chunk.nrows).sum::<usize>());
+            assert_eq!(shown(&shares.take().unwrap()), shown(&one_by_one));
+        }
     }
 }

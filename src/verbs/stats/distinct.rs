@@ -22,9 +22,16 @@ pub struct Distinct {
     few: Vec<u64>,
     /// Replaces them once too many are distinct.
     registers: Option<Box<[u8]>>,
+    /// Their number, if it was counted elsewhere; then nothing is added.
+    counted: Option<u64>,
 }
 
 impl Distinct {
+    /// A set whose size is known.
+    pub fn exact(count: usize) -> Distinct {
+        Distinct { counted: Some(count as u64), ..Distinct::default() }
+    }
+
     /// Adds hashes.
     pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
         let mut recent = [0u64; RECENT];
@@ -89,6 +96,9 @@ impl Distinct {
 
     /// The number of distinct hashes, or an estimate of it; and whether it is exact.
     pub fn count(&self) -> (u64, bool) {
+        if let Some(count) = self.counted {
+            return (count, true);
+        }
         match &self.registers {
             Some(registers) => (estimate(registers).round() as u64, false),
             None => {

@@ -92,7 +92,7 @@ impl Verb for Stats {
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
 Ends a chain, reads the records once and prints three tables. The first has one row per field: the number of values, of nulls and \
-of zeros, minimum, mean, standard deviation, median and maximum, the number of distinct values (exact up to 2048; ~ marks an \
+of zeros, minimum, mean, standard deviation, median and maximum, the number of distinct values (exact up to 2048, and for columns of a few thousand values in records of many fields; ~ marks an \
 estimate within about 1%), and a histogram. The second has one row per axis whose size varies: the number of rows, how many are \
 null or empty, and quantiles of their sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts \
 bytes. The third has the most frequent strings and integers with their shares. Axes are those of the record: `docs.tokens` has \

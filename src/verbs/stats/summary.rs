@@ -79,6 +79,21 @@ impl Summary {
         }
     }
 
+    /// As [`ValueSummary::wait`], for the values of all fields in it.
+    pub fn wait(&mut self, most: usize) {
+        self.values.wait(most);
+        self.fields.iter_mut().for_each(|field| field.wait(most));
+    }
+
+    /// As [`ValueSummary::end`], for the values of all fields in it.
+    ///
+    /// # Errors
+    /// As [`Summary::add`].
+    pub fn end(&mut self) -> Result<()> {
+        self.values.end()?;
+        self.fields.iter_mut().try_for_each(Summary::end)
+    }
+
     fn is_examined(&self) -> bool {
         self.is_wanted || self.fields.iter().any(Summary::is_examined)
     }

@@ -41,8 +41,34 @@ enum Labels {
     Int,
     /// As `Int`, without a sign.
     Unsigned,
-    /// The first bytes of each string, and whether there are more.
-    Text(Vec<(Box<[u8]>, bool)>),
+    /// The starts of strings.
+    Text(Starts),
+}
+
+/// The first bytes of strings, one after the other: one more than [`SHOWN`] of those that are longer.
+#[derive(Clone, Debug, Default)]
+struct Starts {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Starts {
+    fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(&string[..string.len().min(SHOWN + 1)]);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    fn get(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..self.ends[number] as usize]
+    }
+
+    /// Keeps some of them; their numbers change.
+    fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut kept = Starts::default();
+        (0..self.ends.len()).filter(|number| keep(*number)).for_each(|number| kept.push(self.get(number)));
+        *self = kept;
+    }
 }
 
 /// How often each value of an array occurs: hash, key and count. The key is the bits of an integer, or the row of a string.
@@ -54,6 +80,8 @@ pub struct Top {
     /// The most values that are held.
     capacity: usize,
     tally: Tally,
+    /// All integers of a short column instead, in ascending order: their ranks and counts.
+    all: Vec<(u64, u64)>,
     labels: Labels,
     /// The most occurrences that a value may have had which is not held.
     floor: u64,
@@ -70,7 +98,7 @@ pub fn capacity(nfields: usize) -> usize {
 impl Top {
     /// No values yet.
     pub fn new(capacity: usize) -> Top {
-        Top { capacity, tally: Tally::default(), labels: Labels::Int, floor: 0, is_part: false, parts: Vec::new() }
+        Top { capacity, tally: Tally::default(), all: Vec::new(), labels: Labels::Int, floor: 0, is_part: false, parts: Vec::new() }
     }
 
     /// An empty sketch for a part of the values, to be merged.
@@ -97,13 +125,15 @@ impl Top {
         other.parts.into_iter().for_each(|(array, counts)| self.add(&array, counts));
     }
 
+    /// Holds all integers of a column, however many differ: their counts, in ascending order. Nothing is added after that.
+    pub fn hold_all(&mut self, array: &ArrayRef, counts: &Counts) {
+        self.labels = labels(array);
+        self.all = counts.iter().map(|(_, bits, count)| (self.rank(*bits), *count)).collect();
+    }
+
     fn absorb(&mut self, array: &ArrayRef, counts: Option<Counts>) {
         if self.tally.counts().is_empty() {
-            self.labels = match array.data_type() {
-                DataType::LargeUtf8 | DataType::LargeBinary => Labels::Text(Vec::new()),
-                DataType::UInt64 => Labels::Unsigned,
-                _ => Labels::Int,
-            };
+            self.labels = labels(array);
         }
         if let Some(counts) = counts {
             let held = self.tally.counts().len();
@@ -127,7 +157,7 @@ impl Top {
         if self.tally.add(hash, count, self.floor, self.capacity + 1)
             && let Labels::Text(labels) = &mut self.labels
         {
-            labels.push(start(array, key));
+            labels.push(string(array, key));
         }
     }
 
@@ -138,8 +168,8 @@ impl Top {
         self.floor = counts.select_nth_unstable(middle).1.0;
         let floor = self.floor;
         if let Labels::Text(labels) = &mut self.labels {
-            let mut counts = self.tally.counts().iter();
-            labels.retain(|_| counts.next().is_some_and(|count| most(count) > floor));
+            let counts = self.tally.counts();
+            labels.retain(|number| most(&counts[number]) > floor);
         }
         self.tally.retain(|count| most(count) > floor);
     }
@@ -156,12 +186,16 @@ impl Top {
 
     /// The number of values held.
     pub fn len(&self) -> usize {
-        self.tally.counts().len()
+        self.all.len() + self.tally.counts().len()
     }
 
     /// How often a value occurs, by its hash; 0 if it is not held.
     pub fn get(&self, hash: u64) -> u64 {
-        self.tally.find(hash).map_or(0, |number| self.tally.counts()[number].seen)
+        if let Some(number) = self.tally.find(hash) {
+            return self.tally.counts()[number].seen;
+        }
+        let rank = self.rank(bits_of_hash(hash));
+        self.all.binary_search_by_key(&rank, |(rank, _)| *rank).map_or(0, |number| self.all[number].1)
     }
 
     /// The integers that are held, in ascending order, with their counts.
@@ -169,44 +203,63 @@ impl Top {
         if matches!(self.labels, Labels::Text(..)) {
             return Vec::new();
         }
-        let mut all: Vec<(u64, u64)> = self.tally.counts().iter().map(|count| (self.rank(count.hash), count.seen)).collect();
+        let mut all: Vec<(u64, u64)> = self.ranked().collect();
         all.sort_unstable();
         let value = |rank: u64| if matches!(self.labels, Labels::Int) { unranked(rank) as f64 } else { rank as f64 };
         all.into_iter().map(|(rank, seen)| (value(rank), seen)).collect()
     }
 
-    /// Of a hash of an integer: greater for greater integers.
-    fn rank(&self, hash: u64) -> u64 {
-        let bits = bits_of_hash(hash);
+    /// The ranks of the integers that are held, with their counts.
+    fn ranked(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let held = self.tally.counts().iter().map(|count| (self.rank(bits_of_hash(count.hash)), count.seen));
+        self.all.iter().copied().chain(held)
+    }
+
+    /// Of the bits of an integer: greater for greater integers.
+    fn rank(&self, bits: u64) -> u64 {
         if matches!(self.labels, Labels::Int) { bits ^ (1 << 63) } else { bits }
     }
 
     /// The most frequent values with their hashes and counts; of equal counts the least value first.
     pub fn first(&self, most: usize) -> Vec<(u64, Label, u64)> {
         let counts = self.tally.counts();
-        let numbers: Vec<usize> = match &self.labels {
-            Labels::Text(labels) => {
-                let order = |a: &usize, b: &usize| {
-                    let least = || labels[*a].cmp(&labels[*b]).then_with(|| counts[*a].hash.cmp(&counts[*b].hash));
-                    counts[*b].seen.cmp(&counts[*a].seen).then_with(least)
-                };
-                least((0..self.len()).collect(), most, order)
-            }
-            _ => {
-                let keys = counts.iter().enumerate().map(|(number, count)| (Reverse(count.seen), self.rank(count.hash), number));
-                least(keys.collect(), most, Ord::cmp).into_iter().map(|(.., number)| number).collect()
-            }
+        let Labels::Text(labels) = &self.labels else {
+            let keys = self.ranked().map(|(rank, seen)| (Reverse(seen), rank));
+            let of_rank = |(Reverse(seen), rank)| match self.labels {
+                Labels::Unsigned => (hash_bits(rank), Label::Unsigned(rank), seen),
+                _ => (hash_bits(unranked(rank) as u64), Label::Int(unranked(rank)), seen),
+            };
+            return least(keys.collect(), most, Ord::cmp).into_iter().map(of_rank).collect();
         };
-        numbers.into_iter().map(|number| (counts[number].hash, self.label(number), counts[number].seen)).collect()
+        // Most are told apart without looking at the strings.
+        let keys = (0..counts.len()).map(|number| (Reverse(counts[number].seen), prefix(labels.get(number)), number));
+        let order = |a: &(Reverse<u64>, u64, usize), b: &(Reverse<u64>, u64, usize)| {
+            let least = || labels.get(a.2).cmp(labels.get(b.2)).then_with(|| counts[a.2].hash.cmp(&counts[b.2].hash));
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(least)
+        };
+        let of_number = |(Reverse(seen), _, number): (Reverse<u64>, u64, usize)| {
+            let start = labels.get(number);
+            let label = Label::Text(start[..start.len().min(SHOWN)].into(), start.len() > SHOWN);
+            (counts[number].hash, label, seen)
+        };
+        least(keys.collect(), most, order).into_iter().map(of_number).collect()
     }
+}
 
-    fn label(&self, number: usize) -> Label {
-        let bits = bits_of_hash(self.tally.counts()[number].hash);
-        match &self.labels {
-            Labels::Int => Label::Int(bits as i64),
-            Labels::Unsigned => Label::Unsigned(bits),
-            Labels::Text(labels) => Label::Text(labels[number].0.clone(), labels[number].1),
-        }
+/// Orders strings as they are ordered themselves, where it differs.
+#[inline]
+pub fn prefix(string: &[u8]) -> u64 {
+    match string.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => string.iter().rev().fold(0, |prefix, byte| prefix >> 8 | u64::from(*byte) << 56),
+    }
+}
+
+fn labels(array: &ArrayRef) -> Labels {
+    match array.data_type() {
+        DataType::LargeUtf8 | DataType::LargeBinary => Labels::Text(Starts::default()),
+        DataType::UInt64 => Labels::Unsigned,
+        _ => Labels::Int,
     }
 }
 
@@ -241,13 +294,12 @@ fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64)) {
         UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type);
 }
 
-/// The first bytes of a string, and whether there are more.
-fn start(array: &ArrayRef, row: u64) -> (Box<[u8]>, bool) {
-    let bytes = match array.data_type() {
+/// The string or the bytes of a row.
+fn string(array: &ArrayRef, row: u64) -> &[u8] {
+    match array.data_type() {
         DataType::LargeUtf8 => array.as_string::<i64>().value(row as usize).as_bytes(),
         _ => array.as_binary::<i64>().value(row as usize),
-    };
-    (bytes[..bytes.len().min(SHOWN)].into(), bytes.len() > SHOWN)
+    }
 }
 
 /// How often each string occurs; `None` if more than `most` are distinct.

@@ -4,8 +4,10 @@ use super::bins::Bins;
 use super::distinct::{Distinct, hash_bits, hash_bytes};
 use super::moments::Moments;
 use super::sizes::Sizes;
-use super::top::{self, Counts, Top};
+use super::top::{self, Counts, Top, prefix};
 use crate::error::Result;
+use crate::tensor::Tensor;
+use crate::tensor::concat::concat_leaves;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
@@ -40,7 +42,21 @@ pub struct ValueSummary {
     pub top: Top,
     /// Lengths of strings and bytes.
     pub bytes: Option<Sizes>,
+    /// Values that wait to be added together; `None` if they do not wait.
+    waiting: Option<Waiting>,
 }
+
+/// Values without nulls, in order.
+#[derive(Clone, Debug)]
+struct Waiting {
+    arrays: Vec<ArrayRef>,
+    nbytes: usize,
+    /// From that many bytes on they are added.
+    most: usize,
+}
+
+/// Bytes that an array takes besides its values.
+const ARRAY_NBYTES: usize = 256;
 
 /// The least and the greatest value. NaN is neither.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +119,7 @@ integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 /// Integers are counted in an array where it has at most that many elements for each of them.
 const DENSE: usize = 4;
 
-/// How often each integer occurs between the least and the greatest, `span` apart.
+/// How often each integer occurs between the least and the greatest, `span` apart, in ascending order.
 fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
     let mut counts = vec![0u32; span + 1];
     values.iter().for_each(|x| counts[x.bits().wrapping_sub(least) as usize] += 1);
@@ -114,7 +130,7 @@ fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
 /// Other integers are sorted to be counted, unless they are more than this.
 const SORTED: usize = 1 << 13;
 
-/// How often each integer occurs.
+/// How often each integer occurs, in ascending order.
 fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -139,7 +155,14 @@ impl ValueSummary {
             distinct: None,
             top,
             bytes: None,
+            waiting: None,
         }
+    }
+
+    /// From now on values wait until they have so many bytes, which makes adding them cheaper and the summary of a short column exact.
+    /// They must come in order, and [`ValueSummary::end`] must be called after the last.
+    pub fn wait(&mut self, most: usize) {
+        self.waiting = Some(Waiting { arrays: Vec::new(), nbytes: 0, most });
     }
 
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
@@ -164,27 +187,59 @@ impl ValueSummary {
                 &valid
             }
         };
+        let Some(waiting) = &mut self.waiting else { return self.add_valid(array, false) };
+        // Of two arrays, the values are always copied: one could share memory with all other columns.
+        waiting.arrays.push(concat_leaves(&[array, &array.slice(0, 0)])?);
+        waiting.nbytes += Tensor::Leaf(array.clone()).nbytes() + ARRAY_NBYTES;
+        if waiting.nbytes >= waiting.most { self.add_waiting(false) } else { Ok(()) }
+    }
+
+    /// Adds the values that still wait: there will be no more.
+    ///
+    /// # Errors
+    /// As [`ValueSummary::add`].
+    pub fn end(&mut self) -> Result<()> {
+        let is_all = self.count == 0;
+        self.add_waiting(is_all)
+    }
+
+    fn add_waiting(&mut self, is_all: bool) -> Result<()> {
+        let Some(waiting) = &mut self.waiting else { return Ok(()) };
+        waiting.nbytes = 0;
+        if self.count == 0 {
+            // A longer column gains as much by less, and its sketches take memory too.
+            waiting.most /= 4;
+        }
+        let arrays = std::mem::take(&mut waiting.arrays);
+        match &arrays.iter().collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            arrays => self.add_valid(&concat_leaves(arrays)?, is_all),
+        }
+    }
+
+    /// Adds values without nulls; `is_all`: these are all there are.
+    fn add_valid(&mut self, array: &ArrayRef, is_all: bool) -> Result<()> {
         self.count += array.len() as u64;
         match array.data_type() {
             DataType::Boolean => self.add_bools(array),
-            DataType::Int8 => self.add_integers::<Int8Type>(array),
-            DataType::Int16 => self.add_integers::<Int16Type>(array),
-            DataType::Int32 => self.add_integers::<Int32Type>(array),
-            DataType::Int64 => self.add_integers::<Int64Type>(array),
-            DataType::UInt8 => self.add_integers::<UInt8Type>(array),
-            DataType::UInt16 => self.add_integers::<UInt16Type>(array),
-            DataType::UInt32 => self.add_integers::<UInt32Type>(array),
-            DataType::UInt64 => self.add_integers::<UInt64Type>(array),
+            DataType::Int8 => self.add_integers::<Int8Type>(array, is_all),
+            DataType::Int16 => self.add_integers::<Int16Type>(array, is_all),
+            DataType::Int32 => self.add_integers::<Int32Type>(array, is_all),
+            DataType::Int64 => self.add_integers::<Int64Type>(array, is_all),
+            DataType::UInt8 => self.add_integers::<UInt8Type>(array, is_all),
+            DataType::UInt16 => self.add_integers::<UInt16Type>(array, is_all),
+            DataType::UInt32 => self.add_integers::<UInt32Type>(array, is_all),
+            DataType::UInt64 => self.add_integers::<UInt64Type>(array, is_all),
             DataType::Float16 => self.add_floats(array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
             DataType::Float32 => self.add_floats(array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
             DataType::Float64 => self.add_floats(array.as_primitive::<Float64Type>().values().iter().copied()),
             DataType::LargeUtf8 => {
                 let texts = array.as_string::<i64>();
-                self.add_texts(array, texts.offsets(), |row| texts.value(row).as_bytes());
+                self.add_texts(array, is_all, texts.offsets(), |row| texts.value(row).as_bytes());
             }
             DataType::LargeBinary => {
                 let texts = array.as_binary::<i64>();
-                self.add_texts(array, texts.offsets(), |row| texts.value(row));
+                self.add_texts(array, is_all, texts.offsets(), |row| texts.value(row));
             }
             _ => {}
         }
@@ -202,6 +257,14 @@ impl ValueSummary {
         self.distinct.get_or_insert_default()
     }
 
+    fn add_distinct(&mut self, counts: &Counts, is_all: bool) {
+        if is_all {
+            self.distinct = Some(Distinct::exact(counts.len()));
+        } else {
+            self.hashes().extend(counts.iter().map(|(hash, ..)| *hash));
+        }
+    }
+
     fn add_bools(&mut self, array: &ArrayRef) {
         let bits = array.as_boolean();
         let (trues, falses) = (bits.true_count() as u64, bits.false_count() as u64);
@@ -215,7 +278,7 @@ impl ValueSummary {
         }
     }
 
-    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &ArrayRef) {
+    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &ArrayRef, is_all: bool) {
         let values = array.as_primitive::<T>().values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
         self.widen(Range::Int((*least).into(), (*greatest).into()));
@@ -224,7 +287,7 @@ impl ValueSummary {
         let span = greatest.bits().wrapping_sub(least.bits());
         let counts = match usize::try_from(span) {
             Ok(span) if span / DENSE < values.len() => Some(dense_counts(values, least.bits(), span)),
-            _ if values.len() <= SORTED => Some(sorted_counts(values)),
+            _ if is_all || values.len() <= SORTED => Some(sorted_counts(values)),
             _ => top::count(values.iter().map(|x| (hash_bits(x.bits()), x.bits())), self.top.capacity()),
         };
         match &counts {
@@ -234,7 +297,7 @@ impl ValueSummary {
                     self.bins.add(value.to_f64(), *count);
                     self.moments.add_integer(value.into(), *count);
                 }
-                self.hashes().extend(counts.iter().map(|(hash, ..)| *hash));
+                self.add_distinct(counts, is_all);
             }
             None => {
                 for value in values {
@@ -243,6 +306,10 @@ impl ValueSummary {
                 }
                 self.hashes().extend(values.iter().map(|x| hash_bits(x.bits())));
             }
+        }
+        if let (true, Some(counts)) = (is_all, &counts) {
+            self.top.hold_all(array, counts);
+            return;
         }
         let capacity = self.top.capacity();
         self.top.add(array, counts.filter(|counts| counts.len() <= capacity));
@@ -270,7 +337,7 @@ impl ValueSummary {
         self.hashes().extend(values.map(|x| hash_bits(bits(x))));
     }
 
-    fn add_texts<'a>(&mut self, array: &ArrayRef, offsets: &OffsetBuffer<i64>, text: impl Fn(usize) -> &'a [u8]) {
+    fn add_texts<'a>(&mut self, array: &ArrayRef, is_all: bool, offsets: &OffsetBuffer<i64>, text: impl Fn(usize) -> &'a [u8]) {
         let bytes = self.bytes.get_or_insert_default();
         offsets.lengths().for_each(|n| bytes.add(n));
         let texts = || (0..array.len()).map(&text);
@@ -278,7 +345,7 @@ impl ValueSummary {
         let counts = top::count_texts(texts(), self.top.capacity());
         match &counts {
             Some(counts) => {
-                self.hashes().extend(counts.iter().map(|(hash, ..)| *hash));
+                self.add_distinct(counts, is_all);
                 self.widen_texts(counts.iter().map(|(_, row, _)| text(*row as usize)));
             }
             None => {
@@ -289,12 +356,14 @@ impl ValueSummary {
         self.top.add(array, counts);
     }
 
-    fn widen_texts<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]> + Clone) {
-        if let (Some(least), Some(greatest)) = (texts.clone().min(), texts.max()) {
-            // The prefix of the least string is the least of the prefixes.
-            let start = |text: &[u8]| text[..text.len().min(SHOWN)].to_vec();
-            self.widen(Range::Bytes(start(least), start(greatest)));
-        }
+    fn widen_texts<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) {
+        // Most are told apart without looking at the strings.
+        let mut texts = texts.map(|text| (prefix(text), text));
+        let Some(first) = texts.next() else { return };
+        let (least, greatest) = texts.fold((first, first), |(least, greatest), text| (least.min(text), greatest.max(text)));
+        // The prefix of the least string is the least of the prefixes.
+        let start = |(_, text): (u64, &[u8])| text[..text.len().min(SHOWN)].to_vec();
+        self.widen(Range::Bytes(start(least), start(greatest)));
     }
 
     /// Adds the summary of other values.
