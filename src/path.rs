@@ -103,6 +103,9 @@ pub fn in_expression(name: &str) -> String {
 }
 
 /// Splits at `separator` outside backquotes.
+///
+/// # Errors
+/// A backquote that is not closed; a comma with nothing after it.
 pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
     let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
     for (i, c) in text.char_indices() {
@@ -117,6 +120,10 @@ pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
         return Err(Error::usage(format!("the backquote in {text} is not closed")));
     }
     parts.push(&text[start..]);
+    if separator == ',' && parts.len() > 1 && text[start..].trim().is_empty() {
+        let error = Error::usage(format!("expected another item after the comma of `{text}`"));
+        return Err(error.help("a list is one word of the shell, without spaces: a,b"));
+    }
     Ok(parts)
 }
 

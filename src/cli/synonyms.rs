@@ -73,6 +73,18 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["drift"], &["tatter stats --against {other} {file}"]),
     (&["scan", "running-total", "cumulative-sum"], &["tatter cumsum {args}"]),
     (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
+    (
+        &["jq", "yq", "awk", "gawk", "mlr"],
+        &["tatter select FIELDS {files}", "tatter filter CONDITION {files}", "tatter map 'NAME = EXPR' {files}"],
+    ),
+    (
+        &["pivot", "pivot-table", "pivot_table", "pivot-wider", "crosstab"],
+        &["tatter convert {files} -o data.parquet && duckdb -c \"PIVOT 'data.parquet' ON {key} USING count(*)\""],
+    ),
+    (
+        &["unpivot", "melt", "pivot-longer"],
+        &["tatter convert {files} -o data.parquet && duckdb -c \"UNPIVOT 'data.parquet' ON {key} INTO NAME name VALUE value\""],
+    ),
     (&["sql", "query"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
     (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
@@ -116,7 +128,9 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
     let (globals, given) = global_options(given);
     let dashed = if is_last { texts(&words.files) } else { Vec::new() };
-    let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || word.contains('.');
+    // A program in the language of another tool has points too.
+    let is_program = |word: &str| word.starts_with(['.', '{', '$']) || word.contains('(');
+    let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || (word.contains('.') && !is_program(word));
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
     let key = given.iter().skip_while(|word| *word != "-f").nth(1).filter(is_name);

@@ -57,7 +57,10 @@ structures is named by its path; its new name is given without the path.";
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let mut renamed = schema.as_ref().clone();
         for (i, (old, new)) in self.pairs.0.iter().enumerate() {
-            let (positions, _) = schema.find(old)?;
+            let (positions, _) = schema.find(old).map_err(|e| match schema.find(&FieldPath::name(new)) {
+                Ok(_) => e.help(format!("the old name comes first: {}={old}", path::quoted(new))),
+                Err(_) => e,
+            })?;
             if self.pairs.0[..i].iter().any(|(before, _)| before == old) {
                 return Err(Error::usage(format!("{old} is renamed twice")));
             }

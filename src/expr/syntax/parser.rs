@@ -201,6 +201,9 @@ impl Parser {
             }
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
             Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
+            Kind::Op(":=") => error.help("`=` assigns: y = x + 1"),
+            Kind::Op("=") if self.before_is("==") => error.help("`==` compares"),
+            Kind::Op(":") if expected == "the end of the expression" => error.help("`sort --descending` sorts in descending order"),
             Kind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
             _ => error,
         }

@@ -41,7 +41,10 @@ fn refused(text: &str) -> Error {
     let error = Error::usage(format!("expected a number of records, found `{text}`"));
     match text.strip_prefix('+').and_then(digits) {
         Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
-        None => error,
+        None => match text.strip_prefix('-').and_then(digits) {
+            Some(last) => error.help(format!("for all records but the last {last}: head -n $(($(tatter count FILE) - {last})) FILE")),
+            None => error,
+        },
     }
 }
 

@@ -192,7 +192,13 @@ pub fn split_assignment<'a>(text: &'a str, what: &str) -> Result<(&'a str, &'a s
     let left = path::split(text, '=')?.first().map_or(0, |l| l.len());
     match (text.get(..left), text.get(left + 1..)) {
         (Some(name), Some(value)) if !name.trim().is_empty() => Ok((name.trim(), value)),
-        _ => Err(Error::usage(format!("expected {what}, found `{text}`"))),
+        _ => {
+            let error = Error::usage(format!("expected {what}, found `{text}`"));
+            Err(match text.split_once(':').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
+                Some((name, value)) => error.help(format!("separate them with `=`: {name}={value}")),
+                None => error,
+            })
+        }
     }
 }
 
