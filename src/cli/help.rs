@@ -219,7 +219,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
         return Ok(fitted(&text));
     }
-    let error = Error::usage(format!("there is no verb or function `{word}` to explain"));
+    let error = Error::usage(format!("there is no verb or function `{word}`"));
     let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
     Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),

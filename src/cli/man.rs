@@ -43,7 +43,7 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
     let error = Error::usage(format!("there is no man page `{name}`"));
     Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(["functions", "tatter"])) {
         Some(near) => error.help(format!("did you mean `tatter man {near}`?")),
-        None => error.help("there is one for each verb, `functions` and `tatter`; `tatter man --output DIR` writes all of them"),
+        None => error.help("there is a page for each verb, for `functions` and for `tatter`; `tatter man --output DIR` writes all of them"),
     })
 }
 

@@ -291,7 +291,7 @@ fn known_format(name: &str, option: &str) -> Result<()> {
         _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
     };
     if let ("--to", "table" | "pretty" | "md" | "markdown" | "xtab" | "box") = (option, name) {
-        return Err(error.help("the verb `show` prints records for people to read"));
+        return Err(error.help("the verb `show` prints records in readable form"));
     }
     Err(match same.or_else(|| nearest(name, names())) {
         Some(near) => error.help(format!("did you mean {near}?")),
@@ -399,7 +399,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(format!("`{unit}` is not a unit of bytes; write 1000, 64KiB or 2GiB")),
     };
     let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "the number does not fit 64 bits".to_owned())
+    number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())
 }
 
 /// 75% of the memory this process may use: the machine's, or its control group's.
