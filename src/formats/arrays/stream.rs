@@ -182,7 +182,7 @@ impl Read for Checked {
             return Err(wrong(format!("the member {} ends {} bytes too early", self.name, self.left)));
         }
         if self.left == 0 && self.crc.clone().finalize() != self.expected {
-            return Err(wrong(format!("the member {} is damaged: its checksum does not hold", self.name)));
+            return Err(wrong(format!("the member {} is damaged: its checksum does not match", self.name)));
         }
         Ok(nbytes)
     }

@@ -140,7 +140,7 @@ impl Cutter {
             return Ok(Err(damage));
         }
         if self.file.verify && hash(&data) != chunk.header.data_hash {
-            return Ok(Err(Damage::new(start, "the hash of the chunk's data is wrong")));
+            return Ok(Err(Damage::new(start, "the hash of the chunk's data does not match")));
         }
         self.at = end;
         Ok(Ok(()))
@@ -277,7 +277,7 @@ impl Packed {
             let ranges = found.and_then(|(header, range)| {
                 let data = self.bytes.get(range).unwrap_or_default();
                 if self.verify && hash(data) != header.data_hash {
-                    return Err(Damage::new(offset, "the hash of the chunk's data is wrong"));
+                    return Err(Damage::new(offset, "the hash of the chunk's data does not match"));
                 }
                 unpacker.unpack(&header, data, &mut block.bytes).map_err(|damage| Damage { at: offset, ..damage })
             });

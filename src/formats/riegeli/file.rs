@@ -122,7 +122,7 @@ impl ArrayFile {
         let header = chunk.header;
         let damaged = |what: &str| Unread::Damaged(Damage::new(at, what.to_owned()));
         if header.kind != header::SIMPLE || (self.verify && hash(&data) != header.data_hash) {
-            return Err(damaged("the hash of the chunk's data is wrong"));
+            return Err(damaged("the hash of the chunk's data does not match"));
         }
         if header.nrecords > limit {
             return Err(Unread::Failed(Error::data(format!("the list of the footer's {} chunks exceeds --max-memory", header.nrecords))));

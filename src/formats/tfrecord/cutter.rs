@@ -227,7 +227,7 @@ impl Cutter {
     }
 
     fn wrong_length(&self, record: u64, at: usize) -> Error {
-        let error = Error::data("the checksum of the record's length is wrong");
+        let error = Error::data("the checksum of the record's length does not match");
         let error = match (record, at) {
             (1, 0) => error.help("is this a TFRecord? compressed ones are recognised; --from names another format"),
             _ => error.help("resume after the damage with --on-error skip"),

@@ -82,7 +82,7 @@ impl Archive {
             }
             let header = Header::from_byte_slice(&block);
             if !checksum_holds(&block) {
-                return Err(self.damaged(offset, "the checksum of a member's header is wrong"));
+                return Err(self.damaged(offset, "the checksum of a member's header does not match"));
             }
             let kind = header.entry_type();
             let declared = size.take().map_or_else(|| header.entry_size().or_else(|_| header.size()), Ok);
