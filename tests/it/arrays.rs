@@ -208,14 +208,14 @@ fn arrays_that_contradict_each_other_are_refused() {
         (
             "name",
             renamed(b"x/values", b"y/values"),
-            "x.npz: the zip archive calls a member x/values.npy in its directory, but not at its place",
+            "x.npz: the zip archive lists a member x/values.npy under a name that differs from its header",
         ),
         (
             "checkpoint",
             zip(&[("archive/data.pkl", Vec::new()), ("archive/data/0", vec![0; 8])], false),
             "x.npz: this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded",
         ),
-        ("a bomb", bomb, "x.npz: x: a record of 800000000 bytes, more than 268435456"),
+        ("a bomb", bomb, "x.npz: x: the record has 800000000 bytes, more than 268435456"),
     ];
     for (what, bytes, expected) in cases {
         fs::write(folder.path().join("x.npz"), bytes).unwrap();

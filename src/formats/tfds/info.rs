@@ -93,9 +93,9 @@ impl Info {
                 "NUM_SHARDS" => path.push_str(&format!("{:0width$}", split.nshards)),
                 "SHARD_X_OF_Y" => path.push_str(&format!("{index:0width$}-of-{:0width$}", split.nshards)),
                 other => {
-                    let error = Error::data(format!("splits: {}: filepathTemplate: {{{other}}} is not known", split.name));
+                    let error = Error::data(format!("splits: {}: filepathTemplate: unknown placeholder {{{other}}}", split.name));
                     let known = "{DATASET} {SPLIT} {FILEFORMAT} {SHARD_INDEX} {NUM_SHARDS} {SHARD_X_OF_Y}";
-                    return Err(error.help(format!("known are {known}")));
+                    return Err(error.help(format!("the placeholders are {known}")));
                 }
             }
             rest = &rest[end + 1..];
@@ -114,7 +114,7 @@ fn split(value: &Value) -> Result<Split> {
     let name = string(value, ["name", "name"]).to_owned();
     let failed = |what: &str| Error::data(format!("splits: {name}: {what}"));
     if name.is_empty() {
-        return Err(Error::data("splits: one has no name"));
+        return Err(Error::data("splits: a split has no name"));
     }
     let lengths = match either(value, ["shardLengths", "shard_lengths"]) {
         None => None,

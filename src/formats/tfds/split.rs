@@ -65,7 +65,7 @@ fn listed(splits: &[Split]) -> String {
 
 fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     let unreadable = || {
-        Error::usage(format!("--split: cannot read {part:?}"))
+        Error::usage(format!("--split: invalid split {part:?}"))
             .help("examples: train, train+test, 'train[:10%]', 'train[100:200]', 'train[-5%:]', all")
     };
     let (name, selector) = match part.split_once('[') {
