@@ -143,7 +143,7 @@ pub struct Typed {
     /// TFDS: on input, what to read: a split such as train, 'train[:10%]', train+test, or all; on output, the name of the split
     #[arg(long, value_name = "SPLIT", help_heading = "Formats")]
     split: Option<String>,
-    /// TFDS: name of the data set to write [default: that of its directory]
+    /// TFDS: name of the dataset to write [default: that of its directory]
     #[arg(long = "name", value_name = "NAME", help_heading = "Formats")]
     dataset_name: Option<String>,
     /// TFDS: read class labels as their names

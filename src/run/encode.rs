@@ -149,6 +149,6 @@ pub fn new_writer(
         return Err(with_other_fields(error, schema, &|schema| writer(schema).and_then(Result::err)));
     }
     writer(schema).unwrap_or_else(|| {
-        Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
+        Err(Error::usage(format!("{} can only be read, not written", format.name())).help("choose another format with --to"))
     })
 }

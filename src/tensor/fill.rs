@@ -49,7 +49,7 @@ fn build(ty: &Type, literal: &Literal) -> Result<Tensor> {
         };
     };
     let item = ty.item();
-    let known = |size: u64| usize::try_from(size).map_err(|_| Error::usage("a size too large for this machine"));
+    let known = |size: u64| usize::try_from(size).map_err(|_| Error::usage("the size is too large for this machine"));
     match (literal, dim.size) {
         (Literal::List(items), size) => {
             let items = items.iter().map(|i| Tensor::of_literal(&item, i)).collect::<Result<Vec<_>>>()?;

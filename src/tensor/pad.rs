@@ -325,7 +325,7 @@ pub fn dense_of_sparse(sparse: &Sparse, padding: &Padding, records: &RowPartitio
     for record in 0..records.nrows() {
         for axis in 0..ndims {
             let longest = records.range(record).map(|row| sparse.shape_of(row)[axis]).max().unwrap_or(0);
-            sizes.push(padding.size(axis, usize::try_from(longest).map_err(|_| Error::data("a size too large for this machine"))?)?);
+            sizes.push(padding.size(axis, usize::try_from(longest).map_err(|_| Error::data("the size is too large for this machine"))?)?);
         }
     }
     let axes = padding.axes(&sizes, records, 1, sparse.values())?;

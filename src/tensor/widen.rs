@@ -154,7 +154,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
 /// Rows of known size: as they are, or checked to be that long; null rows are filled with nulls.
 fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, Tensor)> {
     let list = tensor.as_list()?;
-    let size = usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?;
+    let size = usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?;
     let partition = list.partition();
     if partition.uniform_row_length() == Some(size) {
         return Ok((partition.clone(), list.values().clone()));

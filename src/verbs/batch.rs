@@ -31,10 +31,10 @@ struct Limit {
 }
 
 fn parse_limit(text: &str) -> Result<Limit, Error> {
-    let (field, number) = split_assignment(text, "FIELD=N, as tokens=4096")?;
+    let (field, number) = split_assignment(text, "FIELD=N, such as tokens=4096")?;
     match number.trim().parse() {
         Ok(nvals) if nvals > 0 => Ok(Limit { path: FieldPath::parse(field)?, nvals }),
-        _ => Err(Error::usage(format!("expected a number of values, as {field}=4096, found `{number}`"))),
+        _ => Err(Error::usage(format!("expected a number of values, such as {field}=4096, found `{number}`"))),
     }
 }
 

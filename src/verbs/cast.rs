@@ -27,7 +27,7 @@ struct Pairs(Vec<(Patterns, DType)>);
 
 fn parse(text: &str) -> Result<Pairs, Error> {
     let pair = |part: &&str| {
-        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, as x=float32")?;
+        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, such as x=float32")?;
         Ok((Patterns::parse(name)?, parse_dtype(dtype.trim())?))
     };
     Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
@@ -107,7 +107,7 @@ their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
         for (patterns, to) in &self.pairs.0 {
             for field in patterns.resolve(schema)? {
                 if seen.contains(&field) {
-                    return Err(Error::usage(format!("{field} is cast twice")));
+                    return Err(Error::usage(format!("{field} is given twice")));
                 }
                 let path = field.clone();
                 edits.change(&field, |ty| {
@@ -151,7 +151,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
             d if d.time().is_some() || to.time().is_some() => {
-                error.help("times cast to other units, and to and from int64, their count; strings are parsed as times")
+                error.help("times can be cast to other units, and to and from int64, their count of units; strings are parsed as times")
             }
             d if text(d) && to.is_tensor() && !text(to) => {
                 let name = path.in_expression();

@@ -106,11 +106,11 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     }
     if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
         let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));
-        return Err(error.help(format!("`]` is a word of its own; only `mix` takes weights, {verb} does not")));
+        return Err(error.help(format!("`]` must be a separate word; only `mix` takes weights, {verb} does not")));
     }
     if let Some(input) = inputs.iter().find(|input| input.as_bytes().starts_with(b"[") && in_brackets(input).is_none() && !is_class(input))
     {
-        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a word of its own", input.display()));
+        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a separate word", input.display()));
         return Err(error.help(format!("write spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
     }
     Ok(())

@@ -83,7 +83,7 @@ the last row id does. These fields are replaced by FIELD, whose axes after the f
             Vec::new()
         };
         if !counts.is_empty() && counts.len() != levels.len() {
-            return Err(Error::usage(format!("{} nrows fields for {} levels", counts.len(), levels.len())).in_field(&self.field));
+            return Err(Error::usage(format!("found {} nrows fields for {} levels", counts.len(), levels.len())).in_field(&self.field));
         }
         let mut edits = Edits::new(schema);
         let (encoding, path) = (self.encoding, self.field.clone());

@@ -171,7 +171,7 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
             for (level, (a, b)) in own.iter().zip(&rows).enumerate() {
                 if a != b {
                     let row = (0..a.nrows()).find(|row| a.row_length(*row) != b.row_length(*row)).unwrap_or(0);
-                    let error = format!("holds the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
+                    let error = format!("contains the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
                     let top = own[..level].iter().rev().fold(row, |row, partition| crate::tensor::row_of(partition, row));
                     return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
                 }

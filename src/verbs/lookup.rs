@@ -88,7 +88,7 @@ themselves are streamed. To join two large files use DuckDB: `tatter join` print
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
-                return Err(error.help(format!("name the new one: --take {0}={0}2", quoted(&name))));
+                return Err(error.help(format!("name the new field: --take {0}={0}2", quoted(&name))));
             }
             let mut ty = table.schema.fields[at].ty.clone();
             ty.optional |= self.missing == Missing::Null;

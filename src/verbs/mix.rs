@@ -108,7 +108,7 @@ fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
     match text.parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => Ok((input.to_owned(), Some(weight))),
         _ => Err(Error::usage(format!("{}: {text:?} is not a weight: expected a positive number", word.display()))
-            .help("weights need not add up to 1: mix a.jsonl=7 b.jsonl=3")),
+            .help("weights do not have to add up to 1: mix a.jsonl=7 b.jsonl=3")),
     }
 }
 

@@ -104,7 +104,7 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
             let rank = usize::from(Some(path) != self.nrows.as_ref());
             let is_integer = partition.ty.dtype().is_some_and(|d| d.is_integer() || *d == DType::Null);
             if !is_integer || partition.ty.is_sparse() || partition.ty.rank() != rank {
-                let wanted = if rank == 0 { "a number, as int64" } else { "a vector of integers, as int64[?]" };
+                let wanted = if rank == 0 { "a number, such as int64" } else { "a vector of integers, such as int64[?]" };
                 return Err(Error::usage(format!("is {}; expected {wanted}", partition.ty)).in_field(path));
             }
             if path.parent() != self.field.parent() {
@@ -119,7 +119,7 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
                 Some(size) => self.bind_uniform(&mut edits, size)?,
                 None => {
                     let error = Error::usage("no partition is given").in_field(&self.field);
-                    return Err(error.help("name the field that holds it, as --row-lengths lengths, or give --uniform K"));
+                    return Err(error.help("give the field that contains it, such as --row-lengths lengths, or --uniform K"));
                 }
             },
         }

@@ -35,7 +35,7 @@ fn parse(text: &str) -> Result<SampleSize, Error> {
     match text.parse::<f64>() {
         Ok(fraction) if (0.0..=1.0).contains(&fraction) && text.contains('.') => Ok(SampleSize::Fraction(fraction)),
         _ => {
-            let error = Error::usage("expected a number of records, as 100, or a fraction from 0 to 1, as 0.1");
+            let error = Error::usage("expected a number of records, such as 100, or a fraction from 0 to 1, such as 0.1");
             Err(match text.strip_suffix('%').and_then(|percent| percent.trim().parse::<f64>().ok()) {
                 Some(percent) if (0.0..=100.0).contains(&percent) => error.help(format!("{text} is {:?}", percent / 100.0)),
                 _ => error,

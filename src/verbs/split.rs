@@ -170,7 +170,7 @@ fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<
 fn shares(text: &str) -> Result<Vec<(String, f64)>> {
     let shares = parse_shares(text, "--into", false)?;
     match shares.iter().find(|(name, _)| name.contains(['/', '@', '#', '='])) {
-        Some((name, _)) => Err(Error::usage(format!("--into: `{name}` cannot name a part: names are without / @ # ="))),
+        Some((name, _)) => Err(Error::usage(format!("--into: `{name}` cannot be the name of a part: it must not contain / @ # ="))),
         None => Ok(shares),
     }
 }

@@ -230,7 +230,7 @@ fn longest_rows(tensor: &Tensor, maxima: &mut [usize]) -> Result<()> {
         for row in 0..sparse.nrows() {
             for (longest, size) in maxima.iter_mut().zip(sparse.shape_of(row)) {
                 *longest =
-                    (*longest).max(usize::try_from(*size).map_err(|_| Error::data("a size too large for this machine").at_row(row))?);
+                    (*longest).max(usize::try_from(*size).map_err(|_| Error::data("the size is too large for this machine").at_row(row))?);
             }
         }
         return Ok(());

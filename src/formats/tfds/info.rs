@@ -104,7 +104,7 @@ impl Info {
         let found = PathBuf::from(&path);
         let is_inside = found.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if path.is_empty() || path.contains('\0') || !is_inside {
-            return Err(Error::data(format!("splits: {}: the shard {path:?} is not a file inside the data set", split.name)));
+            return Err(Error::data(format!("splits: {}: the shard {path:?} is not a file inside the dataset", split.name)));
         }
         Ok(found)
     }

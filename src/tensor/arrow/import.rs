@@ -269,7 +269,8 @@ fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     let mut rows = nrows;
     for dim in dims {
         let Size::Known(size) = dim.size else { return Err(Error::internal("an unknown size")) };
-        let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?, rows)?;
+        let partition =
+            RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?, rows)?;
         rows = partition.nvals();
         levels.push(partition);
     }

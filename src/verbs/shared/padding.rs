@@ -65,7 +65,7 @@ pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
 /// # Errors
 /// Anything else.
 pub fn parse_shape(text: &str) -> Result<Shape, Error> {
-    let expected = || Error::usage(format!("expected a shape as 'x=[?, <=512, 4, max]', found `{text}`"));
+    let expected = || Error::usage(format!("expected a shape such as 'x=[?, <=512, 4, max]', found `{text}`"));
     let (name, sizes) = match text.trim_start().starts_with('[') {
         true => (None, text),
         false => {
@@ -146,7 +146,7 @@ impl PaddingArgs {
                 if shape.sizes.len() == 1 { "size" } else { "sizes" }
             ))
             .in_field(path);
-            return Err(error.help(format!("give one size per axis, as --shape '{path}=[{question}]'")));
+            return Err(error.help(format!("give one size per axis, such as --shape '{path}=[{question}]'")));
         }
         Ok(Some(&shape.sizes))
     }
@@ -171,7 +171,7 @@ impl PaddingArgs {
         if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
             let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
             let literal = parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?;
-            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a value is never cast"))?;
+            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("the value is not cast"))?;
             return Ok(Some(array));
         }
         let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
@@ -192,7 +192,7 @@ impl PaddingArgs {
             return Ok(None);
         }
         let array = literal_array(&literal, dtype)
-            .map_err(|e| e.in_field(path).help(format!("a value is never cast; give this field its own: '{path}=VALUE'")))?;
+            .map_err(|e| e.in_field(path).help(format!("the value is not cast; give this field its own: '{path}=VALUE'")))?;
         Ok(Some(array))
     }
 }

@@ -54,7 +54,7 @@ pub struct Stats {
     /// A summary for each value of these fields, at most 1000
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
-    /// Compare with another data set: distances between the values and sizes of each field
+    /// Compare with another dataset: distances between the values and sizes of each field
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     against: Option<OsString>,
     /// With --against: exit with 1 if a distance exceeds X, from 0 to 1
@@ -108,14 +108,14 @@ a count may be too low by at most 2/N of all values: shares are marked >=, and o
 how much of a padded batch of 32 is padding if records are batched in input order, in buckets of similar length, or packed into rows, and the command for \
 each.
 
---against FILE first reads another data set, without applying the chain to it, and compares the values and the sizes of each field. Numbers \
+--against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. Numbers \
 and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values one by one; \
 nulls and NaN have bins of their own. JS is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 \
 for equal distributions and at most 1. Strings that are mostly distinct are compared by their lengths only. With --max-drift X the exit \
 code is 1 if either distance exceeds X for any field; a field that is new, has vanished or has another type counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "summarize a data set",
+            about: "summarize a dataset",
             args: "stats",
             input: "{\"tokens\": [5, 2, 9], \"label\": \"a\"}\n{\"tokens\": [], \"label\": \"b\"}\n{\"tokens\": [7, 7, 7, 7, 7, 7], \"label\": \"a\"}\n{\"tokens\": [1], \"label\": null}\n",
             output: "\
@@ -134,7 +134,7 @@ tokens  7 60.0%    1 10.0%    2 10.0%  5 10.0%  9 10.0%\n\
 label   \"a\" 66.7%  \"b\" 33.3%\n",
         },
         Example {
-            about: "what has changed between two data sets; --max-drift 0.1 would exit with 1 here",
+            about: "what has changed between two datasets; --max-drift 0.1 would exit with 1 here",
             args: "stats --against before.jsonl now.jsonl",
             input: "==> now.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"a\", \"n\": 5}\n{\"label\": \"c\", \"n\": 5}\n\
                     ==> before.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"b\", \"n\": 5}\n{\"label\": \"a\", \"n\": 4}\n",
@@ -227,7 +227,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
                 let padded = padded_fields(schema, batch, &|name| is_wanted(&FieldPath::name(name)));
                 if padded.is_empty() {
                     return Err(Error::usage("no field needs --padding: each has a fixed size, is sparse, or is inside a structure")
-                        .help("promote fields of structures first, as promote docs.tokens"));
+                        .help("promote fields of structures first: promote docs.tokens"));
                 }
                 padded
             }

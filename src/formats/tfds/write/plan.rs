@@ -189,7 +189,7 @@ fn sequences(feature: Value, levels: usize, name: &str) -> Value {
 /// A null that TFDS has no place for.
 pub fn null_error(path: &FieldPath) -> Error {
     let top = path.names().first().map_or_else(String::new, |name| quoted(name));
-    Error::data("a TFDS data set cannot store nulls")
+    Error::data("a TFDS dataset cannot store nulls")
         .in_field(path)
         .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {top}"))
 }
