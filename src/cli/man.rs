@@ -5,7 +5,7 @@ use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::screen::wrapped;
-use crate::verbs::combine::BRACKETS;
+use crate::verbs::combine::brackets;
 use crate::verbs::{Entry, Example, VERBS};
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -100,7 +100,7 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
     page.section("DESCRIPTION");
     page.paragraph(verb.about);
     if verb.combines {
-        page.paragraph(BRACKETS);
+        page.paragraph(brackets(verb.name));
     }
     if command.get_arguments().next().is_some() {
         page.options(command)?;

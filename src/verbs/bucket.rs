@@ -32,7 +32,7 @@ pub struct Bucket {
     /// Length of a record: len(tokens), a field, or any integer expression; without --boundaries, a key
     #[arg(long, value_name = "EXPR")]
     by: String,
-    /// Bucket boundaries, as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
+    /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
     /// Batch size of each bucket, one more than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
@@ -113,11 +113,11 @@ impl Verb for Bucket {
     const NAME: &'static str = "bucket";
     const SUMMARY: &'static str = "Group records of similar length or equal key into batches";
     const ABOUT: &'static str = "\
-Without --boundaries there is a bucket for each value of EXPR, a string, an integer or a bool. With --boundaries each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
-written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets, that of \
-their boundaries or keys. The records of open buckets are held in memory (see --max-memory). \
-With --pad every batch is padded to its longest record, with --pad-to-boundary to the bucket's boundary minus 1; \
---shape and --default work as in `padded-batch`.";
+Without --boundaries there is a bucket for each value of EXPR, which is a string, an integer or a bool. With --boundaries each record \
+goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as soon as it \
+reaches its batch size; the remaining records are written at the end, in the order of the boundaries or keys. The records of open buckets \
+are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, to the bucket's \
+boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
     const EXAMPLES: &'static [Example] = &[
         Example {

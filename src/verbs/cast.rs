@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Changes the dtype of fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Cast {
-    /// Fields and new dtypes, as x=float32,docs.score=int8; `*` matches any characters in a name
+    /// Fields and new dtypes, such as x=float32,docs.score=int8; `*` matches any characters in a name
     #[arg(value_name = "FIELD=DTYPE,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -79,12 +79,11 @@ impl Verb for Cast {
     const NAME: &'static str = "cast";
     const SUMMARY: &'static str = "Change the dtype of fields";
     const ABOUT: &'static str = "\
-Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting \
-floats to integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to \
-true. string and bytes cast to each other (bytes that are not valid UTF-8 are an error); json casts to string, as its \
-text. Strings and numbers do not cast to each other: use strings.to_number and strings.as_string in `map`. Times \
-(timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down; int64 is \
-their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
+Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to integers \
+truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. string and bytes cast to each \
+other (bytes that are not valid UTF-8 are an error); json casts to string, as its text. Strings and numbers do not cast to each other: \
+use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
+other units and zones, rounding down; int64 means their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -7,11 +7,22 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// How an input gets a chain of its own: part of the help of every verb that combines inputs.
-pub const BRACKETS: &str = "\
-An input can have a chain of its own, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. Inside them write what would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or --scalar. \
-Outside the brackets, such an option applies to the files of every input; one inside takes precedence. Without a verb, files in brackets are \
-one input: [ A B ]. The result is that of writing the output of the chain to a file and reading that. Brackets may be nested.";
+/// How an input gets a chain of its own: part of the help of `concatenate`, to which the other verbs that combine inputs refer.
+const BRACKETS: &str = "\
+An input can have its own chain, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. The brackets contain what \
+would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or \
+--scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
+
+Outside the brackets, such an option applies to the files of every input; one inside takes precedence. The result is the same as if the \
+output of the chain were written to a file and read from there.";
+
+const SEE_BRACKETS: &str =
+    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. See `tatter concatenate --help` for the details.";
+
+/// What the help of that verb says about chains of inputs.
+pub fn brackets(verb: &str) -> &'static str {
+    if verb == "concatenate" { BRACKETS } else { SEE_BRACKETS }
+}
 
 /// Several inputs, and how their records become one stream.
 pub struct Combined {

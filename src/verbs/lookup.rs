@@ -54,9 +54,9 @@ impl Verb for Lookup {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "Add fields from a small table by key";
     const ABOUT: &'static str = "\
-Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null \
-matches no key. TABLE is a file of any format, held in memory: its key and the fields taken must fit in --max-memory. The records \
-themselves are streamed. To join two large files use DuckDB: `tatter join` prints the command.";
+Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null matches \
+no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records themselves are \
+streamed. To join two large files use DuckDB: `tatter join` prints the command.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the name of each user",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Keeps every N-th record, starting at record I.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shard {
-    /// Shard index and number of shards, as 0/2 or 1/2
+    /// Shard index and number of shards, such as 0/2 or 1/2
     #[arg(value_name = "I/N", value_parser = parse)]
     part: Part,
 }

@@ -24,7 +24,7 @@ const HELD_CHUNKS: usize = 8;
 /// What to do with a sequence longer than a row.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Split it into pieces, each a segment of its own
+    /// Split it into pieces, each a separate segment
     Split,
     /// Drop it and print the number of dropped records
     Drop,
