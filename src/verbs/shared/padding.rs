@@ -253,6 +253,6 @@ mod tests {
         assert_eq!(text("t", DType::String), Ok(String::new()));
         assert_eq!(text("i", DType::Int64), Ok("-1".to_owned()));
         assert_eq!(text("f", DType::Float32), Ok("-1.0".to_owned()));
-        assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is outside the range of uint8"));
+        assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is out of range for uint8"));
     }
 }
