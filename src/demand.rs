@@ -47,7 +47,7 @@ impl Numbers {
     /// # Errors
     /// Something else; a range that ends before it starts; 0.
     pub fn parse(text: &str) -> Result<Numbers> {
-        let wrong = |word: &str, why: &str| Error::usage(format!("expected numbers of records, as 5,17,100-120, but `{word}` {why}"));
+        let wrong = |word: &str, why: &str| Error::usage(format!("expected record numbers, such as 5,17,100-120, but `{word}` {why}"));
         let number = |word: &str, digits: &str| {
             digits.parse::<u64>().map_err(|_| {
                 let error = wrong(word, "is not a number or a range");
@@ -67,7 +67,7 @@ impl Numbers {
                 None => (number(word, word)?, number(word, word)?),
             };
             match () {
-                () if first == 0 => return Err(wrong(word, "starts with 0").help("records count from 1, as in messages")),
+                () if first == 0 => return Err(wrong(word, "starts with 0").help("records are numbered from 1, as in messages")),
                 () if last < first => return Err(wrong(word, "ends before it starts")),
                 () => ranges.push(first..=last),
             }

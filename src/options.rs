@@ -263,7 +263,7 @@ impl SourceColumns {
                 _ => return Err(Error::usage(format!("--source {text}: expected file, record or byte, found `{what}`"))),
             };
             if name.is_empty() || columns.iter().any(|(other, _)| other == name) {
-                return Err(Error::usage(format!("--source {text}: each field needs a name of its own")));
+                return Err(Error::usage(format!("--source {text}: each field needs a different name")));
             }
             columns.push((name.to_owned(), column));
         }

@@ -137,14 +137,14 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
         return Ok(inner.replace("``", "`"));
     }
     if part.is_empty() {
-        let error = Error::usage(format!("`{whole}` has an empty name in it"));
+        let error = Error::usage(format!("`{whole}` contains an empty name"));
         return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
             Some(rest) => error.help(format!("a field is written without a leading dot: {rest}")),
             None => error.help("the empty name is written as two backquotes"),
         });
     }
     if part.contains('`') {
-        return Err(Error::usage(format!("{part}: backquotes go around a whole name")));
+        return Err(Error::usage(format!("{part}: backquotes must enclose a whole name")));
     }
     Ok(part.to_owned())
 }

@@ -28,7 +28,7 @@ pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
             (None, false) => outside.push(word),
             (None, true) if Path::new(&word).exists() => outside.push(word),
             (None, true) => {
-                let error = Error::usage(format!("`{}` closes no bracket", word.display()));
+                let error = Error::usage(format!("`{}` has no matching `[`", word.display()));
                 return Err(error.help("the chain of an input is written in brackets: mix A [ filter 'x > 0' B ]"));
             }
             (Some(inner), false) if word == "[" => open.extend([inner, Vec::new()]),

@@ -37,9 +37,12 @@ type Read = fn(&mut Words) -> Result<Found>;
 /// Usage errors only.
 pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<InBrackets> {
     if let (Some((chain, _)), false) = (chains.first(), verb.combines) {
-        let error = Error::usage(format!("{}: `{}` reads one stream, not inputs with chains of their own", chain.display(), verb.name));
+        let error =
+            Error::usage(format!("{}: `{}` reads one stream, not several inputs with their own chains", chain.display(), verb.name));
         let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
-        return Err(error.help(format!("brackets give a chain to an input of {}", names.join(", "))).help("to name a file `[`, write ./["));
+        return Err(error
+            .help(format!("brackets give an input of {} its own chain", names.join(", ")))
+            .help("to name a file `[`, write ./["));
     }
     let mut branches = Branches::new();
     for (name, words) in chains {
@@ -63,7 +66,7 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
     match first {
         None if words.verbs.len() == 1 && (!words.files.is_empty() || !words.before.is_empty()) => words.verbs[0] = vec!["convert".into()],
         None if words.verbs.len() == 1 => {
-            return Err(Error::usage("there is nothing in the brackets").help(format!("{} A [ filter 'x > 0' B ]", verb.name)));
+            return Err(Error::usage("the brackets are empty").help(format!("{} A [ filter 'x > 0' B ]", verb.name)));
         }
         // Files, or a verb that is misspelt.
         Some(first)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::{FORMATS, Format};
 use crate::screen;
-use crate::verbs::combine::BRACKETS;
+use crate::verbs::combine::brackets;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
 use clap::{Args, Command};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ Exit codes:
   2    usage: unknown options, verbs or fields, wrong types
   3    a file cannot be read or written
   70   a bug in tatter
-  129, 130, 143  stopped by a signal: hangup, Ctrl-C, kill
+  129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
 ";
 
 /// The line below `Usage:` for a verb or a standalone command.
@@ -117,7 +117,7 @@ standard output.
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
 directory: all files below it, sorted by path, as PyArrow and Polars read it. Links to directories are not followed, and names \
 that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard of NAME-00003-of-00010 is a \
-notice, and an error with --strict.
+notice, or an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors; also in the man page.
@@ -219,7 +219,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
         return Ok(fitted(&text));
     }
-    let error = Error::usage(format!("there is no verb or function `{word}` to explain"));
+    let error = Error::usage(format!("there is no verb or function `{word}`"));
     let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
     Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -230,7 +230,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
 /// `tatter VERB --help`.
 pub fn of_verb(verb: &Entry) -> String {
     let mut text = match verb.combines {
-        true => of(verb.name, verb.summary, &format!("{}\n\n{BRACKETS}", verb.about), verb.command()),
+        true => of(verb.name, verb.summary, &format!("{}\n\n{}", verb.about, brackets(verb.name)), verb.command()),
         false => of(verb.name, verb.summary, verb.about, verb.command()),
     };
     if !verb.meaning.is_empty() {

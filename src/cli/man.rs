@@ -5,7 +5,7 @@ use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
 use crate::screen::wrapped;
-use crate::verbs::combine::BRACKETS;
+use crate::verbs::combine::brackets;
 use crate::verbs::{Entry, Example, VERBS};
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -43,7 +43,7 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
     let error = Error::usage(format!("there is no man page `{name}`"));
     Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(["functions", "tatter"])) {
         Some(near) => error.help(format!("did you mean `tatter man {near}`?")),
-        None => error.help("there is one for each verb, `functions` and `tatter`; `tatter man --output DIR` writes all of them"),
+        None => error.help("there is a page for each verb, for `functions` and for `tatter`; `tatter man --output DIR` writes all of them"),
     })
 }
 
@@ -100,7 +100,7 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
     page.section("DESCRIPTION");
     page.paragraph(verb.about);
     if verb.combines {
-        page.paragraph(BRACKETS);
+        page.paragraph(brackets(verb.name));
     }
     if command.get_arguments().next().is_some() {
         page.options(command)?;

@@ -34,7 +34,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         return Err(error().help(format!("the size of a buffer is given with --buffer: {}", moved(words, name, 1, &["--buffer", name]))));
     }
     if verb.name == "get" && name.parse::<u64>().is_ok() {
-        return Err(error().help("numbers of records are separated by commas: get 3,5"));
+        return Err(error().help("record numbers are separated by commas: get 3,5"));
     }
     if verb.name == "window" && others_exist && is_field(name) {
         return Err(error().help(format!("for the windows of a list: windows {name} --size W")));
@@ -50,23 +50,23 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     }
     let condition = command.get_positionals().find(|arg| arg.get_id() == "condition" || arg.get_id() == "assignments");
     if verb.name == "map" && name.contains('=') && name != "=" {
-        return Err(error().help("assignments are one word of the shell, separated by `;`: map 'y = x + 1; z = x * 2'"));
+        return Err(error().help("assignments are a single shell argument, separated by `;`: map 'y = x + 1; z = x * 2'"));
     }
     if let (Some(_), true) = (condition, name.starts_with(['=', '<', '>', '!', '+', '-', '*', '/']) || name == "and" || name == "or") {
         return Err(error().help(format!(
-            "an expression is one word of the shell: put it in quotes, as in {} '{}'",
+            "an expression is a single shell argument: put it in quotes, as in {} '{}'",
             verb.name,
             if verb.name == "map" { "y = x + 1" } else { "x > 3" }
         )));
     }
     if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
-        return Err(error().help("a condition is one word of the shell; `and` joins two: filter '(x > 3) and (y < 5)'"));
+        return Err(error().help("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"));
     }
     let extension = name.trim_end_matches(".gz").trim_end_matches(".zst").rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_output = FORMATS.iter().any(|format| format.extensions().contains(&extension));
     let is_last = others_exist && files.last().is_some_and(|last| last == name) && missing.next().is_none();
     if is_output && is_last && options.output.is_none() {
-        return Err(error().help(format!("to write it, name it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
+        return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
 }

@@ -105,10 +105,10 @@ fn chain(words: &mut Words) -> Result<Found> {
             (false, false) => bare(verb.command()),
         };
         if verb.combines && i > 0 {
-            let error = Error::usage(format!("`{0}` reads inputs of its own: it can only be the first verb of a chain", verb.name));
+            let error = Error::usage(format!("`{0}` reads its own inputs: it can only be the first verb of a chain", verb.name));
             let before: Vec<String> = words.verbs[..i].iter().map(|own| typed(own)).collect();
             return Err(error.help(format!(
-                "put the verbs before it in the brackets of an input: {} [ {} FILE ] FILE",
+                "put the preceding verbs in the brackets of an input: {} [ {} FILE ] FILE",
                 verb.name,
                 before.join(" then ")
             )));
@@ -191,7 +191,7 @@ fn look(words: Words) -> Result<Request> {
 fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Result<(&'static verbs::Entry, &'a [OsString])> {
     let Some((name, arguments)) = words_of_verb.split_first() else {
         let side = if index == 0 { "before the first `then`" } else { "after `then`" };
-        return Err(Error::usage(format!("a verb is missing {side}")).help("write VERB then VERB; a file of that name is given as ./then"));
+        return Err(Error::usage(format!("a verb is missing {side}")).help("write VERB then VERB; for a file of that name, write ./then"));
     };
     let name = name.to_string_lossy();
     verbs::find(&name).map(|verb| (verb, arguments)).ok_or_else(|| unknown_verb(&name, index, words))
@@ -209,7 +209,7 @@ fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
     match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
         Some(verb) => Err(Error::usage(format!("`{verb}` is a verb, but follows `{last}` where a FILE is expected"))
             .help(format!("verbs are chained with the word `then`: {last} ... then {verb} ..."))
-            .help(format!("a file of that name is given as ./{verb}"))),
+            .help(format!("for a file of that name, write ./{verb}"))),
         None => Ok(()),
     }
 }
@@ -248,7 +248,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         return suggestions.into_iter().fold(error, Error::help);
     }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
-        return error.help(format!("quote each word by itself, not all of them together: tatter {name}"));
+        return error.help(format!("quote each word separately, not all of them together: tatter {name}"));
     }
     match nearest(name, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -261,7 +261,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
 
 fn no_verb(words: &Words) -> Error {
     if words.verbs.len() > 1 {
-        return Error::usage("a verb is missing before the first `then`").help("a file of that name is given as ./then");
+        return Error::usage("a verb is missing before the first `then`").help("for a file of that name, write ./then");
     }
     let file = words.files.first().map_or_else(|| "FILE".to_owned(), |file| file.display().to_string());
     Error::usage("no verb is given").help(format!("to see the fields of a file: tatter schema {file}")).help("`tatter -h` lists the verbs")

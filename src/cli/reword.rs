@@ -97,7 +97,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
     let word = words.iter().map(AsRef::as_ref).find(|w: &&str| w.starts_with(arg)).unwrap_or(arg);
     if word.contains(' ') {
-        return Error::usage(format!("{name}: `{word}` starts like an option")).help("put a space before it, inside the quotes");
+        return Error::usage(format!("{name}: `{word}` looks like an option")).help("put a space before it, inside the quotes");
     }
     if !owner.is_last && has_option(globals, arg) {
         return Error::usage(format!("{arg} is a global option, not one of `{name}`"))
@@ -105,7 +105,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
     if std::path::Path::new(word).exists() {
-        return error.help(format!("a file of that name is given as ./{word}"));
+        return error.help(format!("for a file of that name, write ./{word}"));
     }
     if let Some(advice) = habits::of_option(name, word.split('=').next().unwrap_or(word)) {
         return error.help(advice);

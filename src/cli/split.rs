@@ -169,9 +169,11 @@ mod tests {
         assert_eq!(names, [("[ head 3 then [ x ]=2 b ]", 7), ("[ ]", 0)]);
         let spaces = split(Vec::from(["mix", "[", "filter", "x > 0", "]", "[", "filter", "x", ">", "0", "]"].map(OsString::from))).unwrap();
         assert_eq!(spaces.chains.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), ["[ filter 'x > 0' ]", "[ filter x '>' 0 ]"]);
-        for (line, message) in
-            [("mix [ a", "`[` is not closed: [ a"), ("mix a ]=2", "`]=2` closes no bracket"), ("zip [ [ a ]", "`[` is not closed: [ [ a ]")]
-        {
+        for (line, message) in [
+            ("mix [ a", "`[` is not closed: [ a"),
+            ("mix a ]=2", "`]=2` has no matching `[`"),
+            ("zip [ [ a ]", "`[` is not closed: [ [ a ]"),
+        ] {
             assert_eq!(split(words(line)).unwrap_err().message(), message, "{line}");
         }
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Options before the first verb or after the last.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Typed {
-    /// Output file [default: standard output, as is `-`]
+    /// Output file; `-` is standard output [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "OUT", help_heading = "Files")]
     output: Option<OsString>,
     /// Write one file for each input into DIR, under its name with the extension of the output's format
@@ -89,7 +89,7 @@ pub struct Typed {
     /// Maximum size of a record, such as a line or a TFRecord
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
     max_record_bytes: u64,
-    /// Memory for verbs that hold records; beyond it, sort and some others use temporary files [default: 75% of the available memory]
+    /// Memory for verbs that keep records; beyond it, sort and some other verbs use temporary files [default: 75% of the available memory]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
     max_memory: Option<u64>,
     /// Treat notices as errors
@@ -140,10 +140,10 @@ pub struct Typed {
     /// Bytes of piped input used for inference; all: the whole input, read from a temporary copy
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_infer_bytes, help_heading = "Formats")]
     infer_bytes: u64,
-    /// TFDS: on input, what to read: a split such as train, 'train[:10%]', train+test, or all; on output, the name of the split
+    /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
     #[arg(long, value_name = "SPLIT", help_heading = "Formats")]
     split: Option<String>,
-    /// TFDS: name of the data set to write [default: that of its directory]
+    /// TFDS: name of the dataset to write [default: that of its directory]
     #[arg(long = "name", value_name = "NAME", help_heading = "Formats")]
     dataset_name: Option<String>,
     /// TFDS: read class labels as their names
@@ -179,7 +179,7 @@ pub struct Typed {
     /// Megatron: number of token ids; writes uint16 below 65500, else int32, and refuses larger ids [default: the dtype of the field]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Formats")]
     vocab_size: Option<u64>,
-    /// Megatron: write the smallest integer dtype that holds all values, which go to temporary files first
+    /// Megatron: write the smallest integer dtype that fits all values, which are kept in temporary files first
     #[arg(long, help_heading = "Formats")]
     smallest_dtype: bool,
     /// Megatron: append this token to each document
@@ -291,7 +291,7 @@ fn known_format(name: &str, option: &str) -> Result<()> {
         _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
     };
     if let ("--to", "table" | "pretty" | "md" | "markdown" | "xtab" | "box") = (option, name) {
-        return Err(error.help("the verb `show` prints records for people to read"));
+        return Err(error.help("the verb `show` prints records in readable form"));
     }
     Err(match same.or_else(|| nearest(name, names())) {
         Some(near) => error.help(format!("did you mean {near}?")),
@@ -399,7 +399,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(format!("`{unit}` is not a unit of bytes; write 1000, 64KiB or 2GiB")),
     };
     let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "the number does not fit 64 bits".to_owned())
+    number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())
 }
 
 /// 75% of the memory this process may use: the machine's, or its control group's.

@@ -162,7 +162,7 @@ impl Binder<'_> {
                 }
                 // A function that is applied to itself would never end.
                 if operand.holds_function() {
-                    return Err(ExprError::at(operand.span, "a function can't be an argument of a lambda"));
+                    return Err(ExprError::at(operand.span, "a function cannot be an argument of a lambda"));
                 }
                 scope.values.push((name, operand.kind));
             }
@@ -229,7 +229,7 @@ impl Binder<'_> {
         }
         let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
         if shown.is_empty() {
-            return error.help("the records have no fields; --arg NAME=VALUE gives a value a name");
+            return error.help("the records have no fields; --arg NAME=VALUE defines a constant");
         }
         let more = self.scope.names.len().saturating_sub(shown.len());
         let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -283,7 +283,7 @@ impl Binder<'_> {
             return found;
         }
         let Some(function) = functions::attribute(name) else {
-            let error = ExprError::new(format!("{} has no field and no attribute `{name}`", item.describe()));
+            let error = ExprError::new(format!("{} has no field or attribute `{name}`", item.describe()));
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
@@ -439,7 +439,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
         }
         (OperandKind::List(items) | OperandKind::Tuple(items), _) if !item.is_literal() => {
             let error = ExprError::new(format!("a list of {} tensors has no attribute `{name}`", items.len()));
-            Some(Err(error.help("stack([...]) makes them one tensor; [0] selects one")))
+            Some(Err(error.help("stack([...]) combines them into one tensor; [0] selects one")))
         }
         _ => None,
     }
@@ -451,7 +451,7 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
         return error.help(why);
     }
     match name {
-        "input" | "open" | "exec" | "eval" => return error.help("expressions only compute"),
+        "input" | "open" | "exec" | "eval" => return error.help("expressions only compute values"),
         "int" | "float" | "bool" | "str" => {
             let function = match name {
                 "int" => "cast(x, int64) converts numbers, strings.to_number(x, int64) reads text",
@@ -462,7 +462,7 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
             return error.help(function);
         }
         "min" | "max" => {
-            return error.help(format!("reduce_{name}(x, axis=None) is that of all items, {name}imum(x, y) that of two"));
+            return error.help(format!("reduce_{name}(x, axis=None) reduces all items, {name}imum(x, y) compares two"));
         }
         "sum" | "mean" | "any" | "all" | "prod" | "std" => {
             return error.help(format!("it is called reduce_{name}(x, axis=None)"));

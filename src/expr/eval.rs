@@ -284,7 +284,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     for depth in 0..partitions.len() {
         let Some(list) = level.and_then(|t| t.as_list().ok()) else { break };
         if list.validity().is_some() {
-            let error = Error::data(if depth == 0 && !inside { format!("{name} is null") } else { format!("{name} holds a null list") });
+            let error = Error::data(if depth == 0 && !inside { format!("{name} is null") } else { format!("{name} contains a null list") });
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = error.help(if fixed {
                 format!("{} replaces it with values", filled(value))
@@ -303,7 +303,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     {
         return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
     }
-    let error = Error::data(if below_axes { format!("{name} holds a null") } else { format!("{name} is null") });
+    let error = Error::data(if below_axes { format!("{name} contains a null") } else { format!("{name} is null") });
     let error =
         if ty.dtype().is_some() && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
     match (below_axes, of_structure) {
@@ -391,7 +391,7 @@ impl Each {
                 && let Some(row) = first.first_difference(list.partition())
             {
                 let (a, b) = (first.row_length(row), list.partition().row_length(row));
-                return Err(Error::data(format!("a function is applied to items of tensors with {a} and {b} items")).at_row(row));
+                return Err(Error::data(format!("the tensors that the function is applied to have {a} and {b} items")).at_row(row));
             }
             rows = Some(list.partition().clone());
             params.push((param.clone(), Value::column(list.values().clone())));

@@ -92,7 +92,7 @@ pub fn type_with_field(
                         above.len(),
                         if above.len() == 1 { "is" } else { "es" }
                     ))
-                    .help("a field of structures has their axes first"));
+                    .help("the first axes of a field must be those of its structures"));
                 }
                 let mut own = value.clone();
                 if !value.is_sparse() {
@@ -119,7 +119,7 @@ pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) 
                     if inner.partition() != list.partition() {
                         let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
                         return Err(Error::data(format!(
-                            "a row of {} items for {} structures",
+                            "a row has {} items for {} structures",
                             inner.partition().row_length(row),
                             list.partition().row_length(row)
                         ))

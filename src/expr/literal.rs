@@ -22,18 +22,18 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResul
             Literal::Int(n) if i32::try_from(*n).is_ok() => DType::Int32,
             Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
             Literal::Int(n) if u64::try_from(*n).is_ok() => DType::UInt64,
-            Literal::Int(n) => return Err(ExprError::new(format!("{n} has more than 64 bits"))),
+            Literal::Int(n) => return Err(ExprError::new(format!("{n} does not fit in 64 bits"))),
             Literal::Float(_) => DType::Float32,
             Literal::String(_) => DType::String,
             Literal::Bytes(_) => DType::Bytes,
-            Literal::None => return Err(ExprError::new("a tensor has no None values")),
+            Literal::None => return Err(ExprError::new("a tensor cannot contain None")),
             Literal::List(_) => return Err(ExprError::new("all values must have the same nesting depth")),
         };
         found = Some(match found {
             None => dtype,
             Some(before) if before == dtype => before,
             Some(before) => {
-                mixed(&before, &dtype).ok_or_else(|| ExprError::new(format!("a list that contains {before} and {dtype} has no dtype")))?
+                mixed(&before, &dtype).ok_or_else(|| ExprError::new(format!("a list cannot contain both {before} and {dtype}")))?
             }
         });
     }
@@ -89,7 +89,7 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
             .iter()
             .map(|v| match v {
                 Literal::Int(n) if i64::try_from(*n).is_err() && u64::try_from(*n).is_err() => {
-                    Err(ExprError::new(format!("{n} has more than 64 bits")))
+                    Err(ExprError::new(format!("{n} does not fit in 64 bits")))
                 }
                 Literal::Int(n) => Ok(convert(*n)),
                 Literal::Bool(b) => Ok(convert(i128::from(*b))),
@@ -147,7 +147,7 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
                 .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(LargeBinaryArray::from_vec(values)))
         }
-        DType::Null | DType::Json | DType::Arrow(_) => Err(ExprError::new(format!("there are no constants of dtype {dtype}"))),
+        DType::Null | DType::Json | DType::Arrow(_) => Err(ExprError::new(format!("a constant cannot have the dtype {dtype}"))),
     }
 }
 
@@ -198,7 +198,7 @@ pub fn ragged(
 ) -> ExprResult<(Type, Tensor)> {
     let Literal::List(_) = literal else {
         if ragged_rank.is_some_and(|r| r != 0) || inner_shape.is_some_and(|s| !s.is_empty()) {
-            return Err(ExprError::new("a single value has no ragged_rank and no inner_shape"));
+            return Err(ExprError::new("a single value has no ragged_rank or inner_shape"));
         }
         return plain(literal, dtype);
     };
@@ -246,7 +246,7 @@ pub fn ragged(
             let size = match inner {
                 Some(Some(size)) => size as usize,
                 Some(None) => {
-                    return Err(ExprError::new(format!("the values are nested {total} lists deep, deeper than inner_shape allows")));
+                    return Err(ExprError::new(format!("the values are nested {total} lists deep, more than inner_shape allows")));
                 }
                 None => first.unwrap_or(0),
             };
@@ -343,6 +343,6 @@ pub fn zero(dtype: &DType) -> ExprResult<Literal> {
         DType::String => Literal::String(String::new()),
         DType::Bytes => Literal::Bytes(Vec::new()),
         d if d.is_number() => Literal::Int(0),
-        other => return Err(ExprError::new(format!("there are no constants of dtype {other}"))),
+        other => return Err(ExprError::new(format!("a constant cannot have the dtype {other}"))),
     })
 }

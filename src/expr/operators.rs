@@ -52,10 +52,10 @@ impl Binder<'_> {
         let grows = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Power | Binary::ShiftLeft);
         if is_int(&a) && is_int(&b) && grows {
             // Tensors would wrap.
-            return Err(ExprError::at(expr.span.clone(), "the result is beyond 64 bits").help("write a float: 1e20"));
+            return Err(ExprError::at(expr.span.clone(), "the result does not fit in 64 bits").help("write a float: 1e20"));
         }
         if let Binary::ShiftLeft | Binary::ShiftRight = op {
-            let error = ExprError::at(expr.span.clone(), format!("{} works on numbers in the text, not on tensors", op.symbol()));
+            let error = ExprError::at(expr.span.clone(), format!("{} works on literal numbers, not on tensors", op.symbol()));
             return Err(error.help(format!("write {}(x, y)", op.function())));
         }
         if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
@@ -102,7 +102,7 @@ impl Binder<'_> {
             return error;
         }
         let condition = format!("{} {} \"{}\"", written(&beside.span), op.symbol().trim_matches('`'), written(&word.span));
-        error.help(format!("a string needs quotes of its own, inside those of the shell: {}", shell_word(&condition)))
+        error.help(format!("a string needs its own quotes, inside those of the shell: {}", shell_word(&condition)))
     }
 
     /// Nothing is equal to None.

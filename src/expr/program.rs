@@ -465,7 +465,7 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)
             .help(match node.ty.dtype() {
-                Some(DType::Bool) => "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) asks about the whole field",
+                Some(DType::Bool) => "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) tests the whole field",
                 _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values",
             })
             .into_error(text));

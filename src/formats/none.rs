@@ -31,7 +31,7 @@ impl Reader for OneRecord {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         match request.declared.fields.first() {
             Some(field) => Err(Error::usage(format!("the record of --from none has no fields, but --schema names {}", field.name))
-                .help("map makes fields: tatter map 'x = [1, 2, 3]' --from none")),
+                .help("map creates fields: tatter map 'x = [1, 2, 3]' --from none")),
             None => Ok(Inference::Known(Schema::default())),
         }
     }

@@ -48,7 +48,7 @@ impl Container for Npy {
             location = Location::At { start: skip };
             if own > nbytes {
                 return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
-                    .help("a file holds one array; numpy.savez writes several into an npz"));
+                    .help("a file contains one array; numpy.savez writes several into an npz"));
             }
         }
         let array = StoredArray::new(FIELD.to_owned(), header, nbytes, location);
@@ -60,8 +60,11 @@ impl Container for Npy {
         if schema.fields.len() > 1 {
             let names: Vec<String> = schema.fields.iter().take(8).map(|f| quoted(&f.name)).collect();
             let more = if schema.fields.len() > names.len() { ", .." } else { "" };
-            return Err(Error::usage(format!("an npy file holds one array, and the records have the fields {}{more}", names.join(", ")))
-                .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
+            return Err(Error::usage(format!(
+                "an npy file contains one array, but the records have the fields {}{more}",
+                names.join(", ")
+            ))
+            .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
         }
         Ok(())
     }
@@ -72,23 +75,25 @@ impl Container for Npy {
             [leaf] => leaf,
             leaves => {
                 let names: Vec<String> = leaves.iter().take(8).map(|leaf| leaf.path.to_string()).collect();
-                let error = Error::usage(format!("a structure is several arrays ({}), and an npy file holds one", names.join(", ")));
+                let error =
+                    Error::usage(format!("a structure is stored as several arrays ({}), but an npy file contains one", names.join(", ")));
                 return Err(error.help("write an npz"));
             }
         };
         let path = &several.path;
         let error = match (&several.stored.form, several.stored.contents) {
             (_, ValueKind::Text | ValueKind::Bytes) => {
-                Error::usage("strings are two arrays (their bytes, and where each ends), and an npy file holds one").help("write an npz")
+                Error::usage("strings are stored as two arrays (their bytes, and where each ends), but an npy file contains one")
+                    .help("write an npz")
             }
-            (Form::Sparse { .. }, _) => Error::usage("a sparse tensor is several arrays, and an npy file holds one")
+            (Form::Sparse { .. }, _) => Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one")
                 .help(format!("make it dense: to-dense --shape '{path}=[512]' (with the real sizes); or write an npz")),
             _ => {
                 let first = usize::from(layout.stacking == Stacking::Records);
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
                 let shape = Type::tensor(several.dtype.clone(), own).to_string();
                 let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
-                Error::usage("its rows differ in length, which takes several arrays; an npy file holds one")
+                Error::usage("its rows differ in length, which takes several arrays; an npy file contains one")
                     .help(format!("give it one size: to-dense --shape '{path}={shape}' (with the real sizes); or write an npz"))
             }
         };

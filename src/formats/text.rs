@@ -172,7 +172,7 @@ impl Decoder {
                 }
             } else {
                 values.extend_from_slice(text);
-                offsets.push(i64::try_from(values.len()).map_err(|_| Error::data("a block too large for this machine"))?);
+                offsets.push(i64::try_from(values.len()).map_err(|_| Error::data("the block is too large for this machine"))?);
                 records.push(number);
                 starts.push(byte);
             }
@@ -250,9 +250,9 @@ fn check_writable(schema: &Schema) -> Result<String> {
         [field] if field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String | DType::Bytes | DType::Json)) => {
             Ok(field.name.clone())
         }
-        [field] => Err(Error::usage(format!("text holds one string per record, but {} is {}", field.name, field.ty))
+        [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty))
             .help("write --to jsonl, or turn it into a string with map")),
-        fields => Err(Error::usage(format!("text holds one string per record, but the records have {} fields", fields.len()))
+        fields => Err(Error::usage(format!("text stores one string per record, but the records have {} fields", fields.len()))
             .help("select the one to write, or write --to jsonl")),
     }
 }
@@ -286,7 +286,7 @@ impl Encode for LineEncoder {
 fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
     for row in 0..nrows {
         let Some(text) = value(row) else {
-            return Err(Error::data("text cannot hold null")
+            return Err(Error::data("text cannot store nulls")
                 .at_row(row)
                 .help("fill it first with fill-null, or leave such records out with filter"));
         };
@@ -382,7 +382,7 @@ mod tests {
         for (values, message) in [
             (vec![Some("a\nb")], "a: a value that contains a line break would become two lines"),
             (vec![Some("a\r")], "a: a value that contains a line break would become two lines"),
-            (vec![None], "a: text cannot hold null"),
+            (vec![None], "a: text cannot store nulls"),
         ] {
             assert!(encode(values).unwrap_err().to_string().starts_with(message));
         }

@@ -84,7 +84,7 @@ fn repeated(found: &[Found]) -> Option<String> {
     let repeated: Vec<&Path> = seen.into_iter().filter(|(_, (times, searched))| *times > 1 && *searched).map(|(path, _)| path).collect();
     let first = repeated.first()?.display();
     let verb = if repeated.len() == 1 { "is" } else { "are" };
-    Some(format!("{first}{} {verb} named more than once: each is read as often as it is named", more(repeated.len() - 1)))
+    Some(format!("{first}{} {verb} named more than once: each is read as many times as it is named", more(repeated.len() - 1)))
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn files_named_twice_are_noticed() {
-        let text = "a.x is named more than once: each is read as often as it is named";
+        let text = "a.x is named more than once: each is read as many times as it is named";
         assert_eq!(notices(&["a.x", "./a.x", "b.x"], true), [text]);
         assert_eq!(notices(&["a.x", "a.x"], false), [""; 0]);
     }

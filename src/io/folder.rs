@@ -63,8 +63,8 @@ fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
     let names: Vec<String> = datasets.iter().take(10).map(|dataset| dataset.display().to_string()).collect();
     let more = if datasets.len() > names.len() { format!(" and {} more", datasets.len() - names.len()) } else { String::new() };
     let message = match files.first() {
-        Some(file) if datasets.len() == 1 => format!("the directory holds a data set and other files, such as {}", file.display()),
-        _ => format!("the directory holds {} data sets", datasets.len()),
+        Some(file) if datasets.len() == 1 => format!("the directory contains a dataset and other files, such as {}", file.display()),
+        _ => format!("the directory contains {} datasets", datasets.len()),
     };
     Error::usage(message).in_input(directory.display().to_string()).help(format!("name one: {}{more}", names.join(" ")))
 }

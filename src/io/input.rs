@@ -516,7 +516,7 @@ mod tests {
         let offset = trailing.len() - 5;
         assert_eq!(
             read(&trailing, &strict).unwrap_err(),
-            format!("x: what follows the gzip data from byte {offset} is not gzip; it was not read")
+            format!("x: the data from byte {offset} on, after the gzip data, is not gzip; it was not read")
         );
     }
 

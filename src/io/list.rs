@@ -63,7 +63,8 @@ impl List<'_> {
         }
         if let Some(front) = name.strip_suffix(b"\r").filter(|front| PathBuf::from(OsStr::from_bytes(front)).exists()) {
             let front = OsStr::from_bytes(front).display();
-            return error.help(format!("its line ends with a carriage return, but {front} exists: remove them with tr -d '\\r'"));
+            return error
+                .help(format!("its line ends with a carriage return, but {front} exists: remove the carriage returns with tr -d '\\r'"));
         }
         if name.iter().any(|byte| b"*?[@".contains(byte)) {
             return error.help("a list contains names of files and directories: globs and @N are not expanded");

@@ -63,7 +63,7 @@ fn lfs_pointer(suspect: &Suspect) -> Option<Error> {
     let size = text.lines().find_map(|line| line.strip_prefix("size ")?.trim().parse::<u64>().ok());
     let size = size.map(|n| format!(" of {n} bytes")).unwrap_or_default();
     Some(
-        Error::data(format!("this is a Git LFS pointer to a file{size}, not the file"))
+        Error::data(format!("this is a Git LFS pointer to a file{size}, not the file itself"))
             .help(format!("fetch the file with: git lfs pull --include '{}'", suspect.name)),
     )
 }
@@ -88,7 +88,7 @@ fn html(head: &[u8]) -> Option<Error> {
 fn foreign(suspect: &Suspect) -> Option<Error> {
     let (_, _, what, way_out) =
         FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
-    Some(Error::data(format!("this is {what}, which is not read")).help(way_out.replace("FILE", suspect.name)))
+    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", suspect.name)))
 }
 
 /// Formats that are text with delimiters in it.
@@ -169,7 +169,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         "http" | "https" | "ftp" => format!("curl -fsSL {name}"),
         "hdfs" => format!("hdfs dfs -cat {name}"),
         "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {name}"),
-        "file" => return Some(Error::usage(format!("{name}: a file is named by its path")).help(format!("write {rest}"))),
+        "file" => return Some(Error::usage(format!("{name}: give the path of a file, not a URL")).help(format!("write {rest}"))),
         _ => return Some(Error::usage(format!("{name}: only files and pipes are read")).help("FETCH | tatter ... --from FORMAT -")),
     };
     let extension = super::codec::extensions(name.split(['?', '#']).next().unwrap_or(name)).1;
@@ -207,13 +207,13 @@ mod tests {
     fn wrong_inputs_are_recognised() {
         let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
         let cases: &[(&[u8], Option<&str>, Option<&str>, &str)] = &[
-            (lfs, Some("tfrecord"), None, "this is a Git LFS pointer to a file of 12345 bytes, not the file"),
-            (lfs, None, Some("text"), "this is a Git LFS pointer to a file of 12345 bytes, not the file"),
+            (lfs, Some("tfrecord"), None, "this is a Git LFS pointer to a file of 12345 bytes, not the file itself"),
+            (lfs, None, Some("text"), "this is a Git LFS pointer to a file of 12345 bytes, not the file itself"),
             (b"\n<!DOCTYPE html><html>", None, None, "this is an HTML page, not data"),
             (b"<HTML>", None, Some("jsonl"), "this is an HTML page, not data"),
             (b"<HTML>", None, Some("text"), "good"),
             (b"<?xml version='1.0'?>", None, None, "this is an XML document, not data"),
-            (b"BZh91AY", None, None, "this is bzip2, which is not read"),
+            (b"BZh91AY", None, None, "this is bzip2, which is not supported"),
             (b"id,name\n1,a\n", None, None, "this looks like comma-separated values"),
             (b"id,name\n1,a\n", Some("csv"), Some("jsonl"), "this looks like comma-separated values"),
             (b"\"id\";\"the; name\"\n1;a\n", None, None, "this looks like semicolon-separated values"),

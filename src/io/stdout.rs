@@ -127,7 +127,7 @@ impl Write for Writer {
         let limit = if must_hold { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
         let is_full = state.bytes.len() + bytes.len() > limit;
         if is_full && must_hold {
-            return Err(Error::new(Kind::Widened, "the output is longer than what is held until the types are settled").into());
+            return Err(Error::new(Kind::Widened, "the output exceeds what is kept until the types are settled").into());
         }
         if !state.released && !is_full {
             state.bytes.extend_from_slice(bytes);

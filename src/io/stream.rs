@@ -109,7 +109,8 @@ impl Read for Decoded {
             && let Some(offset) = self.trailing.take()
         {
             let codec = self.codec;
-            notices.add(format!("{name}: what follows the {codec} data from byte {offset} is not {codec}; it was not read"), *strict)?;
+            notices
+                .add(format!("{name}: the data from byte {offset} on, after the {codec} data, is not {codec}; it was not read"), *strict)?;
         }
         Ok(nbytes)
     }

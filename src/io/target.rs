@@ -42,7 +42,7 @@ impl Target {
         // The name of the directory may be any bytes.
         let Some(file) = Path::new(path).file_name().map_or(Some(""), OsStr::to_str) else {
             return match shards {
-                Some(_) => Err(Error::usage(format!("{}: the name of shards has to be valid UTF-8", path.display()))),
+                Some(_) => Err(Error::usage(format!("{}: the name of shards must be valid UTF-8", path.display()))),
                 None => Target::literal(path),
             };
         };
@@ -58,7 +58,7 @@ impl Target {
         let names = match (shards, Sharded::parse(file)?) {
             (None, Some(sharded)) if !is_there => Some(Names::Shards(sharded)),
             (Some(n), Some(sharded)) if sharded.nshards != n => {
-                return Err(Error::usage(format!("{name} names {} shards, --shards {n}", sharded.nshards)));
+                return Err(Error::usage(format!("{name} specifies {} shards, but --shards says {n}", sharded.nshards)));
             }
             (Some(_), Some(sharded)) => Some(Names::Shards(sharded)),
             (Some(n), None) => {
@@ -112,7 +112,7 @@ impl Target {
 /// The name is not valid UTF-8.
 pub fn part_name(output: &OsStr, part: &str) -> Result<OsString> {
     let Some(name) = output.to_str() else {
-        return Err(Error::usage(format!("{}: the name of an output that is split has to be valid UTF-8", output.display())));
+        return Err(Error::usage(format!("{}: the name of an output that is split must be valid UTF-8", output.display())));
     };
     if name.contains("{}") {
         return Ok(name.replace("{}", part).into());
@@ -143,7 +143,7 @@ fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let missing = || {
         let error = Error::new(Kind::Io, format!("there is no directory {}", directory.display())).in_input(name);
-        error.help(format!("mkdir -p {} makes it", shell_word(&directory.display().to_string())))
+        error.help(format!("mkdir -p {} creates it", shell_word(&directory.display().to_string())))
     };
     match std::fs::metadata(directory) {
         Ok(found) if found.is_dir() => Ok(directory.to_owned()),
@@ -272,7 +272,7 @@ mod tests {
             ("a.x", None, Ok(("a.x", "a.x"))),
             ("a@8.x", None, Ok(("a-00000-of-00008.x", "a-00001-of-00008.x"))),
             ("a@8.x", Some(8), Ok(("a-00000-of-00008.x", "a-00001-of-00008.x"))),
-            ("a@8.x", Some(9), Err("DIR/a@8.x names 8 shards, --shards 9")),
+            ("a@8.x", Some(9), Err("DIR/a@8.x specifies 8 shards, but --shards says 9")),
             ("a.b.x.gz", Some(2), Ok(("a.b-00000-of-00002.x.gz", "a.b-00001-of-00002.x.gz"))),
             ("a", Some(2), Ok(("a-00000-of-00002", "a-00001-of-00002"))),
             ("a.x", Some(0), Err("0 shards: expected 1 to 99999")),
@@ -282,8 +282,8 @@ mod tests {
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),
             ("link.x", None, Ok(("d/target.x", "d/target.x"))),
             ("d", None, Err("DIR/d: this is a directory: expected the name of a file to write")),
-            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p DIR/no makes it")),
-            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p DIR/no makes it")),
+            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p DIR/no creates it")),
+            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p DIR/no creates it")),
         ];
         for (name, shards, expected) in cases {
             let found = Target::parse(Some(dir.path().join(name).as_os_str()), *shards);

@@ -62,7 +62,7 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
                 progress.finish();
                 let done = result.map_err(|error| if is_regular { error } else { of_a_pipe(error) })?;
                 if done.counts.records_in == 0 {
-                    options.notices.add(format!("{}: this has no records to compare with", file.display()), options.strict)?;
+                    options.notices.add(format!("{}: this input has no records to compare with", file.display()), options.strict)?;
                 }
                 let baseline = done.report.map(|report| report.into_baseline()).transpose()?.flatten();
                 return baseline.ok_or_else(|| Error::internal("a report that cannot be compared with"));

@@ -137,7 +137,7 @@ pub fn new_writer(
     if !format.is_text()
         && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
     {
-        let error = Error::usage(format!("{} cannot hold a sparse tensor without axes", format.name())).in_field(leaf.path);
+        let error = Error::usage(format!("{} cannot store a sparse tensor without axes", format.name())).in_field(leaf.path);
         return Err(error.help("take its single value with sparse.to_dense in map, or write JSON lines"));
     }
     let writer = |schema: &Arc<Schema>| {
@@ -149,6 +149,6 @@ pub fn new_writer(
         return Err(with_other_fields(error, schema, &|schema| writer(schema).and_then(Result::err)));
     }
     writer(schema).unwrap_or_else(|| {
-        Err(Error::usage(format!("{} is only read, not written", format.name())).help("choose another format with --to"))
+        Err(Error::usage(format!("{} can only be read, not written", format.name())).help("choose another format with --to"))
     })
 }

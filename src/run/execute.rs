@@ -169,7 +169,7 @@ impl Execution<'_> {
                 let name = format.name();
                 return Err(Error::usage(format!(
                     "{name} cannot be written to standard output: {}",
-                    if format.pair().is_some() { "it is two files" } else { "its arrays are assembled at the end" }
+                    if format.pair().is_some() { "it consists of two files" } else { "its arrays are assembled at the end" }
                 ))
                 .help(match format.extensions().first() {
                     Some(extension) => format!("name a file: -o out.{extension}"),
@@ -224,7 +224,7 @@ impl Execution<'_> {
         match self.outputs {
             [output] if !is_split => Ok(output.distribution()),
             outputs => match outputs.iter().find(|output| output.distribution() == Distribution::PerRecord) {
-                Some(output) => Err(Error::usage("a split writes a file or shards for each part, not a file for each record")
+                Some(output) => Err(Error::usage("split writes a file or shards for each part, not a file for each record")
                     .in_input(output.name().clone())
                     .help("write the part first, then its records: tatter convert PART -o 'part-#####.jsonl'")),
                 None => Ok(Distribution::Single),

@@ -86,5 +86,5 @@ pub fn describe(inputs: &Inputs, targets: &Targets, options: &Options, progress:
         progress.info(&format!("output {} ({})", output.name(), targets.format.map_or("a report", |f| f.name())));
     }
     let plural = if options.threads == 1 { "thread" } else { "threads" };
-    progress.info(&format!("{} {plural}, {} of memory for verbs that hold records", options.threads, BinaryBytes(options.max_memory)));
+    progress.info(&format!("{} {plural}, {} of memory for verbs that keep records", options.threads, BinaryBytes(options.max_memory)));
 }

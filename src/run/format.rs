@@ -44,7 +44,7 @@ pub fn note_unused<'a>(mut formats: impl Iterator<Item = &'a str>, options: &Opt
         (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
     ];
     for (_, option, more) in given.iter().filter(|(is_given, ..)| *is_given) {
-        options.notices.add(format!("{option} has no effect, as neither an input nor the output is CSV{more}"), options.strict)?;
+        options.notices.add(format!("{option} has no effect: neither an input nor the output is CSV{more}"), options.strict)?;
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ pub fn directory_of(options: &Options) -> Option<&'static dyn Format> {
 pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Format> {
     let foreign = outputs.extension().and_then(|extension| COMPRESSORS.iter().find(|(of, _)| *of == extension));
     if let Some((extension, program)) = foreign {
-        let error = Error::usage(format!("the output's name says .{extension}, but files are compressed as .gz, .zst or .zlib"));
+        let error = Error::usage(format!("the output's name ends in .{extension}, but files are compressed as .gz, .zst or .zlib"));
         return Err(error
             .in_input(outputs.name().clone())
             .help(format!("write it without .{extension}, and compress the file with {program}")));
@@ -80,7 +80,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     }
     let Some(extension) = outputs.extension() else { return named("jsonl", "--to") };
     by_extension(extension).ok_or_else(|| {
-        Error::usage(format!("the output's extension .{extension} is not that of a format"))
+        Error::usage(format!("the output's extension .{extension} does not belong to a format"))
             .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
     })
 }

@@ -27,7 +27,7 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
 /// The error of a record of a pipe, with the way to let all records decide about the types.
 pub fn of_a_pipe(error: Error) -> Error {
     match error.kind() {
-        Kind::Widened => error.help("or let all records decide about the types, which takes a temporary copy: --infer-bytes all"),
+        Kind::Widened => error.help("or infer the types from all records, which needs a temporary copy: --infer-bytes all"),
         _ => error,
     }
 }

@@ -264,7 +264,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
-    let help = format!("if it should have no records, give its format: --from {likely}");
+    let help = format!("if it is meant to be empty, give its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help))
 }
 
@@ -278,7 +278,7 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
         let (Some(folder), true) = (first.input.folder(), first.input.folder() == second.input.folder()) else { continue };
         if first.format.name() != second.format.name() {
             let kind = |opened: &Opened| format!("{} ({})", opened.format.name(), opened.input.name());
-            let error = Error::usage(format!("the directory holds files of different formats: {} and {}", kind(first), kind(second)));
+            let error = Error::usage(format!("the directory contains files of different formats: {} and {}", kind(first), kind(second)));
             return Err(error
                 .in_input(folder.path.display().to_string())
                 .help(format!("choose some with a quoted glob: '{}'", folder.glob)));
@@ -291,9 +291,8 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
 fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
     match (&options.split, opened.iter().any(|opened| opened.format.has_splits()) || is_written()) {
-        (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits")).help(
-            "splits are those of a directory of TensorFlow Datasets; to take some records of other inputs: head, skip, sample, split",
-        )),
+        (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits"))
+            .help("only a directory of TensorFlow Datasets has splits; to take some records of other inputs: head, skip, sample, split")),
         _ => Ok(()),
     }
 }

@@ -55,7 +55,7 @@ pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
     let format = format::of_input(&input, options).map_err(|e| input.among_others(e))?;
     let reader = format
         .reader(input.clone(), options)
-        .unwrap_or_else(|| Err(Error::usage(format!("{} is only written, not read", format.name())).in_input(input.name().clone())))?;
+        .unwrap_or_else(|| Err(Error::usage(format!("{} can only be written, not read", format.name())).in_input(input.name().clone())))?;
     let reader = with_source(reader, &input, format, options)?;
     Ok(Opened { input, format, reader: Some(reader) })
 }

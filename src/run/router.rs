@@ -286,7 +286,7 @@ impl Numbers {
             let by = shell_word(&self.key);
             return Err(error
                 .help("a file for each value is open until the end: choose a key with fewer values")
-                .help(format!("or divide the values first: split --into 0=0.5,1=0.5 --by {by}, then each part: split --by {by}")));
+                .help(format!("or group the values first: split --into 0=0.5,1=0.5 --by {by}, then each part: split --by {by}")));
         }
         if let Some(other) = self.folded.insert(name.to_lowercase(), name.to_owned()) {
             let error = Error::data(format!("the files of the values `{other}` and `{name}` would have names that differ only in case"));

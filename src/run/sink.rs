@@ -111,7 +111,7 @@ impl Sink<'_> {
             Some(most) if self.counts.skipped + self.counts.nulled > most => {
                 let found = self.counts.skipped + self.counts.nulled;
                 let what = if self.counts.nulled > 0 { "bad values and records" } else { "bad records" };
-                Err(fault.error.clone().help(format!("{found} {what} are more than --max-errors {most}")))
+                Err(fault.error.clone().help(format!("{found} {what} exceed --max-errors {most}")))
             }
             _ => Ok(()),
         }

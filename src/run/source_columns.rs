@@ -24,10 +24,10 @@ pub fn with_source(reader: Box<dyn Reader>, input: &Input, format: &dyn Format, 
         return Ok(reader);
     }
     if format.name() == "none" {
-        return Err(Error::usage("--source names where records come from, but --from none reads no file"));
+        return Err(Error::usage("--source adds the origin of records, but --from none reads no file"));
     }
     if columns.wants_byte() && !format.has_offsets() {
-        let error = Error::usage(format!("--source byte: {} files do not record where each record starts", format.name()));
+        let error = Error::usage(format!("--source byte: {} files do not store where each record starts", format.name()));
         return Err(error.in_input(input.name().clone()).help("leave it out: --source file,record"));
     }
     Ok(Box::new(SourceReader { reader, name: input.name().clone(), columns: columns.clone() }))

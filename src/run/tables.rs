@@ -44,7 +44,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
         return Err(match all.find(&FieldPath::name(missing)) {
-            Err(error) => error.in_input(name).help("--key and --take name fields of the table: --key id --take name"),
+            Err(error) => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
             Ok(_) => Error::internal("a field of a table was not read"),
         });
     }
@@ -57,7 +57,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         }
         nbytes += decoded.chunk.nbytes() as u64;
         if nbytes > options.max_memory {
-            let error = Error::data("this table takes more than --max-memory").in_input(name.clone());
+            let error = Error::data("this table needs more memory than --max-memory").in_input(name.clone());
             let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", shell_word(&name));
             return Err(error.help("take fewer fields, or raise the limit").help(format!("to join two large files: {both}")));
         }

@@ -43,7 +43,7 @@ impl Targets {
             if !is_report {
                 let own = format::of_output(&output, options)?;
                 if let Some(first) = format.filter(|first| first.name() != own.name()) {
-                    let message = format!("the outputs of a split have one format: found {} and {}", first.name(), own.name());
+                    let message = format!("the outputs of a split must have the same format: found {} and {}", first.name(), own.name());
                     return Err(Error::usage(message).help("choose one for both with --to"));
                 }
                 format = Some(own);
@@ -71,12 +71,13 @@ impl Targets {
         }
         let name = io::part_name(output, VALUE)?;
         if Path::new(&name).parent().is_some_and(|directory| directory.to_string_lossy().contains(VALUE)) {
-            let error = Error::usage("`{}` is a value, for which no directory is made").in_input(output.to_string_lossy().as_ref());
+            let error =
+                Error::usage("`{}` is replaced by a value, which cannot be a directory").in_input(output.to_string_lossy().as_ref());
             return Err(error.help(example));
         }
         if let Some(own) = format::directory_of(options) {
             let error = Error::usage(format!("{} is a directory, and split --by writes a file for each value", own.name()));
-            return Err(error.help("divide the records in parts with --into, or choose another format with --to"));
+            return Err(error.help("divide the records into parts with --into, or choose another format with --to"));
         }
         let mut output = Outputs::plan(&Options { output: Some(name), ..options.clone() })?;
         if output.distribution() != Distribution::Single {
@@ -154,7 +155,7 @@ fn parts_in(directory: &OsStr, options: &Options) -> Error {
     let name = format!("{}/{{}}{extension}", shown.trim_end_matches('/'));
     Error::usage("this is a directory: expected a name for the parts")
         .in_input(shown.as_ref())
-        .help(format!("`{{}}` is the name of the part: -o {}", crate::printable::shell_word(&name)))
+        .help(format!("`{{}}` is replaced by the name of the part: -o {}", crate::printable::shell_word(&name)))
 }
 
 /// The name of the output in `--output-dir` for an input that is open: its own, with the extension of the output's format.

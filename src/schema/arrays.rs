@@ -81,7 +81,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
     let contents = match ty.dtype() {
         Some(DType::Null) | None => {
-            let help = format!("say what it is: --schema '{path}: int64[?]'; or leave it out: drop {path}");
+            let help = format!("give its type: --schema '{path}: int64[?]'; or leave it out: drop {path}");
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
         Some(dtype @ DType::Arrow(_)) => return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {path}")),
@@ -111,10 +111,10 @@ fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored>
     let (path, own) = (&leaf.path, leaf.field.ty.rank());
     let help = format!("make it ragged: from-sparse -f {path}");
     if contents != Contents::Numbers {
-        return Err(Error::usage("sparse strings have no form in arrays").in_field(path).help(help));
+        return Err(Error::usage("sparse strings cannot be stored as arrays").in_field(path).help(help));
     }
     if leaf.dims.len() > own {
-        return Err(Error::usage("sparse tensors in a list of structures have no form in arrays").in_field(path).help(help));
+        return Err(Error::usage("sparse tensors in a list of structures cannot be stored as arrays").in_field(path).help(help));
     }
     let open = leaf.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
     let axes = if stacking == Stacking::Records { vec![Dim::UNIFORM] } else { Vec::new() };

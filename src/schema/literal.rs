@@ -76,7 +76,7 @@ impl Literal {
             (Literal::Int(n), _) if dtype.is_integer() => {
                 let (least, most) = dtype.integer_range();
                 if !(least..=most).contains(n) {
-                    return Some(format!("{n} is outside the range of {dtype}, {least} to {most}"));
+                    return Some(format!("{n} is out of range for {dtype}: {least} to {most}"));
                 }
                 true
             }
@@ -149,7 +149,7 @@ pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
         _ => number(word).map_err(|message| {
             let error = cursor.fail(start, start + end, message);
             if word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-                error.help(format!("a string is written in quotes: \"{word}\""))
+                error.help(format!("write a string in quotes: \"{word}\""))
             } else {
                 error
             }
@@ -169,12 +169,12 @@ fn number(word: &str) -> Result<Literal, String> {
     if digits.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
         return match plain.parse::<i128>() {
             Ok(n) if n >= i64::MIN.into() && n <= u64::MAX.into() => Ok(Literal::Int(n)),
-            _ => Err(format!("{word} is beyond 64 bits")),
+            _ => Err(format!("{word} does not fit in 64 bits")),
         };
     }
     match plain.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(Literal::Float(x)),
-        Ok(_) => Err(format!("{word} is beyond float64")),
+        Ok(_) => Err(format!("{word} is out of range for float64")),
         Err(_) => Err(format!("`{word}` is not a number")),
     }
 }
@@ -186,7 +186,7 @@ pub(super) fn text(cursor: &mut Cursor) -> Result<String> {
         match piece {
             Piece::Char(c) | Piece::Byte(c) | Piece::Unicode(c) => out.push(c),
             // `quoted` has joined pairs of surrogates; a single one has no meaning.
-            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "a lone surrogate is not a character")),
+            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "an unpaired surrogate is not a character")),
         }
         Ok(())
     })?;
@@ -245,7 +245,7 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
                 let end = start + 1 + body[i..].chars().next().map_or(0, char::len_utf8);
                 cursor
                     .fail(start, end, "an unknown escape")
-                    .help("known are \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\xHH \\uHHHH \\UHHHHHHHH")
+                    .help("the escapes are \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\xHH \\uHHHH \\UHHHHHHHH")
             })?;
             i += length;
             piece
@@ -381,12 +381,12 @@ mod tests {
         let cases = [
             ("", "expected a literal, found the end"),
             ("abc", "expected a literal, found `abc`"),
-            ("18446744073709551616", "18446744073709551616 is beyond 64 bits"),
-            ("1e999", "1e999 is beyond float64"),
+            ("18446744073709551616", "18446744073709551616 does not fit in 64 bits"),
+            ("1e999", "1e999 is out of range for float64"),
             ("1.2.3", "`1.2.3` is not a number"),
             ("\"abc", "this quote is not closed"),
             ("\"\\q\"", "an unknown escape"),
-            ("\"\\ud800\"", "a lone surrogate is not a character"),
+            ("\"\\ud800\"", "an unpaired surrogate is not a character"),
             ("b\"é\"", "bytes are written with ASCII characters"),
             ("[1", "expected `,` or `]`, found the end"),
             ("1 2", "expected nothing after the literal, found `2`"),

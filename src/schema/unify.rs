@@ -45,7 +45,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
         return Ok(Schema { fields, facts: a.facts.join(&b.facts) });
     };
     let [x, y] = &first.types;
-    let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type holds both")).in_field(&first.path);
+    let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
     for Clash { path, types: [x, y] } in others.iter().take(10) {
         error = error.help(format!("{path}: is {x} in one and {y} in another"));
     }
@@ -253,14 +253,14 @@ mod tests {
     #[test]
     fn a_clash_names_the_path_and_both_types() {
         let cases = [
-            ("x: int64", "x: string", "x: is int64 in one input and string in another: no type holds both"),
-            ("x: int64[?]", "x: int64", "x: is int64[?] in one input and int64 in another: no type holds both"),
-            ("x: null[?, (?)]", "x: int8[?]", "x: is null[?, (?)] in one input and int8[?] in another: no type holds both"),
-            ("x: uint64", "x: int64", "x: is uint64 in one input and int64 in another: no type holds both"),
+            ("x: int64", "x: string", "x: is int64 in one input and string in another: no type fits both"),
+            ("x: int64[?]", "x: int64", "x: is int64[?] in one input and int64 in another: no type fits both"),
+            ("x: null[?, (?)]", "x: int8[?]", "x: is null[?, (?)] in one input and int8[?] in another: no type fits both"),
+            ("x: uint64", "x: int64", "x: is uint64 in one input and int64 in another: no type fits both"),
             (
                 "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
                 "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",
-                "d.p: is float64 in one input and string in another: no type holds both\n  \
+                "d.p: is float64 in one input and string in another: no type fits both\n  \
                  d.q.r: is int8[?] in one and string[?] in another\n  \
                  z: is bool in one and int8 in another",
             ),

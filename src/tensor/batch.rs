@@ -61,7 +61,8 @@ pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
         Tensor::Sparse(sparse) => {
             let is_alone = |nulls: NullBuffer| (0..sparse.nrows()).find(|row| is_null_alone(sparse, &nulls, *row));
             if let Some(row) = null_values(sparse).and_then(is_alone) {
-                let error = Error::data("holds one value, a null: in a batch it could not be distinguished from a null tensor").at_row(row);
+                let error =
+                    Error::data("contains a single null, which in a batch could not be distinguished from a null tensor").at_row(row);
                 return Err(error.help("fill it first: fill-null 'x=0'"));
             }
             match sparse.validity() {
@@ -161,7 +162,7 @@ fn unbatch_sparse(sparse: &Sparse) -> Result<Sparse> {
     let sizes = RowPartition::from_row_lengths((0..sparse.nrows()).map(|row| sparse.shape_of(row)[0]))?;
     let nrows = sizes.nvals();
     if nrows > MAX_SPARSE_ROWS {
-        return Err(Error::data(format!("a dense_shape of {nrows} rows is too large to make records of")));
+        return Err(Error::data(format!("a dense_shape of {nrows} rows is too large to split into records")));
     }
     let mut lengths = vec![0i64; nrows];
     let mut shapes = Vec::with_capacity(nrows * (ndims - 1));

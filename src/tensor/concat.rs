@@ -60,7 +60,7 @@ impl Tensor {
                     .iter()
                     .map(|p| match p {
                         Tensor::Sparse(s) => Ok(s),
-                        _ => Err(Error::data("a sparse tensor and another kind of tensor")),
+                        _ => Err(Error::data("a sparse tensor cannot be concatenated with another kind of tensor")),
                     })
                     .collect::<Result<Vec<_>>>()?;
                 let indices: ScalarBuffer<i64> = all.iter().flat_map(|s| s.indices().iter()).copied().collect();

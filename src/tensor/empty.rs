@@ -30,7 +30,7 @@ fn fill(ty: &Type, levels: usize, nrows: usize, null: bool) -> Result<Tensor> {
         let dims = ty.list_dims();
         let partition = match dims[dims.len() - levels].size {
             Size::Known(size) => {
-                RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?, nrows)?
+                RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?, nrows)?
             }
             _ => RowPartition::from_row_splits(vec![0i64; nrows + 1])?,
         };

@@ -98,14 +98,14 @@ impl fmt::Display for InvalidPartition {
             Decreasing { encoding, from, to, position } => {
                 write!(f, "{} decrease from {from} to {to} at position {position}", plural(encoding))
             }
-            Negative(E::UniformRowLength, length) => write!(f, "uniform_row_length is {length}; it can't be negative"),
-            Negative(encoding, number) => write!(f, "{} contain {number}; they can't be negative", plural(encoding)),
-            NegativeRows(nrows) => write!(f, "nrows is {nrows}; it can't be negative"),
+            Negative(E::UniformRowLength, length) => write!(f, "uniform_row_length is {length}; it must not be negative"),
+            Negative(encoding, number) => write!(f, "{} contain {number}; they must not be negative", plural(encoding)),
+            NegativeRows(nrows) => write!(f, "nrows is {nrows}; it must not be negative"),
             Overflow(encoding) => write!(f, "the sum of {} exceeds 63 bits", encoding.name()),
             Values { encoding: E::UniformRowLength, end, nvals } => {
                 write!(f, "rows of one length cover {end} values, but there are {nvals}")
             }
-            Values { encoding: E::ValueRowids, end, nvals } => write!(f, "{end} value_rowids for {nvals} values"),
+            Values { encoding: E::ValueRowids, end, nvals } => write!(f, "found {end} value_rowids for {nvals} values"),
             Values { encoding, end, nvals } => {
                 let verb = match encoding {
                     E::RowLengths | E::Lod => "add up to",
@@ -316,7 +316,7 @@ mod tests {
             (RowLengths, &[2, 0, 1], 3, Some(4), Err("row_lengths make 3 rows, but nrows is 4")),
             (RowLengths, &[], 0, None, Ok(&[])),
             (RowLengths, &[], 3, None, Err("row_lengths add up to 0, but there are 3 values")),
-            (RowLengths, &[-1, 4], 3, None, Err("row_lengths contain -1; they can't be negative")),
+            (RowLengths, &[-1, 4], 3, None, Err("row_lengths contain -1; they must not be negative")),
             (RowLengths, &[i64::MAX, i64::MAX, 5], 3, None, Err("the sum of row_lengths exceeds 63 bits")),
             (RowSplits, &[0, 2, 2, 3], 3, None, Ok(&[12, 12, 13])),
             (RowSplits, &[], 0, None, Err("row_splits are empty; the first must be 0")),
@@ -334,15 +334,15 @@ mod tests {
             (ValueRowids, &[0, 0, 2], 3, None, Ok(&[12, 12, 13])),
             (ValueRowids, &[1, 1, 2], 3, Some(5), Ok(&[10, 12, 13, 13, 13])),
             (ValueRowids, &[], 0, Some(2), Ok(&[10, 10])),
-            (ValueRowids, &[0, 2], 3, None, Err("2 value_rowids for 3 values")),
-            (ValueRowids, &[-1, 0], 2, None, Err("value_rowids contain -1; they can't be negative")),
+            (ValueRowids, &[0, 2], 3, None, Err("found 2 value_rowids for 3 values")),
+            (ValueRowids, &[-1, 0], 2, None, Err("value_rowids contain -1; they must not be negative")),
             (ValueRowids, &[0, 4], 2, Some(3), Err("value_rowids go up to 4, but nrows is 3")),
-            (ValueRowids, &[0, 4], 2, Some(-3), Err("nrows is -3; it can't be negative")),
+            (ValueRowids, &[0, 4], 2, Some(-3), Err("nrows is -3; it must not be negative")),
             (ValueRowids, &[0, 0, i64::MAX], 3, None, Err("9223372036854775807 rows are too many for 3 values")),
             (UniformRowLength, &[2], 4, None, Ok(&[12, 14])),
             (UniformRowLength, &[0], 0, Some(2), Ok(&[10, 10])),
             (UniformRowLength, &[2], 5, None, Err("rows of one length cover 4 values, but there are 5")),
-            (UniformRowLength, &[-2], 4, None, Err("uniform_row_length is -2; it can't be negative")),
+            (UniformRowLength, &[-2], 4, None, Err("uniform_row_length is -2; it must not be negative")),
             (UniformRowLength, &[0], 0, Some(i64::MAX), Err("9223372036854775807 rows are too many for 0 values")),
             (Lod, &[3, 1], 3, None, Err("the lengths of lod add up to 4, but there are 3 values")),
             (LodOffsets, &[0, 2], 3, None, Err("lod_offsets end at 2, but there are 3 values")),

@@ -49,13 +49,13 @@ fn build(ty: &Type, literal: &Literal) -> Result<Tensor> {
         };
     };
     let item = ty.item();
-    let known = |size: u64| usize::try_from(size).map_err(|_| Error::usage("a size too large for this machine"));
+    let known = |size: u64| usize::try_from(size).map_err(|_| Error::usage("the size is too large for this machine"));
     match (literal, dim.size) {
         (Literal::List(items), size) => {
             let items = items.iter().map(|i| Tensor::of_literal(&item, i)).collect::<Result<Vec<_>>>()?;
             let partition = match size {
                 Size::Known(size) if known(size)? != items.len() => {
-                    return Err(Error::usage(format!("{literal} has {} items where {size} are expected", items.len())));
+                    return Err(Error::usage(format!("{literal} has {} items; expected {size}", items.len())));
                 }
                 Size::Known(size) => RowPartition::uniform(known(size)?, 1)?,
                 _ => RowPartition::from_row_lengths([items.len() as i64])?,

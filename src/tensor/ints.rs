@@ -16,7 +16,7 @@ use arrow_schema::DataType;
 pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
     let list = tensor.as_list()?;
     if let Some(row) = tensor.first_null_row() {
-        return Err(Error::data("holds a null").at_row(row));
+        return Err(Error::data("contains a null").at_row(row));
     }
     Ok((list.partition().clone(), numbers(list.values())?))
 }
@@ -27,9 +27,10 @@ pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
 /// Not a column of integers; a null; a number above int64.
 pub fn numbers(tensor: &Tensor) -> Result<ScalarBuffer<i64>> {
     if let Some(row) = tensor.first_null_row() {
-        return Err(Error::data("holds a null").at_row(row));
+        return Err(Error::data("contains a null").at_row(row));
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    let array = cast_with_options(tensor.as_leaf()?, &DataType::Int64, &options).map_err(|_| Error::data("holds a number above int64"))?;
+    let array =
+        cast_with_options(tensor.as_leaf()?, &DataType::Int64, &options).map_err(|_| Error::data("contains a number beyond int64"))?;
     Ok(array.as_primitive::<Int64Type>().values().clone())
 }

@@ -131,7 +131,7 @@ pub fn partition(tensor: &Tensor, records: &RowPartition, groups: &RowPartition)
     if let Some(row) = (0..tensor.nrows()).find(|row| groups.start(records.start(row + 1)) != items.start(row + 1)) {
         let rows = records.range(row);
         let grouped = groups.start(rows.end) - groups.start(rows.start);
-        let error = format!("the partition holds {grouped} values, but there are {} along axis 0", items.row_length(row));
+        let error = format!("the partition covers {grouped} values, but there are {} along axis 0", items.row_length(row));
         return Err(Error::data(error).at_row(row));
     }
     let inner = Tensor::list(groups.clone(), list.values().clone(), None)?;

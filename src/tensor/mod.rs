@@ -336,7 +336,7 @@ impl Tensor {
             return Ok(self);
         }
         if let Some(row) = (0..self.nrows()).find(|row| list.partition.row_length(*row) != length) {
-            let error = format!("has {} items, where {length} were expected", list.partition.row_length(row));
+            let error = format!("has {} items; expected {length}", list.partition.row_length(row));
             return Err(Error::data(error).at_row(row));
         }
         let partition = RowPartition::uniform(length, self.nrows())?;
@@ -365,7 +365,7 @@ impl Tensor {
     fn check_level(&self, ty: &Type, levels: usize, outer: bool) -> Result<()> {
         let may_be_null = if outer { ty.optional } else { ty.with_nulls };
         if !may_be_null && !matches!(ty.dtype(), Some(DType::Null)) && self.validity().is_some() {
-            return Err(Error::data("holds a null that its type does not have"));
+            return Err(Error::data("contains a null, which its type does not allow"));
         }
         if levels > 0 {
             let Tensor::List(list) = self else {
@@ -385,7 +385,7 @@ impl Tensor {
                 s.fields.iter().zip(fields).try_for_each(|(t, f)| t.check(&f.ty).map_err(|e| e.in_field(&f.name)))
             }
             (Tensor::Sparse(s), Element::Sparse(dtype)) if *s.values().data_type() == dtype.arrow() && s.ndims() == ty.rank() => Ok(()),
-            (found, _) => Err(Error::data(format!("is not what its type {ty} says: {}", found.kind_name()))),
+            (found, _) => Err(Error::data(format!("does not match its type {ty}: {}", found.kind_name()))),
         }
     }
 

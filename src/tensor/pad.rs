@@ -167,9 +167,9 @@ impl Padding {
             total = total.saturating_add(rows.saturating_mul((inner as u64).saturating_mul(each)));
             if total > limit {
                 let shape: Vec<String> = own.iter().map(ToString::to_string).collect();
-                let error = Error::data(format!("padding it to [{}] takes more memory than is allowed", shape.join(", ")));
+                let error = Error::data(format!("padding it to [{}] needs more memory than is allowed", shape.join(", ")));
                 let row = records.start(record);
-                return Err(error.at_row(row).help("cut it with a --shape, make smaller batches, or allow more with --max-memory"));
+                return Err(error.at_row(row).help("truncate it with --shape, make smaller batches, or allow more with --max-memory"));
             }
         }
         (0..depth)
@@ -325,7 +325,7 @@ pub fn dense_of_sparse(sparse: &Sparse, padding: &Padding, records: &RowPartitio
     for record in 0..records.nrows() {
         for axis in 0..ndims {
             let longest = records.range(record).map(|row| sparse.shape_of(row)[axis]).max().unwrap_or(0);
-            sizes.push(padding.size(axis, usize::try_from(longest).map_err(|_| Error::data("a size too large for this machine"))?)?);
+            sizes.push(padding.size(axis, usize::try_from(longest).map_err(|_| Error::data("the size is too large for this machine"))?)?);
         }
     }
     let axes = padding.axes(&sizes, records, 1, sparse.values())?;
@@ -345,7 +345,7 @@ fn sparse_row(sparse: &Sparse, row: usize, sizes: &[usize], runs: &mut Runs) -> 
     for entry in sparse.entries().range(row) {
         let index = sparse.index_of(entry);
         if last.is_some_and(|last| last >= index) {
-            let how = if last == Some(index) { "is there twice" } else { "is out of order" };
+            let how = if last == Some(index) { "occurs twice" } else { "is out of order" };
             let error = Error::data(format!("the index {index:?} {how}")).at_row(row);
             return Err(error.help("`validate` lists such entries; sparse.reorder in `map` sorts them"));
         }

@@ -36,15 +36,19 @@ impl Sparse {
     ) -> Result<Sparse> {
         let (n, nrows) = (entries.nvals(), entries.nrows());
         if values.len() != n || Some(indices.len()) != n.checked_mul(ndims) {
-            return Err(Error::data(format!("{} indices of {ndims} dimensions for {} values", indices.len() / ndims.max(1), values.len())));
+            return Err(Error::data(format!(
+                "found {} indices of {ndims} dimensions for {} values",
+                indices.len() / ndims.max(1),
+                values.len()
+            )));
         }
         if Some(dense_shape.len()) != nrows.checked_mul(ndims) || validity.as_ref().is_some_and(|v| v.len() != nrows) {
-            return Err(Error::data(format!("{} sizes for {nrows} sparse tensors of rank {ndims}", dense_shape.len())));
+            return Err(Error::data(format!("found {} sizes for {nrows} sparse tensors of rank {ndims}", dense_shape.len())));
         }
         for row in 0..nrows {
             let shape = &dense_shape[row * ndims..(row + 1) * ndims];
             if let Some(size) = shape.iter().find(|s| **s < 0) {
-                return Err(Error::data(format!("dense_shape holds the negative size {size}")).at_row(row));
+                return Err(Error::data(format!("dense_shape contains the negative size {size}")).at_row(row));
             }
             let own = entries.range(row);
             let own = &indices[own.start * ndims..own.end * ndims];

@@ -123,11 +123,11 @@ pub fn ragged_of_sparse(sparse: &Sparse, max_rows: usize) -> Result<Tensor> {
         return Tensor::list(sparse.entries().clone(), values, sparse.validity().cloned());
     }
     if sparse.ndims() != 2 {
-        return Err(Error::data(format!("has rank {}: only sparse vectors and matrices become ragged", sparse.ndims())));
+        return Err(Error::data(format!("has rank {}: only sparse vectors and matrices can become ragged", sparse.ndims())));
     }
     let records = RowPartition::from_row_lengths((0..sparse.nrows()).map(|row| sparse.shape_of(row)[0]))?;
     if records.nvals() > max_rows {
-        return Err(Error::data(format!("a dense_shape of {} rows takes more memory than is allowed", records.nvals())));
+        return Err(Error::data(format!("a dense_shape of {} rows needs more memory than is allowed", records.nvals())));
     }
     let mut lengths = vec![0i64; records.nvals()];
     for row in 0..sparse.nrows() {
@@ -155,7 +155,8 @@ fn check_column(index: &[i64], column: usize) -> Result<()> {
 }
 
 fn out_of_order(index: &[i64]) -> Error {
-    let error = Error::data(format!("the index {index:?} is not right-ragged: the entries of a row must be at 0, 1, 2 ... in this order"));
+    let error =
+        Error::data(format!("the index {index:?} is not right-ragged: the entries of a row must have the indices 0, 1, 2 ... in order"));
     error.help("make it dense instead: to-dense; sparse.reorder in `map` sorts entries")
 }
 

@@ -38,7 +38,7 @@ impl Tensor {
             && let Some(validity) = self.validity()
         {
             let row = (0..validity.len()).find(|row| validity.is_null(*row)).unwrap_or(0);
-            return Err(Error::data(format!("null, where the schema says {to}"))
+            return Err(Error::data(format!("found null, but the schema says {to}"))
                 .at_row(row)
                 .help("write `optional` before the type, or give a default with = VALUE"));
         }
@@ -117,7 +117,7 @@ fn element(tensor: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
                         .any(|(size, d)| matches!(d.size, Size::Known(n) if i64::try_from(n).ok() != Some(*size)))
             };
             if let Some(row) = (0..s.nrows()).find(wrong) {
-                return Err(Error::data(format!("a dense_shape of {:?}, where the schema says {to}", s.shape_of(row))).at_row(row));
+                return Err(Error::data(format!("found a dense_shape of {:?}, but the schema says {to}", s.shape_of(row))).at_row(row));
             }
             let values = cast(s.values(), a, b)?;
             let parts = (s.ndims(), s.entries().clone(), s.indices().clone(), s.dense_shape().clone(), s.validity().cloned());
@@ -154,14 +154,14 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
 /// Rows of known size: as they are, or checked to be that long; null rows are filled with nulls.
 fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, Tensor)> {
     let list = tensor.as_list()?;
-    let size = usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?;
+    let size = usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?;
     let partition = list.partition();
     if partition.uniform_row_length() == Some(size) {
         return Ok((partition.clone(), list.values().clone()));
     }
     let is_null = |row: usize| list.validity().is_some_and(|v| v.is_null(row));
     if let Some(row) = (0..partition.nrows()).find(|row| !is_null(*row) && partition.row_length(*row) != size) {
-        return Err(Error::data(format!("{} items, where the schema says {size}", partition.row_length(row))).at_row(row));
+        return Err(Error::data(format!("found {} items, but the schema says {size}", partition.row_length(row))).at_row(row));
     }
     let uniform = RowPartition::uniform(size, partition.nrows())?;
     if list.validity().is_none() {

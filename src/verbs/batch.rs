@@ -31,10 +31,10 @@ struct Limit {
 }
 
 fn parse_limit(text: &str) -> Result<Limit, Error> {
-    let (field, number) = split_assignment(text, "FIELD=N, as tokens=4096")?;
+    let (field, number) = split_assignment(text, "FIELD=N, such as tokens=4096")?;
     match number.trim().parse() {
         Ok(nvals) if nvals > 0 => Ok(Limit { path: FieldPath::parse(field)?, nvals }),
-        _ => Err(Error::usage(format!("expected a number of values, as {field}=4096, found `{number}`"))),
+        _ => Err(Error::usage(format!("expected a number of values, such as {field}=4096, found `{number}`"))),
     }
 }
 
@@ -42,13 +42,13 @@ impl Verb for Batch {
     const NAME: &'static str = "batch";
     const SUMMARY: &'static str = "Group N consecutive records into a batch";
     const ABOUT: &'static str = "\
-Every field gains axis 0, the records of the batch. Axes whose size may differ between records become ragged: `[?]` \
-becomes `[?, (?)]`; axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a \
-sparse tensor gains a leading dimension and the largest dense shape of the batch. Nulls are kept.
+Every field gains axis 0, the records of the batch. Axes whose size may differ between records become ragged: `[?]` becomes `[?, (?)]`; \
+axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a sparse tensor gains a leading dimension \
+and the largest dense shape of the batch. Nulls are kept.
 
-With --max-values a batch also ends before a record that would bring the number of values in FIELD (all its axes \
-counted) above the limit; a record above the limit is a batch of its own. `batch all` holds all records in memory (see \
---max-memory). With --drop-remainder every batch has N records, and the size of axis 0 is known.";
+With --max-values a batch also ends before a record that would bring the number of values in FIELD (all its axes counted) above the \
+limit; a record above the limit becomes a separate batch. `batch all` keeps all records in memory (see --max-memory). With \
+--drop-remainder every batch has N records, and the size of axis 0 is known.";
     const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -32,7 +32,7 @@ pub struct Bucket {
     /// Length of a record: len(tokens), a field, or any integer expression; without --boundaries, a key
     #[arg(long, value_name = "EXPR")]
     by: String,
-    /// Bucket boundaries, as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
+    /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
     /// Batch size of each bucket, one more than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
@@ -56,7 +56,9 @@ struct Numbers(Vec<usize>);
 
 fn numbers(text: &str) -> Result<Vec<usize>, Error> {
     let number = |part: &str| part.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
-    text.split(',').map(|part| number(part).ok_or_else(|| Error::usage(format!("expected numbers, as 10,20; found `{text}`")))).collect()
+    text.split(',')
+        .map(|part| number(part).ok_or_else(|| Error::usage(format!("expected numbers, such as 10,20, found `{text}`"))))
+        .collect()
 }
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
@@ -71,7 +73,9 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
     }
     if sizes.len() != nbuckets {
         let error = format!("expected {nbuckets} batch sizes, one more than boundaries, found {}", sizes.len());
-        return Err(Error::usage(error).help("one size per bucket: one for each boundary, and one for lengths from the last boundary on"));
+        return Err(
+            Error::usage(error).help("give one size per bucket: one for each boundary, and one for lengths from the last boundary on")
+        );
     }
     Ok(sizes)
 }
@@ -91,14 +95,14 @@ fn parse_key_sizes(text: &str) -> Result<KeySizes> {
         let size = number.parse::<usize>().ok().filter(|n| *n > 0 && i64::try_from(*n).is_ok());
         let Some(size) = size else {
             let error = Error::usage(format!("--batch-sizes: expected KEY=N, or N for all others, found `{word}`"));
-            return Err(error.help("as in --batch-sizes cat=4,dog=2,8"));
+            return Err(error.help("for example: --batch-sizes cat=4,dog=2,8"));
         };
         let before = match name {
             Some(name) => sizes.named.insert(name, size),
             None => sizes.others.replace(size),
         };
         if before.is_some() {
-            let error = Error::usage(format!("--batch-sizes: found a second size for the same keys, `{word}`"));
+            let error = Error::usage(format!("--batch-sizes: `{word}` is a second size for the same keys"));
             return Err(error.help("a size for each range of lengths needs --boundaries"));
         }
     }
@@ -109,11 +113,11 @@ impl Verb for Bucket {
     const NAME: &'static str = "bucket";
     const SUMMARY: &'static str = "Group records of similar length or equal key into batches";
     const ABOUT: &'static str = "\
-Without --boundaries there is a bucket for each value of EXPR, a string, an integer or a bool. With --boundaries each record goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is \
-written as a batch as soon as it holds its batch size; what is left at the end is written in the order of the buckets, that of \
-their boundaries or keys. The records of open buckets are held in memory (see --max-memory). \
-With --pad every batch is padded to its longest record, with --pad-to-boundary to the bucket's boundary minus 1; \
---shape and --default work as in `padded-batch`.";
+Without --boundaries there is a bucket for each value of EXPR, which is a string, an integer or a bool. With --boundaries each record \
+goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as soon as it \
+reaches its batch size; the remaining records are written at the end, in the order of the boundaries or keys. The records of open buckets \
+are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, to the bucket's \
+boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -142,7 +146,7 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
             return Err(Error::usage("--shape and --default need --pad or --pad-to-boundary"));
         }
         if self.padding.has_max() {
-            return Err(Error::usage("`max` is the longest of the whole input, which is not known when a batch is padded"));
+            return Err(Error::usage("`max` is the longest row of the whole input, which is not known when a batch is padded"));
         }
         if self.pad_to_boundary && self.boundaries.is_none() {
             return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));
@@ -151,7 +155,7 @@ With --pad every batch is padded to its longest record, with --pad-to-boundary t
         if let Some(Numbers(boundaries)) = &self.boundaries
             && let Some(pair) = boundaries.windows(2).find(|pair| pair[1] <= pair[0])
         {
-            let text = format!("bucket: --boundaries: {} is not above {}: its bucket gets no records", pair[1], pair[0]);
+            let text = format!("bucket: --boundaries: {} is not greater than {}: its bucket gets no records", pair[1], pair[0]);
             options.notices.add(text, options.strict)?;
         }
         let numbering = self.numbering(schema, options)?;
@@ -370,7 +374,7 @@ fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize
     let number = boundaries.iter().position(is_above).unwrap_or(boundaries.len());
     if to_boundary && number == boundaries.len() {
         let last = boundaries.last().copied().unwrap_or(0);
-        let error = Error::data(format!("a length of {length} is not below the last boundary, {last}"));
+        let error = Error::data(format!("the length {length} is not less than the last boundary, {last}"));
         return Err(error.help("--pad-to-boundary needs a boundary above the longest record; add one"));
     }
     Ok(number)

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Changes the dtype of fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Cast {
-    /// Fields and new dtypes, as x=float32,docs.score=int8; `*` matches any characters in a name
+    /// Fields and new dtypes, such as x=float32,docs.score=int8; `*` matches any characters in a name
     #[arg(value_name = "FIELD=DTYPE,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -27,7 +27,7 @@ struct Pairs(Vec<(Patterns, DType)>);
 
 fn parse(text: &str) -> Result<Pairs, Error> {
     let pair = |part: &&str| {
-        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, as x=float32")?;
+        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, such as x=float32")?;
         Ok((Patterns::parse(name)?, parse_dtype(dtype.trim())?))
     };
     Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
@@ -79,12 +79,11 @@ impl Verb for Cast {
     const NAME: &'static str = "cast";
     const SUMMARY: &'static str = "Change the dtype of fields";
     const ABOUT: &'static str = "\
-Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting \
-floats to integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to \
-true. string and bytes cast to each other (bytes that are not valid UTF-8 are an error); json casts to string, as its \
-text. Strings and numbers do not cast to each other: use strings.to_number and strings.as_string in `map`. Times \
-(timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down; int64 is \
-their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
+Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to integers \
+truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. string and bytes cast to each \
+other (bytes that are not valid UTF-8 are an error); json casts to string, as its text. Strings and numbers do not cast to each other: \
+use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
+other units and zones, rounding down; int64 means their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -107,7 +106,7 @@ their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
         for (patterns, to) in &self.pairs.0 {
             for field in patterns.resolve(schema)? {
                 if seen.contains(&field) {
-                    return Err(Error::usage(format!("{field} is cast twice")));
+                    return Err(Error::usage(format!("{field} is given twice")));
                 }
                 let path = field.clone();
                 edits.change(&field, |ty| {
@@ -151,7 +150,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
             d if d.time().is_some() || to.time().is_some() => {
-                error.help("times cast to other units, and to and from int64, their count; strings are parsed as times")
+                error.help("times can be cast to other units, and to and from int64, their count of units; strings are parsed as times")
             }
             d if text(d) && to.is_tensor() && !text(to) => {
                 let name = path.in_expression();

@@ -7,11 +7,22 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// How an input gets a chain of its own: part of the help of every verb that combines inputs.
-pub const BRACKETS: &str = "\
-An input can have a chain of its own, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. Inside them write what would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or --scalar. \
-Outside the brackets, such an option applies to the files of every input; one inside takes precedence. Without a verb, files in brackets are \
-one input: [ A B ]. The result is that of writing the output of the chain to a file and reading that. Brackets may be nested.";
+/// How an input gets a chain of its own: part of the help of `concatenate`, to which the other verbs that combine inputs refer.
+const BRACKETS: &str = "\
+An input can have its own chain, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. The brackets contain what \
+would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or \
+--scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
+
+Outside the brackets, such an option applies to the files of every input; one inside takes precedence. The result is the same as if the \
+output of the chain were written to a file and read from there.";
+
+const SEE_BRACKETS: &str =
+    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. See `tatter concatenate --help` for the details.";
+
+/// What the help of that verb says about chains of inputs.
+pub fn brackets(verb: &str) -> &'static str {
+    if verb == "concatenate" { BRACKETS } else { SEE_BRACKETS }
+}
 
 /// Several inputs, and how their records become one stream.
 pub struct Combined {
@@ -106,11 +117,11 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     }
     if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
         let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));
-        return Err(error.help(format!("`]` is a word of its own; only `mix` takes weights, {verb} does not")));
+        return Err(error.help(format!("`]` must be a separate word; only `mix` takes weights, {verb} does not")));
     }
     if let Some(input) = inputs.iter().find(|input| input.as_bytes().starts_with(b"[") && in_brackets(input).is_none() && !is_class(input))
     {
-        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a word of its own", input.display()));
+        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a separate word", input.display()));
         return Err(error.help(format!("write spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
     }
     Ok(())

@@ -31,7 +31,7 @@ impl Verb for Compose {
 The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
 must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise \
 the last row id does. These fields are replaced by FIELD, whose axes after the first are ragged.";
-    const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and the like; Paddle's create_lod_tensor";
+    const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and similar functions; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "articles of 2 and 1 sentences, of 3, 1 and 2 words",
@@ -83,7 +83,7 @@ the last row id does. These fields are replaced by FIELD, whose axes after the f
             Vec::new()
         };
         if !counts.is_empty() && counts.len() != levels.len() {
-            return Err(Error::usage(format!("{} nrows fields for {} levels", counts.len(), levels.len())).in_field(&self.field));
+            return Err(Error::usage(format!("found {} nrows fields for {} levels", counts.len(), levels.len())).in_field(&self.field));
         }
         let mut edits = Edits::new(schema);
         let (encoding, path) = (self.encoding, self.field.clone());

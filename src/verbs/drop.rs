@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Drops fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Drop {
-    /// Fields, as a,b.c; `*` matches any characters in a name
+    /// Fields, such as a,b.c; `*` matches any characters in a name
     #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
 }

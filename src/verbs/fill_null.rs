@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Replaces nulls with a value.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FillNull {
-    /// Fields and values, as x=0,name="",tags=[]; a field may be given twice
+    /// Fields and values, such as x=0,name="",tags=[]; a field may be given twice
     #[arg(value_name = "FIELD=VALUE,..", value_parser = parse)]
     pairs: Pairs,
 }
@@ -30,7 +30,7 @@ struct Pairs(Vec<(FieldPath, String)>);
 
 fn parse(text: &str) -> Result<Pairs, Error> {
     let pair = |part: &str| {
-        let (name, value) = split_assignment(part, "FIELD=VALUE, as x=0")?;
+        let (name, value) = split_assignment(part, "FIELD=VALUE, such as x=0")?;
         Ok((FieldPath::parse(name)?, value.to_owned()))
     };
     Ok(Pairs(split_commas(text).into_iter().map(pair).collect::<Result<_>>()?))
@@ -40,15 +40,14 @@ impl Verb for FillNull {
     const NAME: &'static str = "fill-null";
     const SUMMARY: &'static str = "Replace nulls with a value";
     const ABOUT: &'static str = "\
-A scalar (x=0, name=\"\", name=unknown, ok=False) replaces null values: the field itself, or items at any depth of its \
-lists. Null lists are a different thing and stay null; x=[] replaces all of them with empty lists, the field's own and \
-those inside. A list that is not empty (x=[0, 0]) replaces the field where it is null as a whole. Both can be given: \
-x=[],x=0. In a sparse tensor x=0 replaces null values among its entries, and x=[] replaces a null tensor with one that \
-has no entries. A null row of known size, as of float32[4], is replaced by either. s={} replaces a null structure with \
-one whose fields are null; then fill those: s={},s.a=0.
+A scalar (x=0, name=\"\", name=unknown, ok=False) replaces null values: the field itself, or items at any depth of its lists. Null lists \
+stay null; x=[] replaces all of them with empty lists, the field's own and those inside. A list that is not empty (x=[0, 0]) replaces the \
+field where it is null as a whole. Both can be given: x=[],x=0. In a sparse tensor x=0 replaces null values among its entries, and x=[] \
+replaces a null tensor with one that has no entries. A null row of known size, such as float32[4], is replaced by either. s={} replaces a \
+null structure with one whose fields are null; then fill those: s={},s.a=0.
 
-A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes. It must fit the field's dtype; \
-a field that is always null takes the dtype of the value.";
+A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes. It must fit the field's dtype; a field that is \
+always null takes the dtype of the value.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "missing prices become 0, missing lists empty",
@@ -120,7 +119,7 @@ impl Fills {
                     let first = fields.first().map_or("a".to_owned(), |f| quoted(&f.name));
                     let error = Error::usage(format!("is a structure and cannot be filled with {text}"));
                     return Err(error.help(format!(
-                        "a null structure becomes one of nulls by {field}={{}}; its fields are filled one by one: {field}.{first}=.."
+                        "{field}={{}} replaces a null structure with one whose fields are null; fill those one by one: {field}.{first}=.."
                     )));
                 }
             }
@@ -132,7 +131,7 @@ impl Fills {
         }
         let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
-            return Err(Error::usage("None is null and cannot replace a null"));
+            return Err(Error::usage("None is itself null and cannot replace a null"));
         }
         let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
         let is_sparse = self.ty.is_sparse();
@@ -233,7 +232,7 @@ fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|e| {
         if *dtype == DType::Null {
             let error = Error::usage(format!("cannot be filled with `{text}`: {}", e.message()));
-            return error.help("write a string in quotes, as \"a\"");
+            return error.help("write a string in quotes, such as \"a\"");
         }
         let error = Error::usage(format!("cannot be filled with `{text}`: expected a value of {dtype}"));
         if text.trim() == "{}" { error.help("{} is only for structures") } else { error }
@@ -243,6 +242,6 @@ fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {
 fn json_literal(text: &str) -> Result<Literal> {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(_) => Ok(Literal::String(text.trim().to_owned())),
-        Err(e) => Err(Error::usage(format!("holds JSON, and {text} is not valid JSON: {e}"))),
+        Err(e) => Err(Error::usage(format!("contains JSON, and {text} is not valid JSON: {e}"))),
     }
 }

@@ -23,7 +23,7 @@ pub struct FromDense {
     /// Remove this value from the end of each row
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true, conflicts_with = "lengths")]
     padding: Option<String>,
-    /// Fields that hold the row lengths, one for each axis, as x/lengths
+    /// Fields that contain the row lengths, one for each axis, such as x/lengths
     #[arg(long, value_name = "FIELD,..", value_parser = Patterns::parse)]
     lengths: Option<Patterns>,
     /// Axis from which --padding removes values
@@ -38,12 +38,11 @@ impl Verb for FromDense {
     const NAME: &'static str = "from-dense";
     const SUMMARY: &'static str = "Remove padding from rows";
     const ABOUT: &'static str = "\
-With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from \
-its start with --side left. Values in between stay, and NaN equals nothing. In a vector they are removed from the \
-vector itself. With --lengths FIELD each row keeps its first values, as many as its length (its last ones with --side \
-left): a field of rank r holds the lengths along axis r, so a scalar is the length of a vector; for several axes give \
-several fields, as `to-dense --lengths` writes them. A length greater than the size of its row counts as that size, a negative one as \
-0. Nulls are refused.";
+With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from its start with --side \
+left. Values in between stay, and NaN equals nothing. In a vector they are removed from the vector itself. With --lengths FIELD each row \
+is truncated to its length and keeps its first values (with --side left, its last ones). A field of rank r contains the lengths along \
+axis r, so a scalar is the length of a vector; for several axes give several fields, in the form that `to-dense --lengths` writes. A \
+length greater than the size of its row counts as that size, a negative one as 0. Nulls are refused.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -171,7 +170,7 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
             for (level, (a, b)) in own.iter().zip(&rows).enumerate() {
                 if a != b {
                     let row = (0..a.nrows()).find(|row| a.row_length(*row) != b.row_length(*row)).unwrap_or(0);
-                    let error = format!("holds the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
+                    let error = format!("contains the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
                     let top = own[..level].iter().rev().fold(row, |row, partition| crate::tensor::row_of(partition, row));
                     return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
                 }

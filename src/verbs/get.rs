@@ -21,13 +21,13 @@ impl Verb for Get {
     const SUMMARY: &'static str = "Keep records by number";
     const ABOUT: &'static str = "\
 Records are numbered from 1 in each input, as in messages and by `--source record`. They are written in input order, each once; numbers \
-beyond the last record have no effect. In a TFDS directory the records that --split names are counted, through all shards; messages and \
---source name the shard and count in it.
+beyond the last record have no effect. In a TFDS directory the records of --split are numbered across all shards; messages and --source \
+name the shard and number within it.
 
-As the first verb of a chain, it stops reading after the last one. Where a TFRecord file has an index beside it \
-(`tatter index x.tfrecord` makes x.tfrecord.idx), and in an ArrayRecord, only these records are read; of a TFDS directory only the shards \
-that hold any, of a Parquet or Arrow file only such row groups or record batches. Types are inferred from them only, \
-with or without the index. An index that does not match its file is ignored, with a notice; -v says which index was used.";
+As the first verb of a chain, it stops reading after the last one. If a TFRecord file has an index next to it (`tatter index x.tfrecord` \
+makes x.tfrecord.idx), and in an ArrayRecord, only these records are read; of a TFDS directory only the shards that contain any, and of a \
+Parquet or Arrow file only the row groups or record batches that do. Types are inferred from them only, with or without the index. An \
+index that does not match its file is ignored, with a notice; -v says which index was used.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "two records",
@@ -66,7 +66,7 @@ impl Map for Chosen {
         let mut rows = Vec::new();
         for row in 0..chunk.nrows {
             let number = chunk.origin.number(row).ok_or_else(|| {
-                Error::data("this is not one record of an input: it has no number there")
+                Error::data("this record is not a single record of an input, so it has no number")
                     .at_row(row)
                     .help("choose records before they are combined: get as the first verb")
             })?;

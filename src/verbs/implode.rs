@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Groups consecutive records with equal keys.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Implode {
-    /// Key fields, as a,b
+    /// Key fields, such as a,b
     #[arg(long, value_name = "KEY", value_parser = Keys::parse)]
     by: Keys,
 }
@@ -27,9 +27,9 @@ impl Verb for Implode {
     const NAME: &'static str = "implode";
     const SUMMARY: &'static str = "Group consecutive records with equal keys";
     const ABOUT: &'static str = "\
-The key fields stay; every other field gains axis 0, the records of the group, as with `batch`. Only adjacent records \
-are grouped: sort them first with `sort --by KEY`. Nulls are equal to each other, and so are NaN. Nulls are kept. \
-`explode` is the inverse; `count --by` counts the records of each key. The records of the current group are held in memory (see --max-memory).";
+The key fields stay; every other field gains axis 0, the records of the group, as with `batch`. Only adjacent records are grouped: sort \
+them first with `sort --by KEY`. Nulls are equal to each other, and so are NaN. Nulls are kept. `explode` is the inverse; `count --by` \
+counts the records of each key. The records of the current group are kept in memory (see --max-memory).";
     const MEANING: &'static str = "the inverse of unnest";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -54,9 +54,9 @@ impl Verb for Lookup {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "Add fields from a small table by key";
     const ABOUT: &'static str = "\
-Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null \
-matches no key. TABLE is a file of any format, held in memory: its key and the fields taken must fit in --max-memory. The records \
-themselves are streamed. To join two large files use DuckDB: `tatter join` prints the command.";
+Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null matches \
+no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records themselves are \
+streamed. To join two large files use DuckDB: `tatter join` prints the command.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the name of each user",
@@ -88,7 +88,7 @@ themselves are streamed. To join two large files use DuckDB: `tatter join` print
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
-                return Err(error.help(format!("name the new one: --take {0}={0}2", quoted(&name))));
+                return Err(error.help(format!("name the new field: --take {0}={0}2", quoted(&name))));
             }
             let mut ty = table.schema.fields[at].ty.clone();
             ty.optional |= self.missing == Missing::Null;

@@ -37,13 +37,15 @@ impl Verb for Mix {
     const SUMMARY: &'static str = "Draw records from several inputs";
     const ABOUT: &'static str = "\
 `mix A=0.7 B=0.2 C=0.1` draws the input of each record at random with these weights; without weights, all inputs are equally likely. Each \
-input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a \
-chain, and its inputs follow it: mix A B then batch 32.\n\n\
-With --stop all (the default), when an input ends, records are drawn from the others: every record is written exactly once. With --stop first the \
-stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read again until \
-each has been read to its end; --summary counts the records that were repeated.\n\n\
-The schemas of the inputs are unified as for several FILEs. The draws depend on --seed only. A weight follows \
-the bracket of an input with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
+input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a chain, \
+and its inputs follow it: mix A B then batch 32.
+
+With --stop all (the default), when an input ends, records are drawn from the others, so that every record is written exactly once. With \
+--stop first the stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read \
+again until each has been read to its end; --summary counts the records that were repeated.
+
+The schemas of the inputs are unified as for several FILEs. The draws depend only on --seed. A weight follows the bracket of an input \
+with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const MEANING: &'static str = "tf.data.Dataset.sample_from_datasets";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
@@ -116,7 +118,7 @@ fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
     match text.parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => Ok((input.to_owned(), Some(weight))),
         _ => Err(Error::usage(format!("{}: {text:?} is not a weight: expected a positive number", word.display()))
-            .help("weights need not add up to 1: mix a.jsonl=7 b.jsonl=3")),
+            .help("weights do not have to add up to 1: mix a.jsonl=7 b.jsonl=3")),
     }
 }
 

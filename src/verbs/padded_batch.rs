@@ -50,7 +50,7 @@ Sparse fields, structured tensors and nulls are refused.";
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         if self.padding.has_max() {
-            return Err(Error::usage("`max` is the longest of the whole input, but a batch is padded before that is known")
+            return Err(Error::usage("`max` is the longest row of the whole input, which is not known when a batch is padded")
                 .help("give a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
         }
         if self.drop_remainder && self.size == BatchSize::All {

@@ -21,7 +21,7 @@ pub struct Partition {
     field: FieldPath,
     #[command(flatten)]
     by: By,
-    /// Field that holds the number of rows, with --value-rowids, if the last rows are empty
+    /// Field that contains the number of rows, with --value-rowids, if the last rows are empty
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
     nrows: Option<FieldPath>,
     /// Keep the partition field
@@ -33,19 +33,19 @@ pub struct Partition {
 #[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false)]
 struct By {
-    /// Field that holds the length of each row
+    /// Field that contains the length of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_lengths: Option<FieldPath>,
-    /// Field that holds the start of each row and the end of the last
+    /// Field that contains the start of each row and the end of the last
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_splits: Option<FieldPath>,
-    /// Field that holds the start of each row
+    /// Field that contains the start of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_starts: Option<FieldPath>,
-    /// Field that holds the end of each row
+    /// Field that contains the end of each row
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     row_limits: Option<FieldPath>,
-    /// Field that holds the row of each value, sorted
+    /// Field that contains the row of each value, sorted
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
     value_rowids: Option<FieldPath>,
     /// Rows of K values
@@ -73,7 +73,7 @@ impl Verb for Partition {
 Groups the items along axis 0 into rows: `[?]` becomes `[?, (?)]`. The partition is read from another field of the \
 record, in any of TensorFlow's encodings, and must cover all items; that field is dropped unless --keep is given. \
 --uniform K makes rows of K items. The field may be a structure. The inverse is `merge-dims FIELD 0 1`.";
-    const MEANING: &'static str = "tf.RaggedTensor.from_row_lengths and the like, StructuredTensor.partition_outer_dimension";
+    const MEANING: &'static str = "tf.RaggedTensor.from_row_lengths and similar functions, StructuredTensor.partition_outer_dimension";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "words into sentences, by row lengths",
@@ -104,7 +104,7 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
             let rank = usize::from(Some(path) != self.nrows.as_ref());
             let is_integer = partition.ty.dtype().is_some_and(|d| d.is_integer() || *d == DType::Null);
             if !is_integer || partition.ty.is_sparse() || partition.ty.rank() != rank {
-                let wanted = if rank == 0 { "a number, as int64" } else { "a vector of integers, as int64[?]" };
+                let wanted = if rank == 0 { "a number, such as int64" } else { "a vector of integers, such as int64[?]" };
                 return Err(Error::usage(format!("is {}; expected {wanted}", partition.ty)).in_field(path));
             }
             if path.parent() != self.field.parent() {
@@ -119,7 +119,7 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
                 Some(size) => self.bind_uniform(&mut edits, size)?,
                 None => {
                     let error = Error::usage("no partition is given").in_field(&self.field);
-                    return Err(error.help("name the field that holds it, as --row-lengths lengths, or give --uniform K"));
+                    return Err(error.help("give the field that contains it, such as --row-lengths lengths, or --uniform K"));
                 }
             },
         }

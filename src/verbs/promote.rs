@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Moves a field out of the structure that contains it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Promote {
-    /// Field to promote, as docs.tokens
+    /// Field to promote, such as docs.tokens
     #[arg(value_name = "PATH", value_parser = FieldPath::parse)]
     path: FieldPath,
     /// Name of the new field [default: the last part of PATH]

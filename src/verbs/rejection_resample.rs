@@ -41,11 +41,12 @@ impl Verb for RejectionResample {
     const SUMMARY: &'static str = "Drop records so that classes have given shares";
     const ABOUT: &'static str = "\
 Keeps each record with the probability target / initial of its class, divided by the largest such ratio of any class: the classes then \
-have the shares of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. Without --initial the shares of the input are estimated \
-from the records so far, starting from 10 of each class, so the first records deviate from the target. A class with the share 0 is \
-dropped; a record of a class that --target does not name is an \
-error. One random number is drawn for each record, so that the output depends only on --seed and the records.\n\n\
-(TensorFlow also draws from the unchanged input where that rejects fewer records, and may thus repeat records.)";
+have the shares of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. Without \
+--initial the shares of the input are estimated from the records so far, starting from 10 of each class, so the first records deviate \
+from the target. A class with the share 0 is dropped; a record of a class that --target does not name is an error. One random number is \
+drawn for each record, so the output depends only on --seed and the records.
+
+(TensorFlow also draws from the unchanged input where that rejects fewer records, so it may repeat records.)";
     const MEANING: &'static str = "tf.data.Dataset.rejection_resample";
     const EXAMPLES: &'static [Example] = &[
         Example {

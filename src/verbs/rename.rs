@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Renames fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Rename {
-    /// Old and new names, as id=key,docs.tokens=ids
+    /// Old and new names, such as id=key,docs.tokens=ids
     #[arg(value_name = "OLD=NEW,..", value_parser = parse)]
     pairs: Pairs,
 }

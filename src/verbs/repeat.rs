@@ -22,9 +22,9 @@ impl Verb for Repeat {
     const NAME: &'static str = "repeat";
     const SUMMARY: &'static str = "Repeat all records N times";
     const ABOUT: &'static str = "\
-Writes all records in order, N times over. The records are held in memory, beyond --max-memory in temporary files \
-(see --temp-dir). --summary counts those that were repeated. Later verbs see one stream: `repeat 3 then shuffle` shuffles all \
-three rounds together, `shuffle then repeat 3` gives the same order three times.";
+Writes all records in order, N times. The records are kept in memory or, beyond --max-memory, in temporary files (see --temp-dir). \
+--summary counts the repeated records. Later verbs see one stream: `repeat 3 then shuffle` shuffles all three rounds together, `shuffle \
+then repeat 3` gives the same order three times.";
     const MEANING: &'static str = "tf.data.Dataset.repeat";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Keeps a random sample of the records, in order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sample {
-    /// Number of records, as 100, or fraction of them, as 0.1
+    /// Number of records, such as 100, or fraction of them, such as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
     /// Seed of the random numbers [default: the global --seed]
@@ -35,7 +35,7 @@ fn parse(text: &str) -> Result<SampleSize, Error> {
     match text.parse::<f64>() {
         Ok(fraction) if (0.0..=1.0).contains(&fraction) && text.contains('.') => Ok(SampleSize::Fraction(fraction)),
         _ => {
-            let error = Error::usage("expected a number of records, as 100, or a fraction from 0 to 1, as 0.1");
+            let error = Error::usage("expected a number of records, such as 100, or a fraction from 0 to 1, such as 0.1");
             Err(match text.strip_suffix('%').and_then(|percent| percent.trim().parse::<f64>().ok()) {
                 Some(percent) if (0.0..=100.0).contains(&percent) => error.help(format!("{text} is {:?}", percent / 100.0)),
                 _ => error,
@@ -48,14 +48,15 @@ impl Verb for Sample {
     const NAME: &'static str = "sample";
     const SUMMARY: &'static str = "Keep a random sample of the records";
     const ABOUT: &'static str = "\
-`sample 100` keeps exactly 100 records, every subset equally likely, and holds them in memory (see --max-memory). \
-`sample 0.1` keeps each record with probability 0.1, streaming. Records stay in order. The sample depends only on \
---seed and the input, not on the number of threads.
+`sample 100` keeps exactly 100 records, every subset equally likely, and keeps them in memory (see --max-memory). `sample 0.1` keeps each \
+record with probability 0.1, streaming. Records stay in order. The sample depends only on --seed and the input, not on the number of \
+threads.
 
-As the first verb, and where the types are known without reading records (the input states them, or every field \
-that is needed has a type in --schema, where `then select FIELDS` says which are needed), only the records of the sample are read: of TFRecords with an index beside each (`tatter index x.tfrecord` makes \
-x.tfrecord.idx), of ArrayRecords, and of TFDS directories with such shards. Of Parquet and Arrow files only the row groups and record \
-batches that hold one are decoded. The sample is the same. Records that are not in it are then not checked.";
+As the first verb, and if the types are known without reading records (the input states them, or every needed field has a type in \
+--schema; `then select FIELDS` limits the needed fields), only the records of the sample are read: from TFRecords with an index next to \
+each (`tatter index x.tfrecord` makes x.tfrecord.idx), from ArrayRecords, and from TFDS directories with such shards. For Parquet and \
+Arrow files, only the row groups and record batches that contain one are decoded. The sample is the same. Records that are not in it are \
+then not checked.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "exactly two of four, in order; another seed draws others",

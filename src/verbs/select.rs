@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Keeps only these fields, in this order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Select {
-    /// Fields, as a,b.c; `*` matches any characters in a name
+    /// Fields, such as a,b.c; `*` matches any characters in a name
     #[arg(value_name = "FIELDS", value_parser = Patterns::parse)]
     fields: Patterns,
 }

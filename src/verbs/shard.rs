@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Keeps every N-th record, starting at record I.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shard {
-    /// Shard index and number of shards, as 0/2 or 1/2
+    /// Shard index and number of shards, such as 0/2 or 1/2
     #[arg(value_name = "I/N", value_parser = parse)]
     part: Part,
 }
@@ -28,7 +28,7 @@ fn parse(text: &str) -> Result<Part, Error> {
         Some((Some(_), Some(0))) => Err(Error::usage("the number of shards must be at least 1, as in 0/1")),
         Some((Some(index), Some(of))) if index < of => Ok(Part { index, of }),
         Some((Some(_), Some(of))) => Err(Error::usage(format!("shards of {of} are numbered 0/{of} to {}/{of}", of - 1))),
-        _ => Err(Error::usage("expected I/N, as 0/2 or 1/2 for two halves")),
+        _ => Err(Error::usage("expected I/N, such as 0/2 or 1/2 for two halves")),
     }
 }
 

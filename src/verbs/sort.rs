@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Sorts records by keys.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Sort {
-    /// Sort keys: fields or scalar expressions, as label,-len(tokens); - for descending; may be repeated
+    /// Sort keys: fields or scalar expressions, such as label,-len(tokens); - for descending; may be repeated
     #[arg(long, value_name = "EXPR", required = true, allow_hyphen_values = true)]
     by: Vec<String>,
     /// Reverse the order of every key; also --reverse
@@ -26,10 +26,10 @@ impl Verb for Sort {
     const NAME: &'static str = "sort";
     const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
-Holds all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. \
-The sort is stable: records with equal keys stay in order. A key that starts with - is sorted in descending order, whatever its type. \
-NaN sorts after all numbers and null after everything, in descending order too. Strings are compared by their bytes, which is the \
-order of their code points; false sorts before true.";
+Keeps all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. The sort is \
+stable: records with equal keys stay in order. A key that starts with - is sorted in descending order, whatever its type. NaN sorts after \
+all numbers and null after everything, in descending order too. Strings are compared by their bytes, which is the order of their code \
+points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "longest first",

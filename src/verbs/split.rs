@@ -24,7 +24,7 @@ use values::Named;
 /// Divides records among several outputs.
 #[derive(clap::Args)]
 pub struct Split {
-    /// A bool in each record: where it is true, the record goes to -o; elsewhere to --else
+    /// A bool in each record: if it is true, the record goes to -o, otherwise to --else
     #[arg(value_name = "CONDITION")]
     condition: String,
     /// Output file of the other records
@@ -48,21 +48,28 @@ impl Verb for Split {
     const NAME: &'static str = "split";
     const SUMMARY: &'static str = "Divide records among several outputs";
     const ABOUT: &'static str = "\
-`split CONDITION -o YES --else NO` writes the records for which the condition is true to one output and all others to another. \
-`split --into train=0.9,test=0.1 -o data.parquet` writes data-train.parquet and data-test.parquet; `{}` in the name of the output \
-is the name of the part: -o '{}/data@8.tfrecord'. `split --by FIELD -o 'out/{}.jsonl'` writes a file for each value of FIELD. \
-All outputs have one format, are written in one pass and appear together at the end; records keep their order.\n\n\
-With --into, about the given share of the records goes to each part: a record belongs to bucket \
+`split CONDITION -o YES --else NO` writes the records for which the condition is true to one output and all others to another.
+
+`split --into train=0.9,test=0.1 -o data.parquet` writes data-train.parquet and data-test.parquet. `{}` in the name of the output is \
+replaced by the name of the part: -o '{}/data@8.tfrecord'.
+
+`split --by FIELD -o 'out/{}.jsonl'` writes a file for each value of FIELD.
+
+All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
+
+With --into, each part gets about the given share of the records. A record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
-of --by, a string or the decimal text of an integer or bool; without --by, the number of the record, from 0. Thus records of equal \
-keys stay together, and no record changes its part when others are added (without --by: added at the end).\n\n\
+of --by, a string or the decimal text of an integer or bool; without --by, it is the number of the record, from 0. Thus records with \
+equal keys stay together, and no record moves to another part when records are added (without --by: added at the end).
+
 With --stratify FIELDS the records of each value are divided separately, in order: at any point each part has its share of that value \
-to within one record (with P parts: P - 1 records). --seed determines which records go where.\n\n\
-With --by and neither CONDITION nor --into, `{}` is the value: a string, an integer or a bool. Letters, digits, `_`, `-`, `+` and `.` \
-(but not as the first character) stay as they are, all other bytes are written as `%` and two hexadecimal digits: a/b is the file \
-a%2Fb.jsonl. The empty string is `%`. There may be up to 400 values, as their files are open at the same time; a null, and values that \
-differ only in case, are errors. Row groups of later values are smaller, so that memory is bounded. Files that an earlier run wrote \
-for other values stay.";
+to within one record (with P parts: P - 1 records). --seed determines which records go where.
+
+With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, `+` \
+and `.` (but not as the first character) are kept; all other bytes are written as `%` and two hexadecimal digits: a/b becomes the file \
+a%2Fb.jsonl. The empty string becomes `%`. At most 400 values are allowed, because their files are open at the same time; a null, and \
+values that differ only in case, are errors. Row groups of later values are smaller to bound memory use. Files that an earlier run \
+wrote for other values are kept.";
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -170,7 +177,7 @@ fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<
 fn shares(text: &str) -> Result<Vec<(String, f64)>> {
     let shares = parse_shares(text, "--into", false)?;
     match shares.iter().find(|(name, _)| name.contains(['/', '@', '#', '='])) {
-        Some((name, _)) => Err(Error::usage(format!("--into: `{name}` cannot name a part: names are without / @ # ="))),
+        Some((name, _)) => Err(Error::usage(format!("--into: `{name}` cannot be the name of a part: it must not contain / @ # ="))),
         None => Ok(shares),
     }
 }

@@ -21,7 +21,7 @@ impl Verb for Tail {
     const NAME: &'static str = "tail";
     const SUMMARY: &'static str = "Keep the last N records";
     const ABOUT: &'static str = "\
-Reads all input and holds the last N records in memory, beyond --max-memory in temporary files (see --temp-dir).";
+Reads all input and keeps the last N records in memory or, beyond --max-memory, in temporary files (see --temp-dir).";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },

@@ -45,17 +45,20 @@ impl Verb for ToDense {
     const ABOUT: &'static str = "\
 Every ragged axis gets one size in each record: that of its longest row, or the size given by --shape. Shorter rows \
 are padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless \
---shape or --multiple-of is given. In a shape, `?` is the longest row of the record, `<=512` the longest but at most \
-512, `512` exactly 512, and `max` the longest of the whole input, which is then held in memory, beyond --max-memory in temporary files (see --temp-dir).
+--shape or --multiple-of is given.
 
---side left pads and truncates at the start of rows and keeps their ends, as prompts of language models need; what is \
-truncated is lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds \
-up sizes that are not given as a number, but not the number of rows. --lengths adds the original lengths as \
-FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense --lengths` reads; --mask adds a bool \
-field FIELD/mask.
+In a shape, `?` is the longest row of the record, `<=512` the longest but at most 512, `512` exactly 512, and `max` the longest of the \
+whole input, which is then held in memory or, beyond --max-memory, in temporary files (see --temp-dir).
+
+--side left pads and truncates at the start of rows and keeps their ends, which suits prompts of language models; truncated values are \
+lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds up sizes that are not given as a \
+number, but not the number of rows.
+
+--lengths adds the original lengths as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense --lengths` \
+reads; --mask adds a bool field FIELD/mask.
 
 A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
-are skipped, and refused if named; promote their fields first. Nulls are refused in every field it works on, even \
+are skipped, and refused if named; promote their fields first. Nulls are refused in every selected field, even \
 where nothing is padded; limit the fields with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[
@@ -230,7 +233,7 @@ fn longest_rows(tensor: &Tensor, maxima: &mut [usize]) -> Result<()> {
         for row in 0..sparse.nrows() {
             for (longest, size) in maxima.iter_mut().zip(sparse.shape_of(row)) {
                 *longest =
-                    (*longest).max(usize::try_from(*size).map_err(|_| Error::data("a size too large for this machine").at_row(row))?);
+                    (*longest).max(usize::try_from(*size).map_err(|_| Error::data("the size is too large for this machine").at_row(row))?);
             }
         }
         return Ok(());

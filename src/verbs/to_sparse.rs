@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct ToSparse {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Dense shape, as 'x=[?, 6]': `?` is the longest row, 6 exactly 6; longer rows are refused
+    /// Dense shape, such as 'x=[?, 6]': `?` is the longest row, 6 exactly 6; longer rows are refused
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::shared::padding::parse_shape)]
     shapes: Vec<super::shared::padding::Shape>,
 }

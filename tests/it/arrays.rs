@@ -204,18 +204,18 @@ fn arrays_that_contradict_each_other_are_refused() {
             zip(&[("x.npy", npy("<i8", "(2,)", &numbers(&[1])))], false),
             "x.npz: x: the array (2,) takes 16 bytes, but 8 follow its header",
         ),
-        ("checksum", wrong_crc, "x.npz: x: the member x/values.npy is damaged: its checksum does not hold"),
+        ("checksum", wrong_crc, "x.npz: x: the member x/values.npy is damaged: its checksum does not match"),
         (
             "name",
             renamed(b"x/values", b"y/values"),
-            "x.npz: the zip archive calls a member x/values.npy in its directory, but not at its place",
+            "x.npz: the zip archive lists a member x/values.npy under a name that differs from its header",
         ),
         (
             "checkpoint",
             zip(&[("archive/data.pkl", Vec::new()), ("archive/data/0", vec![0; 8])], false),
             "x.npz: this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded",
         ),
-        ("a bomb", bomb, "x.npz: x: a record of 800000000 bytes, more than 268435456"),
+        ("a bomb", bomb, "x.npz: x: the record has 800000000 bytes, more than 268435456"),
     ];
     for (what, bytes, expected) in cases {
         fs::write(folder.path().join("x.npz"), bytes).unwrap();

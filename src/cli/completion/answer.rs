@@ -101,7 +101,7 @@ fn anything(line: &Line) -> Answer {
         (Some(arg), Some(verb)) if verb.optional_argument => Answer { files: true, ..value(arg, &line.current, line) },
         (Some(arg), _) => value(arg, &line.current, line),
         (None, Some(verb)) => {
-            let bracket = verb.combines.then_some(("[", "an input with a chain of its own"));
+            let bracket = verb.combines.then_some(("[", "an input with its own chain"));
             Answer { files: true, ..Answer::of([("then", "chain another verb")].into_iter().chain(bracket)) }
         }
         (None, None) => Answer::default(),

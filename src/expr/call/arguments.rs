@@ -275,7 +275,7 @@ impl Call {
             OperandKind::Spec(spec) => Some(spec.dtype.clone()),
             _ => None,
         };
-        found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, as int32 or \"int32\""))
+        found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, such as int32 or \"int32\""))
     }
 
     /// An axis counted from the front, of a tensor of that rank.
@@ -297,7 +297,7 @@ impl Call {
             if rank == 0 {
                 error.help("a scalar has no axes")
             } else {
-                error.help(format!("axes go from 0 to {}; negative ones count from the last", rank - 1))
+                error.help(format!("axes are numbered from 0 to {}; negative ones count from the last", rank - 1))
             }
         })
     }

@@ -102,7 +102,7 @@ impl Call {
                 });
             };
             if given[i].is_some() {
-                return Err(ExprError::at(at, format!("{name} got its argument `{keyword}` twice")));
+                return Err(ExprError::at(at, format!("{name} got multiple values for the argument `{keyword}`")));
             }
             given[i] = Some(item);
         }
@@ -146,7 +146,7 @@ impl Call {
     /// It was not given.
     pub fn operand(&self, i: usize) -> ExprResult<&Operand> {
         self.given(i).ok_or_else(|| match self.given.get(i) {
-            Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} can't be None", self.name, self.param(i))),
+            Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} cannot be None", self.name, self.param(i))),
             _ => self.error(format!("{} is missing the argument `{}`", self.name, self.param(i))),
         })
     }

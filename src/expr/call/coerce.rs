@@ -71,7 +71,7 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     for item in list {
         let node = strict_node(item)?;
         if nodes.first().is_some_and(|first| first.ty.element != node.ty.element) {
-            let message = format!("{name} works on structures of one type; these have other fields or dtypes");
+            let message = format!("{name} works on structures of the same type; these have different fields or dtypes");
             return Err(ExprError::at(item.span.clone(), message));
         }
         nodes.push(node);
@@ -156,7 +156,7 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     }
     let from = node.ty.dtype().cloned().unwrap_or(DType::Null);
     if !cast::can_cast(&from, dtype) {
-        return Err(ExprError::at(node.span.clone(), format!("{from} can't be converted to {dtype}")));
+        return Err(ExprError::at(node.span.clone(), format!("{from} cannot be converted to {dtype}")));
     }
     let sparse = node.ty.is_sparse();
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
@@ -191,7 +191,7 @@ pub fn strict(node: Node) -> ExprResult<Node> {
     {
         let error = ExprError::at(node.span.clone(), format!("functions work on tensors; this is of dtype {dtype}"));
         return Err(match dtype {
-            DType::Null => error.help("no record has a value here; give its dtype with --schema, as 'x: int64[?]'"),
+            DType::Null => error.help("no record has a value here; give its dtype with --schema, such as 'x: int64[?]'"),
             DType::Json => error.help("it is kept as text; give its type with --schema"),
             _ => error.help("cast it on the way in, or leave it unchanged"),
         });

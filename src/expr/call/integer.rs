@@ -110,7 +110,7 @@ impl Call {
                 let Size::Known(n) = node.ty.dims[0].size else {
                     return Err(ExprError::at(
                         item.span.clone(),
-                        format!("{}: how many numbers {} has must be known before the first record", self.name, self.param(i)),
+                        format!("{}: the length of {} must be known before the first record", self.name, self.param(i)),
                     )
                     .help("list them: [n, 2]"));
                 };
@@ -138,6 +138,6 @@ impl Call {
         let item = self.operand(i)?.clone();
         let numbers = self.integer_list(i)?.unwrap_or_default();
         let all: Option<Vec<Integer>> = numbers.into_iter().collect();
-        all.ok_or_else(|| ExprError::at(item.span.clone(), format!("{}: {} can't contain None", self.name, self.param(i))))
+        all.ok_or_else(|| ExprError::at(item.span.clone(), format!("{}: {} cannot contain None", self.name, self.param(i))))
     }
 }

@@ -113,7 +113,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
                 let (start, stop) = (number(&mut call, parts[0].as_ref(), &ty)?, number(&mut call, parts[1].as_ref(), &ty)?);
                 let step = match number(&mut call, parts[2].as_ref(), &ty)? {
                     None => 1,
-                    Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice can't be 0")),
+                    Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0")),
                     Some(Integer::Known(step)) => step,
                     Some(Integer::Of(_)) => {
                         return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record"));
@@ -146,7 +146,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
                 if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
                     && (*i >= n as i64 || *i < -(n as i64))
                 {
-                    return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range of {n} items")));
+                    return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range for {n} items")));
                 }
                 if leading
                     && let Some(next) = rest.last_mut()
@@ -167,7 +167,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
 /// An item of a list, or a slice of it.
 fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<OperandKind> {
     let [key] = keys else {
-        return Err(ExprError::at(of.span.clone(), "a list has one axis"));
+        return Err(ExprError::at(of.span.clone(), "a list has only one axis"));
     };
     if let OperandKind::Slice(parts) = &key.kind {
         let part = |i: usize| {
@@ -175,7 +175,7 @@ fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<Oper
         };
         let step = part(2)?.unwrap_or(1);
         if step == 0 {
-            return Err(ExprError::at(key.span.clone(), "the step of a slice can't be 0"));
+            return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0"));
         }
         let (first, count) = Slice { start: part(0)?, stop: part(1)?, step }.of_row(items.len());
         let chosen = (0..count).filter_map(|i| items.get((first as i64 + i as i64 * step) as usize).cloned()).collect();
@@ -185,7 +185,7 @@ fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<Oper
     positive_axis(index, items.len())
         .and_then(|i| items.get(i))
         .map(|item| item.kind.clone())
-        .ok_or_else(|| ExprError::at(key.span.clone(), format!("index {index} is out of range of {} items", items.len())))
+        .ok_or_else(|| ExprError::at(key.span.clone(), format!("index {index} is out of range for {} items", items.len())))
 }
 
 fn field_name(key: &Operand) -> Option<String> {

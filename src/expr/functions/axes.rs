@@ -48,7 +48,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let mut axes = match call.ints(1)?.filter(|axes| !axes.is_empty() || last_ragged(&x.ty.dims).is_some()) {
         Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?,
-        None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs its axis")),
+        None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs an axis")),
         None => (0..x.rank()).filter(|i| x.ty.dims[*i].size == Size::Known(1)).collect(),
     };
     axes.sort_unstable_by(|a, b| b.cmp(a));
@@ -58,7 +58,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
         if let Size::Known(n) = ty.dims[*axis].size
             && n != 1
         {
-            return Err(call.error(format!("axis {axis} has {n} items; squeeze takes away axes of one")));
+            return Err(call.error(format!("squeeze: axis {axis} must have size 1, not {n}")));
         }
         ty.dims.remove(*axis);
     }
@@ -86,7 +86,7 @@ fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
     let (outer, inner) = (call.int(1)?, call.int(2)?);
     let (outer, inner) = (call.axis(1, outer, x.rank())?, call.axis(2, inner, x.rank())?);
     if outer > inner {
-        return Err(call.error(format!("outer_axis {outer} lies below inner_axis {inner}")));
+        return Err(call.error(format!("outer_axis {outer} must not be greater than inner_axis {inner}")));
     }
     let mut ty = x.ty.clone();
     ty.dims.splice(outer..=inner, [merged_dim(&x.ty.dims[outer..=inner], outer == 0)]);
@@ -172,7 +172,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if sorted != (0..rank).collect::<Vec<_>>() {
-        return Err(call.error(format!("{perm:?} does not name each of the {rank} axes once")));
+        return Err(call.error(format!("perm is {perm:?}; it must contain each of the {rank} axes once")));
     }
     let mut ty = x.ty.clone();
     ty.dims = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();

@@ -67,7 +67,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn number_dtype(call: &Call) -> ExprResult<DType> {
     let dtype = call.dtype(1)?.ok_or_else(|| call.error(format!("{} needs a dtype", call.name)))?;
-    if dtype.is_number() { Ok(dtype) } else { Err(call.error(format!("{} gives numbers, not {dtype}", call.name))) }
+    if dtype.is_number() { Ok(dtype) } else { Err(call.error(format!("{} returns numbers, not {dtype}", call.name))) }
 }
 
 fn saturate_cast(call: &mut Call) -> ExprResult<OperandKind> {
@@ -96,7 +96,7 @@ fn bitcast(call: &mut Call) -> ExprResult<OperandKind> {
     if from > to {
         dims.push(Dim::known(from / to));
     }
-    let wanted = || format!("{to} bytes of {} make a {dtype}: the last axis must have {} values", x.ty, to / from);
+    let wanted = || format!("{to} bytes of {} become one {dtype}: the last axis must have {} values", x.ty, to / from);
     if from < to {
         match dims.pop().map(|dim| dim.size) {
             Some(Size::Uniform) => {}
@@ -161,7 +161,7 @@ fn check_numerics(call: &mut Call) -> ExprResult<OperandKind> {
 fn add_n(call: &mut Call) -> ExprResult<OperandKind> {
     let list = call.list(0)?;
     if list.is_empty() {
-        return Err(call.error("add_n needs one tensor at least"));
+        return Err(call.error("add_n needs at least one tensor"));
     }
     if let [one] = list.as_slice() {
         let node = strict_node(one)?;
@@ -175,7 +175,11 @@ fn add_n(call: &mut Call) -> ExprResult<OperandKind> {
     if let Some(other) = args.iter().find(|a| a.rank() != args[0].rank()) {
         return Err(ExprError::at(
             other.span.clone(),
-            format!("add_n adds tensors of one shape; these are {} and {}", types::shape(&args[0].ty.dims), types::shape(&other.ty.dims)),
+            format!(
+                "add_n requires tensors of the same shape; these are {} and {}",
+                types::shape(&args[0].ty.dims),
+                types::shape(&other.ty.dims)
+            ),
         ));
     }
     pointwise_all(call, args, |all| {

@@ -129,7 +129,7 @@ fn numpy_array(call: &mut Call) -> ExprResult<OperandKind> {
 fn literal_of(call: &Call) -> ExprResult<Literal> {
     let item = call.operand(0)?;
     if let OperandKind::Tensor(_) = item.kind {
-        return Err(ExprError::at(item.span.clone(), format!("{} takes literals; this is a tensor already", call.name)));
+        return Err(ExprError::at(item.span.clone(), format!("{} takes literals; this is already a tensor", call.name)));
     }
     item.literal().ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} takes literals, not {}", call.name, item.describe()))
@@ -212,24 +212,23 @@ fn rows_of_numbers<T: Convert + Number>(
         let counts: Vec<usize> = columns.iter().filter_map(|(p, _)| p.map(|p| p.row_length(record))).collect();
         let n = counts.first().copied().unwrap_or(1);
         if let Some(other) = counts.iter().find(|c| **c != n) {
-            return Err(Error::data(format!("starts, limits and deltas have {n} and {other} items")).at_row(record));
+            return Err(
+                Error::data(format!("starts, limits and deltas must have the same size; found {n} and {other} items")).at_row(record)
+            );
         }
         rows.push(n);
         for i in 0..n {
             let at = |k: usize| values[k][columns[k].0.map_or(record, |p| p.start(record) + i)];
             let (start, limit, delta) = (at(0), at(1), at(2));
             if delta == T::ZERO {
-                return Err(Error::data("the delta of a range is 0").at_row(record));
+                return Err(Error::data("the delta of a range must not be 0").at_row(record));
             }
             let up = delta > T::ZERO;
             // NaN is on no side of anything: an empty row.
             let runs = if up { start < limit } else { start > limit };
             let against = if up { start > limit } else { start < limit };
             if against && !ragged {
-                return Err(Error::data(format!(
-                    "the range from {start:?} to {limit:?} does not go in the direction of its delta, {delta:?}"
-                ))
-                .at_row(record));
+                return Err(Error::data(format!("a range from {start:?} to {limit:?} cannot have the delta {delta:?}")).at_row(record));
             }
             let count = if !runs {
                 0.0
@@ -277,7 +276,7 @@ fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
         return Err(ExprError::at(value.span.clone(), format!("{} takes a single value; this is {}", call.name, value.ty)));
     }
     if sizes.iter().filter_map(Integer::known).any(|n| n < 0) {
-        return Err(ExprError::at(call.operand(0)?.span.clone(), "a size can't be negative"));
+        return Err(ExprError::at(call.operand(0)?.span.clone(), "a size must not be negative"));
     }
     let known = sizes.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n));
     if known.is_none_or(|n| n > 1 << 28) {
@@ -306,7 +305,7 @@ fn like(call: &mut Call, ones: bool) -> ExprResult<OperandKind> {
     };
     let literal = match (&dtype, ones) {
         (DType::Bool, _) => Literal::Bool(ones),
-        (DType::String | DType::Bytes, true) => return Err(call.error("strings have no ones")),
+        (DType::String | DType::Bytes, true) => return Err(call.error("ones cannot have a string dtype")),
         (_, true) => Literal::Int(1),
         (_, false) => literal::zero(&dtype)?,
     };

@@ -64,12 +64,12 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         Some(shape) if shape.len() == rank => shape,
         Some(shape) => {
             let place = call.operand(2)?.span.clone();
-            return Err(ExprError::at(place, format!("a shape of {} sizes for a tensor of {rank} axes", shape.len())));
+            return Err(ExprError::at(place, format!("the shape has {} sizes, but the tensor has {rank} axes", shape.len())));
         }
     };
     if let Some(negative) = shape.iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
         return Err(ExprError::at(call.operand(2)?.span.clone(), format!("the size {negative} is negative"))
-            .help("None is the size of the longest row"));
+            .help("None means the size of the longest row"));
     }
     let last = last_ragged(&x.ty.dims).unwrap_or_else(|| rank.saturating_sub(1));
     let default = if call.given(1).is_some() { call.tensor_of(1, &dtype)? } else { zero_of(call, &dtype)? };
@@ -95,11 +95,11 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             (Some(Integer::Known(n)), Size::Known(k)) if axis > last && k != *n as u64 => {
                 return Err(ExprError::at(
                     call.operand(2)?.span.clone(),
-                    format!("axis {axis} has {k} items everywhere; the shape says {n}"),
+                    format!("all rows of axis {axis} have {k} items; the shape says {n}"),
                 ));
             }
             (Some(Integer::Of(arg)), Size::Known(_)) if axis > last => {
-                return Err(ExprError::at(arg.span.clone(), format!("axis {axis} has one size everywhere; the shape can't differ there")));
+                return Err(ExprError::at(arg.span.clone(), format!("axis {axis} has a fixed size, which the shape cannot change")));
             }
             (Some(n), _) => n.dim(),
             (None, Size::Known(k)) => Dim::known(k),
@@ -200,18 +200,21 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = usize::try_from(rank)
         .ok()
         .filter(|r| *r > 0 && *r < x.rank())
-        .ok_or_else(|| call.error(format!("ragged_rank {rank} is not in 1 ... {}", x.rank() - 1)))?;
+        .ok_or_else(|| call.error(format!("ragged_rank {rank} must be from 1 to {}", x.rank() - 1)))?;
     if let Some(item) = call.given(1).cloned() {
         let nested =
             item.elements().filter(|items| items.iter().any(|i| i.elements().is_some() || i.node().is_some_and(|n| n.ty.rank() == 1)));
         let vectors: Vec<Operand> = nested.unwrap_or_else(|| vec![item.clone()]);
         let first = if vectors.len() > 1 { 1 } else { axis };
         if first + vectors.len() > x.rank() {
-            return Err(ExprError::at(item.span.clone(), format!("{} levels of lengths for a tensor of {} axes", vectors.len(), x.rank())));
+            return Err(ExprError::at(
+                item.span.clone(),
+                format!("found {} levels of lengths for a tensor with {} axes", vectors.len(), x.rank()),
+            ));
         }
         let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<ExprResult<Vec<_>>>()?;
         if let Some(bad) = lengths.iter().find(|l| l.rank() != 1) {
-            return Err(ExprError::at(bad.span.clone(), format!("lengths are a vector; this is {}", bad.ty)));
+            return Err(ExprError::at(bad.span.clone(), format!("lengths must be a vector; this is {}", bad.ty)));
         }
         if let (Size::Known(a), Size::Known(b)) = (lengths[0].ty.dims[0].size, x.ty.dims[0].size)
             && first == 1
@@ -239,7 +242,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(
                 padding.span.clone(),
                 format!(
-                    "the padding of shape {} is not a value of shape {}",
+                    "the padding has shape {}, but a value has shape {}",
                     crate::expr::types::shape(&padding.ty.dims),
                     crate::expr::types::shape(inner)
                 ),
@@ -258,7 +261,9 @@ fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     let list = lengths.as_list()?;
     if *list.partition() != owners {
         let row = owners.first_difference(list.partition()).unwrap_or(0);
-        return Err(Error::data(format!("{} lengths for {} rows", list.partition().row_length(row), owners.row_length(row))).at_row(row));
+        return Err(
+            Error::data(format!("found {} lengths for {} rows", list.partition().row_length(row), owners.row_length(row))).at_row(row)
+        );
     }
     let lengths = i64s(list.values().as_leaf()?)?;
     tensor.map_below(axis, &mut |t| {
@@ -317,7 +322,7 @@ fn to_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let rank = x.rank();
     if rank == 0 {
-        return Err(ExprError::at(x.span.clone(), "a scalar has no sparse form"));
+        return Err(ExprError::at(x.span.clone(), "a scalar cannot be converted to a sparse tensor"));
     }
     let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
     call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {

@@ -60,7 +60,7 @@ pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
     const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let buckets = call.optional_int(1)?.unwrap_or(0);
     let buckets = u64::try_from(buckets)
-        .or_else(|_| Err(ExprError::at(call.operand(1)?.span.clone(), format!("num_buckets is {buckets}; it can't be negative"))))?;
+        .or_else(|_| Err(ExprError::at(call.operand(1)?.span.clone(), format!("num_buckets is {buckets}; it must not be negative"))))?;
     let buckets = if buckets == 0 { i64::MAX as u64 } else { buckets };
     Ok((buckets, call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64))
 }
@@ -122,7 +122,7 @@ impl Inputs {
             let arg = call.push(strict_node(item)?);
             call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
             if arg.rank() != 2 {
-                return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of two axes; this is {}", call.name, arg.ty)));
+                return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of rank 2; this is {}", call.name, arg.ty)));
             }
             args.push(arg);
         }

@@ -200,10 +200,7 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
 fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
-        return Err(ExprError::at(
-            x.span.clone(),
-            format!("{} works on tensors with rows, of two axes and more; this is {}", call.name, x.ty),
-        ));
+        return Err(ExprError::at(x.span.clone(), format!("{} works on tensors of rank 2 or higher; this is {}", call.name, x.ty)));
     }
     Ok(x)
 }
@@ -254,10 +251,7 @@ fn values_in(call: &mut Call, x: Arg) -> ExprResult<OperandKind> {
     if !x.ty.is_sparse() {
         call.plain(&x)?;
         if x.rank() < 2 {
-            return Err(ExprError::at(
-                x.span.clone(),
-                format!("values works on tensors with rows, of two axes and more; this is {}", x.ty),
-            ));
+            return Err(ExprError::at(x.span.clone(), format!("values works on tensors of rank 2 or higher; this is {}", x.ty)));
         }
         return merge(call, x, |_| 1);
     }
@@ -321,7 +315,7 @@ fn with_values(call: &mut Call) -> ExprResult<OperandKind> {
 /// The values are not a vector.
 pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<OperandKind> {
     if new.rank() != 1 {
-        return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor are a vector; this is {}", new.ty)));
+        return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor must be a vector; this is {}", new.ty)));
     }
     let ty = Type::sparse(new.dtype()?.clone(), x.ty.dims.clone());
     call.one(ty, move |args| {
@@ -411,9 +405,8 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
-        Size::Ragged => {
-            Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no single length").help("row_lengths(x) has them all"))
-        }
+        Size::Ragged => Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no single length")
+            .help("row_lengths(x) gives the length of each")),
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
             let (partitions, _) = tensor.levels(2)?;

@@ -71,7 +71,7 @@ pub static FUNCTIONS: &[Function] = &[
             let is_before = match call.string(2)?.as_deref() {
                 None | Some("left") => "<",
                 Some("right") => "<=",
-                Some(_) => return Err(call.error("searchsorted: side is \"left\" or \"right\"")),
+                Some(_) => return Err(call.error("searchsorted: side must be \"left\" or \"right\"")),
             };
             Ok(format!("reduce_sum(cast(expand_dims(sorted_sequence, -2) {is_before} expand_dims(values, -1), out_type), -1)"))
         }
@@ -98,7 +98,7 @@ pub static FUNCTIONS: &[Function] = &[
             if let Some([low, high]) = ends.as_deref()
                 && low >= high
             {
-                return Err(call.error(format!("histogram_fixed_width: the range goes from {low} to {high}; it must grow")));
+                return Err(call.error(format!("histogram_fixed_width: the range from {low} to {high} must be increasing")));
             }
             let bins = bins_of_steps(call)?;
             Ok(format!("cast(math.bincount(reshape(cast({bins}, int32), [-1]), minlength=nbins, maxlength=nbins), dtype)"))
@@ -148,7 +148,7 @@ fn roll(call: &Call) -> ExprResult<String> {
             let pairs = shifts.iter().zip(&axes);
             Ok(pairs.fold("input".to_owned(), |rolled, (shift, axis)| once(&rolled, &shift.to_string(), &axis.to_string())))
         }
-        _ => Err(call.error("roll: shift and axis are integers, or lists of as many integers")),
+        _ => Err(call.error("roll: shift and axis must be integers, or lists of the same length")),
     }
 }
 
@@ -175,7 +175,7 @@ fn meshgrid(call: &Call) -> ExprResult<String> {
     let exchanged = match call.string(1)?.as_deref() {
         None | Some("xy") => count > 1,
         Some("ij") => false,
-        Some(_) => return Err(call.error("meshgrid: indexing is \"xy\" or \"ij\"")),
+        Some(_) => return Err(call.error("meshgrid: indexing must be \"xy\" or \"ij\"")),
     };
     let is_sparse = call.flag(2, false)?;
     // The axis of each vector.
@@ -203,7 +203,7 @@ fn pad(call: &Call) -> ExprResult<String> {
     let mode = call.string(2)?.unwrap_or_default().to_uppercase();
     let pairs = call.list(1)?.iter().map(|pair| static_ints(pair).filter(|ints| ints.len() == 2)).collect::<Option<Vec<_>>>();
     let Some(pairs) = pairs.filter(|pairs| pairs.iter().flatten().all(|n| *n >= 0)) else {
-        return Err(call.error("pad: paddings is a list of two sizes for each axis, as [[0, 0], [1, 2]]"));
+        return Err(call.error("pad: paddings must be a list with two sizes for each axis, such as [[0, 0], [1, 2]]"));
     };
     if pairs.len() != ty.rank() {
         return Err(call.error(format!("pad: paddings are given for {} axes, but the tensor has {}", pairs.len(), ty.rank())));
@@ -243,7 +243,7 @@ fn pad(call: &Call) -> ExprResult<String> {
             "SYMMETRIC" => format!(
                 "gather({padded}, concat([range({before} - 1, -1, -1), range({size}), range({size} - 1, {size} - 1 - {after}, -1)], 0), axis={axis})"
             ),
-            _ => return Err(call.error("pad: mode is \"CONSTANT\", \"REFLECT\" or \"SYMMETRIC\"")),
+            _ => return Err(call.error("pad: mode must be \"CONSTANT\", \"REFLECT\" or \"SYMMETRIC\"")),
         };
     }
     Ok(padded)

@@ -45,7 +45,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
     }
     let to = call.dtype(1)?.unwrap_or(DType::Int32);
     if !matches!(to, DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("{}: out_idx is int32 or int64, not {to}", call.name)));
+        return Err(call.error(format!("{}: out_idx must be int32 or int64, not {to}", call.name)));
     }
     let mut distinct = x.ty.clone();
     distinct.dims = vec![Dim::UNIFORM];

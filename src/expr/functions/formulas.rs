@@ -78,7 +78,7 @@ fn norm(call: &Call) -> ExprResult<String> {
     let axes = call.given(2).filter(|axis| axis.elements().is_some()).and_then(static_ints);
     let is_matrix = axes.as_ref().is_some_and(|axes| axes.len() == 2);
     let wrong =
-        || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is of matrices, whose axis is a list of two");
+        || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is for matrices, with a list of two axes");
     // Without a number: the euclidean norm, of a vector or of a matrix.
     let ord = match call.given(1).map(|item| &item.kind) {
         None => None,
@@ -89,7 +89,7 @@ fn norm(call: &Call) -> ExprResult<String> {
     };
     if let Some([rows, columns]) = axes.as_deref() {
         if rows == columns {
-            return Err(call.error("norm: the two axes of a matrix are different"));
+            return Err(call.error("norm: the two axes of a matrix must be different"));
         }
         // The norms of a matrix: its largest sum of magnitudes, of a column or of a row.
         let largest = |summed: i64, compared: i64| {
@@ -100,7 +100,7 @@ fn norm(call: &Call) -> ExprResult<String> {
             None => text("sqrt(reduce_sum(square(tensor), axis, keepdims))"),
             Some(1.0) => largest(*rows, *columns),
             Some(f64::INFINITY) => largest(*columns, *rows),
-            Some(_) => Err(call.error("norm: of a matrix, ord must be \"euclidean\", \"fro\", 1 or math.inf")),
+            Some(_) => Err(call.error("norm: for a matrix, ord must be \"euclidean\", \"fro\", 1 or math.inf")),
         };
     }
     match ord {

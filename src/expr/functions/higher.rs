@@ -149,7 +149,7 @@ fn map_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
     let first = same_partitions(call, &ragged, levels)?;
     let new = strict_node(&result)?;
     if new.ty.rank() == 0 {
-        return Err(call.error(format!("{}: the function gives a single value; it must give one for each flat value", call.name)));
+        return Err(call.error(format!("{}: the function returns a single value; it must return one for each flat value", call.name)));
     }
     let new = call.push(new);
     rewrap(call, first, new, levels)
@@ -191,7 +191,7 @@ fn map_values(call: &mut Call) -> ExprResult<OperandKind> {
     })?;
     let result = (op.apply)(positional, keywords)?;
     if sparse.is_empty() {
-        return Err(call.error(format!("{} needs at least one sparse tensor", call.name)).help("sparse.from_dense(x) makes one"));
+        return Err(call.error(format!("{} needs at least one sparse tensor", call.name)).help("sparse.from_dense(x) converts"));
     }
     let new = call.push(strict_node(&result)?);
     let args: Vec<Arg> = sparse.into_iter().map(|node| call.push(node)).collect();
@@ -246,7 +246,10 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
         };
         match (dim.size, rows.size) {
             (Size::Known(a), Size::Known(b)) if a != b => {
-                return Err(ExprError::at(node.span.clone(), format!("{}: the tensors have {b} and {a} items", call.name)));
+                return Err(ExprError::at(
+                    node.span.clone(),
+                    format!("{}: the tensors must have the same number of items; found {b} and {a}", call.name),
+                ));
             }
             (Size::Known(n), _) => rows = Dim::known(n),
             _ => {}

@@ -126,8 +126,8 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
-        let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
-        return Err(error.help("to divide text: strings.split(x, sep=\"-\")"));
+        let error = ExprError::at(call.span.clone(), "split works on tensors; this is a string");
+        return Err(error.help("to split text: strings.split(x, sep=\"-\")"));
     }
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
@@ -226,7 +226,7 @@ impl Parts {
             .ok_or_else(|| ExprError::at(item.span.clone(), format!("{n} is not a valid number of parts")))?;
         match dim {
             Size::Known(all) if all % n as u64 != 0 => {
-                Err(ExprError::at(item.span.clone(), format!("{all} items can't be split into {n} equal parts")))
+                Err(ExprError::at(item.span.clone(), format!("{all} items cannot be split into {n} equal parts")))
             }
             _ => Ok(Parts::Equal(n)),
         }
@@ -266,7 +266,7 @@ impl Sizes {
     fn row(&self, record: usize, length: usize) -> Result<Vec<usize>> {
         match self {
             Sizes::Equal(n) if length.is_multiple_of(*n) => Ok(vec![length / n; *n]),
-            Sizes::Equal(n) => Err(Error::data(format!("{length} items can't be split into {n} equal parts")).at_row(record)),
+            Sizes::Equal(n) => Err(Error::data(format!("{length} items cannot be split into {n} equal parts")).at_row(record)),
             Sizes::Sized(sizes) => {
                 let sizes: Vec<i64> = sizes.iter().map(|n| n.at(record)).collect();
                 row_of_parts(&sizes, length).map_err(|e| Error::data(e).at_row(record))
@@ -283,7 +283,7 @@ fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
     let rest = match (sizes.iter().filter(|n| **n < 0).count(), rest) {
         (0, Some(0)) => 0,
         (1, Some(rest)) if sizes.contains(&-1) => rest,
-        _ => return Err(format!("{length} items can't be split into parts of {sizes:?}")),
+        _ => return Err(format!("{length} items cannot be split into parts of {sizes:?}")),
     };
     Ok(sizes.iter().map(|n| usize::try_from(*n).unwrap_or(rest)).collect())
 }
@@ -297,7 +297,7 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         (Size::Uniform, Some(n)) if n >= 0 => n as u64,
         _ => {
             return Err(call
-                .error(format!("axis {axis} has no known size; unstack gives one tensor for each item"))
+                .error(format!("axis {axis} has no known size; unstack returns one tensor for each item"))
                 .help("give their number with num="));
         }
     };

@@ -50,10 +50,10 @@ fn entries(call: &mut Call) -> ExprResult<(DType, ArrayRef)> {
     let node = crate::expr::call::fold(crate::expr::call::strict_node(call.operand(1)?)?)?;
     let (NodeKind::Constant(tensor), Some(dtype)) = (&node.kind, node.ty.dtype()) else {
         return Err(ExprError::at(place, "the vocabulary must be known before the first record")
-            .help("a list, or an array given a name: --with vocabulary=FILE"));
+            .help("write a list, or define an array: --with vocabulary=FILE"));
     };
     if node.ty.rank() != 1 || !(is_text(dtype) || dtype.is_integer()) {
-        return Err(ExprError::at(place, format!("a vocabulary is a vector of strings or of integers; this is {}", node.ty)));
+        return Err(ExprError::at(place, format!("a vocabulary must be a vector of strings or integers; this is {}", node.ty)));
     }
     let (_, below) = tensor.levels(1)?;
     Ok((dtype.clone(), below.as_leaf()?.clone()))
@@ -64,7 +64,7 @@ fn lookup(call: &mut Call) -> ExprResult<OperandKind> {
     let (dtype, array) = entries(call)?;
     let own = x.dtype()?.clone();
     let buckets = call.optional_int(2)?.unwrap_or(0);
-    let buckets = u64::try_from(buckets).map_err(|_| call.error(format!("num_oov_buckets is {buckets}; it can't be negative")))?;
+    let buckets = u64::try_from(buckets).map_err(|_| call.error(format!("num_oov_buckets is {buckets}; it must not be negative")))?;
     if own.is_integer() && is_text(&dtype) {
         let default = call.bytes(3)?.unwrap_or_default();
         let to = dtype.clone();
@@ -108,17 +108,17 @@ fn lookup(call: &mut Call) -> ExprResult<OperandKind> {
             Ok(Arc::new(Int64Array::from_iter_values(ids)))
         });
     }
-    Err(call.error(format!("lookup finds strings among strings and integers among integers; these are {own} and {dtype}")))
+    Err(call.error(format!("lookup: the keys are {own}, but the vocabulary is {dtype}")))
 }
 
 fn twice(call: &Call, entry: &str) -> ExprError {
-    call.error(format!("the vocabulary has {entry:?} twice"))
+    call.error(format!("the vocabulary contains {entry:?} twice"))
 }
 
 fn multi_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     if x.rank() == 0 {
-        return Err(call.error("multi_hot works on rows of indices; this is a scalar").help("one_hot takes single indices"));
+        return Err(call.error("multi_hot works on rows of indices; this is a scalar").help("one_hot works on single indices"));
     }
     let depth = call.integer(1)?;
     if let Some(n) = depth.known().filter(|n| *n < 0) {
@@ -126,7 +126,7 @@ fn multi_hot(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let dtype = call.dtype(2)?.unwrap_or(DType::Float32);
     if !(dtype.is_number() || dtype == DType::Bool) {
-        return Err(call.error(format!("multi_hot gives numbers or bools, not {dtype}")));
+        return Err(call.error(format!("multi_hot returns numbers or bools, not {dtype}")));
     }
     let outer = x.rank() - 1;
     let mut dims: Vec<Dim> = x.ty.dims[..outer].to_vec();
@@ -148,8 +148,7 @@ fn multi_hot(call: &mut Call) -> ExprResult<OperandKind> {
                 out.resize(start + depth, 0i8);
                 for id in &ids[list.partition().range(row)] {
                     let place = usize::try_from(*id).ok().filter(|id| *id < depth);
-                    let place =
-                        place.ok_or_else(|| Error::data(format!("index {id} is not in 0 ... {}", depth as i64 - 1)).at_row(record))?;
+                    let place = place.ok_or_else(|| Error::data(format!("index {id} is out of range [0, {depth})")).at_row(record))?;
                     out[start + place] = 1;
                 }
                 lengths.push(depth);

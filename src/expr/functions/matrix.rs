@@ -95,7 +95,9 @@ impl Matrices {
                 let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or(0);
                 if let Some(other) = range.clone().map(|row| columns.row_length(row)).find(|n| *n != width) {
                     let record = crate::expr::kernels::level::record_of(tensor, self.outer(), matrix);
-                    return Err(Error::data(format!("rows of {width} and {other} values are not a matrix")).at_row(record));
+                    return Err(
+                        Error::data(format!("the rows have {width} and {other} values; a matrix has rows of one length")).at_row(record)
+                    );
                 }
                 Ok(Matrix { starts: range.map(|row| columns.start(row)).collect(), columns: width, transposed: self.transposed })
             })
@@ -124,7 +126,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let (outer_a, outer_b) = (a.arg.ty.dims[..a.outer()].to_vec(), b.arg.ty.dims[..b.outer()].to_vec());
     if outer_a.len() != outer_b.len() && args.iter().any(|arg| last_ragged(&arg.ty.dims).is_some()) {
-        return Err(call.error(format!("{} works on ragged tensors of one rank; these are {} and {}", call.name, args[0].ty, args[1].ty)));
+        return Err(
+            call.error(format!("{} works on ragged tensors of the same rank; these are {} and {}", call.name, args[0].ty, args[1].ty))
+        );
     }
     let mut dims = broadcast(&[&outer_a, &outer_b])?;
     // One matrix in each record is dense; of a stack each may have its own size.

@@ -67,7 +67,7 @@ fn level(call: &Call, ty: &Type, least: usize) -> ExprResult<usize> {
     };
     usize::try_from(level).ok().filter(|n| (least..=most).contains(n)).ok_or_else(|| {
         let span = call.given(1).map_or(call.span.clone(), |o: &Operand| o.span.clone());
-        ExprError::at(span, format!("{}: level must be in {least} ... {most}, not {level}", call.name))
+        ExprError::at(span, format!("{}: level must be from {least} to {most}, not {level}", call.name))
             .help("level 0 is the whole field, level 1 the items of its first axis")
     })
 }
@@ -185,7 +185,7 @@ fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResu
     let dims = node.ty.dims.clone();
     if all_known(&dims) {
         let what = if dims.is_empty() { "single values" } else { "lists of a fixed size" };
-        return Err(ExprError::at(value.span.clone(), format!("fill_null: [] can't replace {what}")).help("fill_null(x, 0)"));
+        return Err(ExprError::at(value.span.clone(), format!("fill_null: [] cannot replace {what}")).help("fill_null(x, 0)"));
     }
     let ty = Type { optional: false, ..node.ty.clone() };
     call.one(ty, move |args| -> Result<Tensor> { fill_values(&*x.of(args)?, &dims, &Filling::Lists) })

@@ -235,8 +235,8 @@ pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
             let (i, encoding) = (*i, *encoding);
             compose_from(call, encoding, i, 6)
         }
-        (None, _) => Err(call.error("give the rows: row_lengths=, row_splits=, ...")),
-        _ => Err(call.error("give the rows in one encoding")),
+        (None, _) => Err(call.error("give the partition: row_lengths=, row_splits=, ...")),
+        _ => Err(call.error("give the partition in only one encoding")),
     }
 }
 
@@ -254,7 +254,7 @@ fn compose_from(call: &mut Call, encoding: PartitionEncoding, at: usize, nrows_a
         ty.dims[0] = Dim::known(n);
     }
     if let Some(length) = static_length {
-        let length = u64::try_from(length).map_err(|_| call.error(format!("uniform_row_length is {length}; it can't be negative")))?;
+        let length = u64::try_from(length).map_err(|_| call.error(format!("uniform_row_length is {length}; it must not be negative")))?;
         ty.dims[1] = Dim::known(length);
         if let (Size::Known(n), None) = (values.ty.dims[0].size, static_nrows)
             && length > 0
@@ -269,7 +269,7 @@ fn compose_from(call: &mut Call, encoding: PartitionEncoding, at: usize, nrows_a
 
 fn check_vector(numbers: &Arg, encoding: PartitionEncoding) -> ExprResult<()> {
     if encoding != PartitionEncoding::UniformRowLength && numbers.rank() != 1 {
-        return Err(ExprError::at(numbers.span.clone(), format!("a partition is a vector of integers; this is {}", numbers.ty)));
+        return Err(ExprError::at(numbers.span.clone(), format!("a partition must be a vector of integers; this is {}", numbers.ty)));
     }
     Ok(())
 }
@@ -318,7 +318,9 @@ fn partition(call: &mut Call, encoding: PartitionEncoding, nvals_at: Option<usiz
         let (mut all, mut values) = (0usize, Vec::new());
         let (rows, inner) = rows_of(args, args.nrows, &numbers, nrows.as_ref(), encoding, |record, own, nrows| {
             let n = nvals.as_ref().map(|n| n.at(record)).or_else(|| encoding.nvals(own, nrows));
-            let n = n.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::data("the numbers are not a partition").at_row(record))?;
+            let n = n
+                .and_then(|n| usize::try_from(n).ok())
+                .ok_or_else(|| Error::data("the numbers are not a valid partition").at_row(record))?;
             all = check_count(all.checked_add(n), record)?;
             values.extend(0..n as i64);
             Ok(n)
@@ -371,7 +373,7 @@ pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<Operan
     let nrows: Option<Vec<Operand>> =
         if encoding == PartitionEncoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
     if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
-        return Err(call.error(format!("{} partitions need as many nrows", partitions.len())));
+        return Err(call.error(format!("{} partitions need the same number of nrows", partitions.len())));
     }
     let mut steps = Vec::new();
     for (i, item) in partitions.iter().enumerate().rev() {

@@ -81,7 +81,7 @@ fn number(call: &mut Call, i: usize, default: f64) -> ExprResult<Arg> {
     };
     let arg = call.promoted_items(&[item])?.swap_remove(0);
     if arg.rank() > 0 || !arg.dtype()?.is_number() {
-        return Err(ExprError::at(arg.span.clone(), format!("{}: {} is a single number, not {}", call.name, call.param(i), arg.ty)));
+        return Err(ExprError::at(arg.span.clone(), format!("{}: {} must be a single number, not {}", call.name, call.param(i), arg.ty)));
     }
     Ok(arg)
 }
@@ -136,7 +136,7 @@ fn uniform(call: &mut Call) -> ExprResult<OperandKind> {
         });
     }
     if !dtype.is_float() {
-        return Err(call.error(format!("random.uniform gives numbers, not {dtype}")));
+        return Err(call.error(format!("random.uniform returns numbers, not {dtype}")));
     }
     let (low, high, bits) = (number(call, 1, 0.0)?, number(call, 2, 1.0)?, mantissa(&dtype));
     drawn(call, dtype, move |args, records, mut streams| {
@@ -149,7 +149,7 @@ fn uniform(call: &mut Call) -> ExprResult<OperandKind> {
 fn normal(call: &mut Call, draw: fn(&mut Random) -> f64) -> ExprResult<OperandKind> {
     let dtype = call.dtype(3)?.unwrap_or(DType::Float32);
     if !dtype.is_float() {
-        return Err(call.error(format!("{} gives floats, not {dtype}", call.name)));
+        return Err(call.error(format!("{} returns floats, not {dtype}", call.name)));
     }
     let (mean, deviation) = (number(call, 1, 0.0)?, number(call, 2, 1.0)?);
     drawn(call, dtype, move |args, records, mut streams| {
@@ -186,7 +186,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
     let count = call.integer(1)?;
     let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
     if !dtype.is_integer() {
-        return Err(call.error(format!("random.categorical gives integers, not {dtype}")));
+        return Err(call.error(format!("random.categorical returns integers, not {dtype}")));
     }
     let streams = Streams::new(call, 3)?;
     let dims = vec![x.ty.dims[0].clone(), count.dim()];
@@ -207,7 +207,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
                 let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
                 let sum: f64 = weights.iter().sum();
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
-                    return Err(Error::data("a row of logits has no class to draw from").at_row(record));
+                    return Err(Error::data("a row of logits is empty: there is no class to draw from").at_row(record));
                 }
                 for _ in 0..n {
                     let mut rest = stream.uniform(53) * sum;
@@ -231,7 +231,7 @@ fn dropout(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "floats", DType::is_float)?;
     if call.given(2).is_some() {
-        return Err(call.error("dropout draws for every value; noise_shape is not supported"));
+        return Err(call.error("dropout draws a number for every value; noise_shape is not supported"));
     }
     let rate = number(call, 1, 0.0)?;
     let streams = Streams::new(call, 3)?;
@@ -240,7 +240,7 @@ fn dropout(call: &mut Call) -> ExprResult<OperandKind> {
         let whole: RowPartition = merged(&tensor, 0, x.rank())?;
         let (rates, mut streams) = (f64s(&rate, args)?, streams.of(args)?);
         if let Some(row) = rates.iter().position(|rate| !(0.0..1.0).contains(rate)) {
-            return Err(Error::data(format!("the rate {} is not in [0, 1)", rates[row])).at_row(row));
+            return Err(Error::data(format!("the rate {} is out of range [0, 1)", rates[row])).at_row(row));
         }
         let kept: Vec<bool> =
             (0..whole.nrows()).flat_map(|r| whole.range(r).map(move |_| r)).map(|r| streams[r].uniform(53) >= rates[r]).collect();

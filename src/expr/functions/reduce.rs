@@ -114,7 +114,7 @@ pub fn plan(call: &Call, x: &Arg) -> ExprResult<Plan> {
             let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable_by(|a, b| b.cmp(a));
             if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
-                return Err(call.error(format!("axis {} is named twice", w[0])));
+                return Err(call.error(format!("axis {} is given twice", w[0])));
             }
             Some(axes)
         }
@@ -140,7 +140,7 @@ impl Plan {
                 let mut out = dims.to_vec();
                 for axis in axes {
                     if *axis >= out.len() {
-                        return Err(ExprError::new("an axis is named twice"));
+                        return Err(ExprError::new("an axis is given twice"));
                     }
                     out = reduced(&out, *axis, self.keepdims);
                 }

@@ -50,7 +50,7 @@ pub static FUNCTIONS: &[Function] = &[
             axes.sort_unstable();
             // A ragged tensor is reversed once along an axis that is named twice; a dense one may not be.
             if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
-                return Err(c.error(format!("reverse: axis {} is named twice", w[0])));
+                return Err(c.error(format!("reverse: axis {} is given twice", w[0])));
             }
             axes.dedup();
             let back = Slice { start: None, stop: None, step: -1 };
@@ -72,7 +72,7 @@ fn tile(call: &mut Call) -> ExprResult<OperandKind> {
     let multiples = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     if multiples.len() != x.rank() {
-        return Err(ExprError::at(place, format!("{} multiples for a tensor of {} axes", multiples.len(), x.rank())));
+        return Err(ExprError::at(place, format!("found {} multiples for a tensor with {} axes", multiples.len(), x.rank())));
     }
     if let Some(m) = multiples.iter().filter_map(Integer::known).find(|m| *m < 0) {
         return Err(ExprError::at(place, format!("the multiple {m} is negative")));
@@ -143,7 +143,7 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     if repeats.rank() > 1 {
         return Err(ExprError::at(
             repeats.span.clone(),
-            format!("repeats are an integer or a vector, one for each item; this is {}", repeats.ty),
+            format!("repeats must be an integer or a vector with one for each item; this is {}", repeats.ty),
         ));
     }
     let mut ty = x.ty.clone();
@@ -172,11 +172,11 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
         repeated_rows(&whole, axis, |record, range, places| {
             let repeats = &numbers[own.map_or(record..record + 1, |p| p.range(record))];
             if own.is_some() && repeats.len() != range.len() && repeats.len() != 1 {
-                return Err(Error::data(format!("{} repeats for {} items", repeats.len(), range.len())).at_row(record));
+                return Err(Error::data(format!("found {} repeats for {} items", repeats.len(), range.len())).at_row(record));
             }
             for (i, item) in range.enumerate() {
                 let n = repeats[if repeats.len() == 1 { 0 } else { i }];
-                let n = usize::try_from(n).map_err(|_| Error::data(format!("repeats is {n}; it can't be negative")).at_row(record))?;
+                let n = usize::try_from(n).map_err(|_| Error::data(format!("repeats is {n}; it must not be negative")).at_row(record))?;
                 check_count(n.checked_add(places.len()), record)?;
                 places.extend(std::iter::repeat_n(item, n));
             }
@@ -199,7 +199,7 @@ fn broadcast_to(call: &mut Call) -> ExprResult<OperandKind> {
     let dims = broadcast(&[&x.ty.dims, &target])?;
     let grows = |(a, b): (&Dim, &Dim)| a.size == b.size || a.size == Size::Ragged || b.size == Size::Uniform;
     if dims.len() != target.len() || !dims.iter().zip(&target).all(grows) {
-        return Err(call.error(format!("{} can't be broadcast to {}", types::shape(&x.ty.dims), types::shape(&target))));
+        return Err(call.error(format!("{} cannot be broadcast to {}", types::shape(&x.ty.dims), types::shape(&target))));
     }
     let ty = Type { dims, ..x.ty.clone() };
     call.one(ty, move |args| {

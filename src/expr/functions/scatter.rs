@@ -17,7 +17,7 @@ pub static FUNCTIONS: &[Function] = &[
         ],
         |call| {
             let Some(sizes) = call.operand(2)?.elements() else {
-                return Err(call.error("scatter_nd: shape is a list of sizes, as [8] or [4, 3]"));
+                return Err(call.error("scatter_nd: shape must be a list of sizes, such as [8] or [4, 3]"));
             };
             let known: Vec<Size> = sizes.iter().map(|size| static_int(size).and_then(|n| u64::try_from(n).ok())).map(known).collect();
             let sizes: Vec<String> = (0..sizes.len()).map(|axis| format!("shape[{axis}]")).collect();
@@ -96,26 +96,26 @@ impl Scatter {
             Some(Size::Known(depth @ 1..)) => depth as usize,
             _ => {
                 let error =
-                    call.error(format!("{}: the last axis of the indices has a size that is known, at least 1; this is {ty}", call.name));
-                return Err(error.help("an index of each update is a vector: expand_dims(indices, -1)"));
+                    call.error(format!("{}: the last axis of the indices must have a known size of at least 1; this is {ty}", call.name));
+                return Err(error.help("the index of each update must be a vector: expand_dims(indices, -1)"));
             }
         };
         let Some(inner) = sizes.get(depth..) else {
-            return Err(call.error(format!("{}: indices of {depth} numbers into a tensor of rank {}", call.name, sizes.len())));
+            return Err(call.error(format!("{}: each index has {depth} numbers, but the tensor has rank {}", call.name, sizes.len())));
         };
         if updates.rank() == 0 {
-            return Err(call.error(format!("{}: the updates are one number; a vector is expected, and a matrix of indices", call.name)));
+            return Err(call.error(format!("{}: expected a vector of updates and a matrix of indices, found a single update", call.name)));
         }
         if updates.rank() != ty.rank() - 1 + inner.len() {
             let axes = ty.rank() - 1 + inner.len();
-            return Err(call.error(format!("{}: the updates have rank {}; {axes} is expected", call.name, updates.rank())));
+            return Err(call.error(format!("{}: the updates have rank {}; expected {axes}", call.name, updates.rank())));
         }
         let expected = ty.dims[..ty.rank() - 1].iter().map(|dim| dim.size).chain(known[depth..].iter().copied());
         for (axis, (found, expected)) in updates.dims.iter().zip(expected).enumerate() {
             if let (Size::Known(found), Size::Known(expected)) = (found.size, expected)
                 && found != expected
             {
-                return Err(call.error(format!("{}: axis {axis} of the updates has {found} items; {expected} are expected", call.name)));
+                return Err(call.error(format!("{}: axis {axis} of the updates has {found} items; expected {expected}", call.name)));
             }
         }
         let outer = &sizes[..depth];

@@ -154,13 +154,13 @@ fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
     if ids.rank() == 0 || ids.rank() > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("ids of {} axes for data of {}", ids.rank(), x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("the ids have {} axes, the data has {}", ids.rank(), x.rank())));
     }
     for (axis, (a, b)) in x.ty.dims.iter().zip(&ids.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            return Err(ExprError::at(ids.span.clone(), format!("{n} ids for {m} items on axis {axis}")));
+            return Err(ExprError::at(ids.span.clone(), format!("found {n} ids for {m} items on axis {axis}")));
         }
     }
     Ok((x, ids))
@@ -204,7 +204,7 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
 fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let (x, ids) = operands(call, op)?;
     if ids.rank() != 1 {
-        return Err(ExprError::at(ids.span.clone(), format!("ids are a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("ids must be a vector; this is {}", ids.ty)));
     }
     let inner = slice_dims(&x, 1);
     let mut dims = vec![Dim::UNIFORM];
@@ -261,7 +261,7 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
                 Err(_) => continue,
             };
             if id >= owners.row_length(record) && numbers[item] >= 0 {
-                return Err(Error::data(format!("segment {id} is not in 0 ... {}", owners.row_length(record) as i64 - 1)).at_row(record));
+                return Err(Error::data(format!("segment {id} is out of range [0, {})", owners.row_length(record))).at_row(record));
             }
             kept.push(item);
             segments.push(all.start(record) + id);
@@ -315,7 +315,7 @@ fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
     let own = dtype_of_vector(call)?;
     let splits = call.integers(0)?;
     if splits.rank() != 1 {
-        return Err(ExprError::at(splits.span.clone(), format!("row splits are a vector; this is {}", splits.ty)));
+        return Err(ExprError::at(splits.span.clone(), format!("row splits must be a vector; this is {}", splits.ty)));
     }
     let dtype = call.dtype(1)?.unwrap_or(own);
     call.one(Type::tensor(dtype.clone(), vec![Dim::UNIFORM]), move |args| {
@@ -340,7 +340,7 @@ fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
     let own = dtype_of_vector(call)?;
     let ids = call.integers(0)?;
     if ids.rank() != 1 {
-        return Err(ExprError::at(ids.span.clone(), format!("segment ids are a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("segment ids must be a vector; this is {}", ids.ty)));
     }
     let known = call.given(1).and_then(static_int);
     let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };

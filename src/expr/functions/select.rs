@@ -83,7 +83,7 @@ fn index_in(index: i64, length: usize) -> Result<usize> {
     usize::try_from(index)
         .ok()
         .filter(|i| *i < length)
-        .ok_or_else(|| Error::data(format!("index {index} is out of range of {length} item{}", if length == 1 { "" } else { "s" })))
+        .ok_or_else(|| Error::data(format!("index {index} is out of range for {length} item{}", if length == 1 { "" } else { "s" })))
 }
 
 fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandKind> {
@@ -102,7 +102,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
         .ok_or_else(|| call.error(format!("batch_dims {batch} is out of range")))?;
     let axis = call.axis(2, axis.unwrap_or(batch as i64), x.rank())?;
     if axis < batch {
-        return Err(call.error(format!("axis {axis} lies above batch_dims {batch}")));
+        return Err(call.error(format!("axis {axis} must not be less than batch_dims {batch}")));
     }
     let mut dims = x.ty.dims[..axis].to_vec();
     dims.extend(indices.ty.dims[batch..].iter().cloned());
@@ -158,17 +158,17 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let indices = call.integers(1)?;
     if call.optional_int(2)?.unwrap_or(0) != 0 {
-        return Err(call.error("gather_nd has no batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
+        return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
     }
     let Some((last, outer)) = indices.ty.dims.split_last() else {
-        return Err(ExprError::at(indices.span.clone(), "an index is a vector; this is a scalar"));
+        return Err(ExprError::at(indices.span.clone(), "an index must be a vector; this is a scalar"));
     };
     let Size::Known(depth) = last.size else {
         return Err(ExprError::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
     };
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
     if depth > x.rank() {
-        return Err(ExprError::at(indices.span.clone(), format!("indices of {depth} numbers for a tensor of {} axes", x.rank())));
+        return Err(ExprError::at(indices.span.clone(), format!("an index has {depth} numbers, but the tensor has {} axes", x.rank())));
     }
     let mut dims = outer.to_vec();
     dims.extend(x.ty.dims[depth..].iter().cloned());
@@ -235,13 +235,13 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
         Some(_) => return Err(call.error("axis works on dense tensors")),
     };
     if levels == 0 || axis + levels > x.rank() {
-        return Err(ExprError::at(mask.span.clone(), format!("a mask of {levels} axes for a tensor of {}", x.rank() - axis)));
+        return Err(ExprError::at(mask.span.clone(), format!("the mask has {levels} axes, the tensor has {}", x.rank() - axis)));
     }
     for (i, (a, b)) in x.ty.dims[axis..].iter().zip(&mask.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            let error = format!("the mask has {n} items on axis {i}, the tensor {m}{}", if axis == 0 { "" } else { " on the axis masked" });
+            let error = format!("the mask has {n} items on axis {i}, the tensor {m}{}", if axis == 0 { "" } else { " on the masked axis" });
             return Err(ExprError::at(mask.span.clone(), error));
         }
     }
@@ -263,7 +263,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
         for record in (0..owners.nrows()).filter(|record| owners.row_length(*record) > 0) {
             let (row, mask) = (rows.gather(&[owners.start(record)])?, mask.gather(&[record])?);
             if check_same(&row, &mask, levels, "tensor and mask").is_err() {
-                return Err(Error::data("the mask and the axis that it begins at have different sizes").at_row(record));
+                return Err(Error::data("the mask and the axis it is applied to have different sizes").at_row(record));
             }
         }
         let mask = mask.gather(&owners.value_rowids().into_iter().map(|record| record as usize).collect::<Vec<_>>())?;
@@ -299,7 +299,7 @@ fn choice(call: &mut Call) -> ExprResult<OperandKind> {
             pointwise(call, [condition, x.clone(), y.clone()], dtype, |[condition, x, y]| choose(condition, x, y).map_err(|e| (0, e)))
         }
         (false, false) => coordinates(call, condition),
-        _ => Err(call.error("where takes both x and y, or neither")),
+        _ => Err(call.error("where needs both x and y, or neither")),
     }
 }
 
@@ -349,7 +349,7 @@ fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]
                 let id = usize::try_from(id)
                     .ok()
                     .filter(|id| *id < n)
-                    .ok_or_else(|| Error::data(format!("partition {id} is not in 0 ... {}", n as i64 - 1)).at_row(record))?;
+                    .ok_or_else(|| Error::data(format!("partition {id} is out of range [0, {n})")).at_row(record))?;
                 out[id].push(value);
             }
             Ok(out)
@@ -361,7 +361,7 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("the partitions have {levels} axes, the data has {}", x.rank())));
     }
     let n = call.int(2)?;
     let n = usize::try_from(n)
@@ -388,7 +388,7 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("partitions of {levels} axes for data of {}", x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("the partitions have {levels} axes, the data has {}", x.rank())));
     }
     let known = static_int(call.operand(2)?);
     let n = call.scalar_integer(2)?;

@@ -101,7 +101,7 @@ fn bounding_shape(call: &mut Call) -> ExprResult<OperandKind> {
             .map(|a| {
                 usize::try_from(a).ok().filter(|a| *a < rank).ok_or_else(|| {
                     let place = call.given(1).map_or(call.span.clone(), |i: &Operand| i.span.clone());
-                    ExprError::at(place, format!("axis {a} is not in 0 ... {}", rank.saturating_sub(1)))
+                    ExprError::at(place, format!("axis {a} is out of range [0, {rank})"))
                 })
             })
             .collect::<ExprResult<_>>()?,
@@ -124,7 +124,7 @@ fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
         None => Ok(narrow),
         Some(at) => Err(Error::data(format!("the size {} is too large for {dtype}", before[at]))
             .at_row(at / each.max(1))
-            .help("out_type=int64 is wide enough; so is dense_shape(x)")),
+            .help("use out_type=int64, or dense_shape(x)")),
     }
 }
 

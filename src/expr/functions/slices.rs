@@ -45,10 +45,10 @@ pub static FUNCTIONS: &[Function] = &[
 /// One index for each slice.
 fn one_each(values: &Arg, indices: &Arg) -> ExprResult<()> {
     if values.rank() == 0 || values.ty.is_sparse() {
-        return Err(ExprError::at(values.span.clone(), "the slices need an axis"));
+        return Err(ExprError::at(values.span.clone(), "the slices must have at least one axis"));
     }
     if indices.rank() != 1 {
-        return Err(ExprError::at(indices.span.clone(), format!("the indices are a vector; this is {}", indices.ty)));
+        return Err(ExprError::at(indices.span.clone(), format!("the indices must be a vector; this is {}", indices.ty)));
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ fn mask(call: &mut Call) -> ExprResult<OperandKind> {
     one_each(&values, &indices)?;
     let masked = call.integers(1)?;
     if masked.rank() != 1 {
-        return Err(ExprError::at(masked.span.clone(), format!("mask_indices are a vector; this is {}", masked.ty)));
+        return Err(ExprError::at(masked.span.clone(), format!("mask_indices must be a vector; this is {}", masked.ty)));
     }
     let mut kept = values.ty.clone();
     kept.dims[0] = Dim::UNIFORM;

@@ -97,7 +97,7 @@ fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     let descending = match call.string(2)?.as_deref() {
         None | Some("ASCENDING") => false,
         Some("DESCENDING") => true,
-        Some(other) => return Err(call.error(format!("direction is \"ASCENDING\" or \"DESCENDING\", not {other:?}"))),
+        Some(other) => return Err(call.error(format!("direction must be \"ASCENDING\" or \"DESCENDING\", not {other:?}"))),
     };
     let ty = if indices { with_dtype(&x.ty, DType::Int32) } else { x.ty.clone() };
     call.one(ty, move |args| {
@@ -133,7 +133,7 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let k = if call.given(1).is_some() { call.integer(1)? } else { Integer::Known(1) };
     if let Some(k) = k.known().filter(|k| *k < 0) {
-        return Err(call.error(format!("k is {k}; it can't be negative")));
+        return Err(call.error(format!("k is {k}; it must not be negative")));
     }
     call.flag(2, true)?;
     let axis = x.rank() - 1;
@@ -224,7 +224,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         None | Some(0) => false,
         Some(-1) => true,
         Some(1) if x.rank() == 2 => true,
-        Some(other) => return Err(call.error(format!("axis is 0 (all values) or -1 (row by row), not {other}"))),
+        Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
     };
     if x.rank() == 0 || (per_row && x.rank() > 2) {
         return Err(ExprError::at(x.span.clone(), format!("bincount works on vectors and matrices; this has {} axes", x.rank())));
@@ -232,13 +232,13 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {
         (Some(w), _) if !w.dtype()?.is_number() => {
-            return Err(ExprError::at(w.span.clone(), format!("weights are numbers; these are {}", w.ty)));
+            return Err(ExprError::at(w.span.clone(), format!("weights must be numbers; these are {}", w.ty)));
         }
         (Some(w), _) => w.dtype()?.clone(),
         (None, dtype) => dtype.unwrap_or(DType::Int32),
     };
     if binary && weights.is_some() {
-        return Err(call.error("binary_output counts nothing, and takes no weights"));
+        return Err(call.error("binary_output does not use weights"));
     }
     let width = match (most.as_ref().and_then(Integer::known), least.known()) {
         (Some(most), Some(least)) if most <= least => Dim::known(most as u64),
@@ -310,7 +310,7 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     let axis = axis_of(call, 1, 0, &x)?;
     let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
     if !matches!(dtype, DType::Int16 | DType::UInt16 | DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("{}: output_type is int16, uint16, int32 or int64, not {dtype}", call.name)));
+        return Err(call.error(format!("{}: output_type must be int16, uint16, int32 or int64, not {dtype}", call.name)));
     }
     // The axis comes last, so that its lines are rows.
     let rank = x.rank();
@@ -327,7 +327,7 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
             let own = dtype_of(&from)?;
             let found = numbers!(&own, T => extremes::<T>(&from, list.partition(), wanted)?, return Err(Error::internal("other values")));
             let out =
-                found.map_err(|row| Error::data("an empty row has no maximum and no minimum").at_row(record_of(&tensor, rank - 1, row)))?;
+                found.map_err(|row| Error::data("an empty row has no maximum or minimum").at_row(record_of(&tensor, rank - 1, row)))?;
             Ok(Tensor::Leaf(cast(&(Arc::new(Int64Array::from(out)) as ArrayRef), &dtype)?))
         })
     })

@@ -58,10 +58,10 @@ fn part_of(call: &mut Call, wanted: Part) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     let Some(time) = time_type(&x) else {
         let error = ExprError::at(x.span.clone(), format!("{} works on times; this is {}", call.name, x.ty));
-        return Err(error.help("timestamp(x) makes times of text and numbers"));
+        return Err(error.help("timestamp(x) converts text and numbers to times"));
     };
     if time.kind == TimeKind::Duration || (wanted.is_of_dates() && !has_date(time.kind)) {
-        return Err(ExprError::at(x.span.clone(), format!("{} of {} is not defined", call.name, x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("{} of {} is undefined", call.name, x.ty)));
     }
     zone(&time).map_err(|e| ExprError::at(x.span.clone(), e.message()))?;
     unary(call, x, DType::Int64, move |array| part(array, wanted))
@@ -73,7 +73,7 @@ fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
         "ms" => TimeUnit::Millisecond,
         "us" => TimeUnit::Microsecond,
         "ns" => TimeUnit::Nanosecond,
-        other => return Err(call.error(format!("timestamp: unit is \"s\", \"ms\", \"us\" or \"ns\", not {other:?}"))),
+        other => return Err(call.error(format!("timestamp: unit must be \"s\", \"ms\", \"us\" or \"ns\", not {other:?}"))),
     };
     let tz = if call.given(2).is_some_and(|tz| !tz.is_none()) { call.string(2)? } else { None };
     let to = DataType::Timestamp(unit, tz.map(Arc::from));
@@ -88,7 +88,7 @@ fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
         _ => false,
     };
     if !known {
-        return Err(ExprError::at(x.span.clone(), format!("{} cannot become {}", x.ty, DType::Arrow(Box::new(to)))));
+        return Err(ExprError::at(x.span.clone(), format!("{} cannot be converted to {}", x.ty, DType::Arrow(Box::new(to)))));
     }
     let x = if x.ty.dtype().is_some_and(DType::is_integer) { call.tensor_of(0, &DType::Int64)? } else { x };
     unary(call, x, DType::Arrow(Box::new(to.clone())), move |array| time_of(array, &to))
@@ -130,7 +130,7 @@ fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
     let item = call.operand(i)?.clone();
     let Some(Literal::String(text)) = item.literal() else {
         let error = ExprError::at(item.span.clone(), format!("{dtype} and {} cannot be compared", item.describe()));
-        return Err(error.help("compare with text, as \"2024-05-01T12:30:00\", or with timestamp(x)"));
+        return Err(error.help("compare with text, such as \"2024-05-01T12:30:00\", or with timestamp(x)"));
     };
     let texts: ArrayRef = Arc::new(LargeStringArray::from(vec![text]));
     let value = time_of(&texts, &dtype.arrow()).map_err(|e| ExprError::at(item.span.clone(), e.message()))?;

@@ -36,7 +36,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         return Ok(Arc::new(ticks(array)?));
     }
     let from = dtype_of(array)?;
-    let unknown = || Error::data(format!("{from} can't be converted to {to}"));
+    let unknown = || Error::data(format!("{from} cannot be converted to {to}"));
     match (&from, to) {
         (DType::String, DType::Bytes) => {
             let strings = array.as_string::<i64>().clone();
@@ -47,7 +47,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i64>().clone();
             let (offsets, values, nulls) = bytes.into_parts();
             let strings = LargeStringArray::try_new(offsets, values, nulls)
-                .map_err(|_| Error::data("these bytes are not valid UTF-8 and can't become a string"))?;
+                .map_err(|_| Error::data("these bytes are not valid UTF-8 and cannot become a string"))?;
             Ok(Arc::new(strings))
         }
         (DType::Bool, to) => {

@@ -115,7 +115,10 @@ fn of_numbers<T: Number>(op: Binary, a: Datum, b: Datum, integer: bool) -> Resul
         && !x.0.is_empty()
         && let Some(at) = y.0.iter().position(|v| *v < T::ZERO)
     {
-        return Err((if y.1 { 0 } else { at }, Error::data("an integer to a negative power").help("cast(x, float64) first")));
+        return Err((
+            if y.1 { 0 } else { at },
+            Error::data("an integer cannot be raised to a negative power").help("cast(x, float64) first"),
+        ));
     }
     let out = match op {
         Binary::Add => zip(x, y, T::add),

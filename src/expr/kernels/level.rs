@@ -111,9 +111,9 @@ pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
             let mut rows = owners.range(record).map(|row| partition.row_length(row));
             let Some(first) = rows.next() else { continue };
             if let Some(other) = rows.find(|l| *l != first) {
-                return Err(Error::data(format!("rows of {first} and {other} items on axis {axis}, which is uniform"))
+                return Err(Error::data(format!("rows have {first} and {other} items on axis {axis}, which is uniform"))
                     .at_row(record)
-                    .help("ragged.stack and ragged tensors accept rows of any length"));
+                    .help("ragged.stack and ragged tensors accept rows of different lengths"));
             }
         }
     }

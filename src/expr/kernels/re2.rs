@@ -46,7 +46,7 @@ impl Pattern {
             regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
             other => {
                 let text = other.to_string();
-                text.lines().rev().find_map(|l| l.strip_prefix("error: ")).unwrap_or("it can't be read").to_owned()
+                text.lines().rev().find_map(|l| l.strip_prefix("error: ")).unwrap_or("it is not valid").to_owned()
             }
         })?;
         Ok(Pattern { regex, cuts: translation.cuts })
@@ -218,8 +218,8 @@ impl<'a> Translation<'a> {
 
     fn repetition(&mut self, before: Before, operator: &str) -> Result<Before, String> {
         match before {
-            Before::Nothing => return Err(format!("there is nothing that {operator} could repeat")),
-            Before::Repetition => return Err(format!("{operator} after another repetition")),
+            Before::Nothing => return Err(format!("{operator} has nothing to repeat")),
+            Before::Repetition => return Err(format!("{operator} follows another repetition")),
             Before::Item => self.out.push_str(operator),
         }
         if self.skip("?") {
@@ -242,7 +242,7 @@ impl<'a> Translation<'a> {
             return Err(format!("{{{inside}}} repeats more than {MOST} times"));
         };
         if least > most {
-            return Err(format!("{{{inside}}} goes backwards"));
+            return Err(format!("{{{inside}}} is not a valid range"));
         }
         self.rest = rest;
         Ok(Some(format!("{{{inside}}}")))
@@ -263,7 +263,7 @@ impl<'a> Translation<'a> {
             })
         };
         let Some(head) = head else {
-            return Err(format!("({} starts no group", self.rest.chars().take(2).collect::<String>()));
+            return Err(format!("({} does not start a group", self.rest.chars().take(2).collect::<String>()));
         };
         self.out.push('(');
         self.out.push_str(head);
@@ -274,7 +274,7 @@ impl<'a> Translation<'a> {
     /// What follows a backslash outside of a class.
     fn escape(&mut self) -> Result<Before, String> {
         let Some(c) = self.rest.chars().next() else {
-            return Err("a backslash at the end".to_owned());
+            return Err("the backslash at the end escapes nothing".to_owned());
         };
         if let Some(class) = perl_class(c) {
             self.out.push_str(class);
@@ -313,7 +313,7 @@ impl<'a> Translation<'a> {
         let mut negated = self.next() == Some('P');
         let name = if self.skip("{") {
             let Some((name, rest)) = self.rest.split_once('}') else {
-                return Err(r"\p{ without an end".to_owned());
+                return Err(r"\p{ has no closing brace".to_owned());
             };
             self.rest = rest;
             name
@@ -344,8 +344,8 @@ impl<'a> Translation<'a> {
 
     /// A character after a backslash, outside of a class or in it.
     fn character(&mut self) -> Result<char, String> {
-        let c = self.next().ok_or("a backslash at the end")?;
-        let wrong = || format!("\\{c} is unknown");
+        let c = self.next().ok_or("the backslash at the end escapes nothing")?;
+        let wrong = || format!("\\{c} is not supported");
         let octal = |rest: &str, most: usize| rest.bytes().take(most).take_while(|b| (b'0'..=b'7').contains(b)).count();
         let code = match c {
             'a' => 7,
@@ -357,7 +357,7 @@ impl<'a> Translation<'a> {
             '0'..='7' => {
                 let more = octal(self.rest, 2);
                 if c != '0' && more == 0 {
-                    return Err(format!("\\{c} refers back to a group; there are no such references"));
+                    return Err(format!("\\{c} is a backreference, which is not supported"));
                 }
                 let (digits, rest) = self.rest.split_at(more);
                 self.rest = rest;
@@ -431,7 +431,7 @@ impl<'a> Translation<'a> {
                 _ => low,
             };
             if high < low {
-                return Err(format!("the range {low}-{high} goes backwards"));
+                return Err(format!("the range {low}-{high} is in reverse order"));
             }
             self.out.push_str(&format!(r"\x{{{:X}}}-\x{{{:X}}}", low as u32, high as u32));
         }

@@ -66,7 +66,7 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
     match &time.zone {
         Some(zone) if !time.is_utc() => {
             let unknown = |_| {
-                Error::usage(format!("the time zone {zone} is not known"))
+                Error::usage(format!("unknown time zone {zone}"))
                     .help("use an IANA name, such as Europe/Berlin, or an offset, such as +02:00")
             };
             zone.parse().map(Some).map_err(unknown)
@@ -93,7 +93,7 @@ pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
         });
         match local {
             Some(local) => out.push(part.of(&local)),
-            None => return Err(Error::data(format!("the time {count} is outside the calendar")).at_row(row)),
+            None => return Err(Error::data(format!("the time {count} is out of range for the calendar")).at_row(row)),
         }
     }
     Ok(Arc::new(Int64Array::from(out)))

@@ -172,7 +172,8 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     b'\\' | b'\'' | b'"' | b'/' => out.push(c),
                     b'\n' => {}
                     b'x' => {
-                        let code = hex(text, at, 2).ok_or_else(|| ExprError::at(escape..*at, "\\x takes two hexadecimal digits"))?;
+                        let code =
+                            hex(text, at, 2).ok_or_else(|| ExprError::at(escape..*at, "\\x must be followed by two hexadecimal digits"))?;
                         if is_bytes {
                             out.push(code as u8);
                         } else {
@@ -182,7 +183,10 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     b'u' | b'U' if !is_bytes => {
                         let digits = if c == b'u' { 4 } else { 8 };
                         let code = hex(text, at, digits).ok_or_else(|| {
-                            ExprError::at(escape..(*at).min(text.len()), format!("\\{} takes {digits} hexadecimal digits", c as char))
+                            ExprError::at(
+                                escape..(*at).min(text.len()),
+                                format!("\\{} must be followed by {digits} hexadecimal digits", c as char),
+                            )
                         })?;
                         match (high.take(), code) {
                             (Some(h), 0xdc00..=0xdfff) => {
@@ -196,7 +200,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
                         return Err(ExprError::at(escape..end, "unknown escape in a string")
-                            .help("a backslash itself is written \\\\; r\"...\" takes everything literally"));
+                            .help("a backslash is written \\\\; r\"...\" takes everything literally"));
                     }
                 }
             }
@@ -208,7 +212,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {
-                    return Err(ExprError::at(*at..*at + c.len_utf8(), "b\"...\" holds ASCII and escapes only")
+                    return Err(ExprError::at(*at..*at + c.len_utf8(), "b\"...\" can contain only ASCII characters and escapes")
                         .help(format!("write {}", escaped(c))));
                 }
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -294,7 +298,7 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     }
     let value: f64 = digits.parse().map_err(|_| bad())?;
     if value.is_infinite() {
-        return Err(ExprError::at(start..end, "the number is beyond float64").help("infinity is written math.inf"));
+        return Err(ExprError::at(start..end, "the number is out of range for float64").help("infinity is written math.inf"));
     }
     Ok(Kind::Float(value))
 }

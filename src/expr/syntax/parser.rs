@@ -55,7 +55,7 @@ pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
         }
     }
     if statements.is_empty() {
-        return Err(ExprError::at(0..text.len(), "there is nothing to compute").help("write an assignment: y = x * 2"));
+        return Err(ExprError::at(0..text.len(), "the expression is empty").help("write an assignment: y = x * 2"));
     }
     Ok(statements)
 }
@@ -115,8 +115,8 @@ fn node(kind: ExprKind, span: Span) -> ExprResult<Expr> {
 }
 
 fn too_deep(span: Span) -> ExprError {
-    ExprError::at(span.start..span.start, format!("the expression is nested deeper than {MAX_DEPTH}"))
-        .help("cut it into several assignments")
+    ExprError::at(span.start..span.start, format!("the expression is nested more than {MAX_DEPTH} levels deep"))
+        .help("split it into several assignments")
 }
 
 impl Parser {
@@ -172,7 +172,7 @@ impl Parser {
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
             Kind::Name(word) if word == "if" => {
-                error.help("there is no `if` in expressions: where(condition, x, y) chooses value by value")
+                error.help("there is no `if` in expressions: where(condition, x, y) chooses for each value")
             }
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => {
@@ -192,7 +192,7 @@ impl Parser {
             }
             Kind::Op(">") if self.before_is("<") => error.help("write x != y"),
             Kind::Op(".") => error.help("a field is written without a leading dot"),
-            Kind::Str(_) if self.before_is_name("f") => error.help("there are no f-strings: join strings with +"),
+            Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
             Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
             Kind::Name(word) if word == "in" => error.help("there is no `in`: write reduce_any(x == [1, 2]), or reduce_any(list == x)"),
@@ -474,7 +474,7 @@ impl Parser {
         let mut args: Vec<Argument> = Vec::new();
         while !self.take_op(")") {
             if matches!(self.peek(), Kind::Op("*" | "**")) {
-                return Err(self.unexpected("an argument").help("arguments are written out one by one"));
+                return Err(self.unexpected("an argument").help("write out each argument; * and ** are not supported"));
             }
             let keyword = match (self.peek(), self.peek_after(1)) {
                 (Kind::Name(name), Kind::Op("=")) => Some((name.clone(), self.span())),
@@ -483,7 +483,7 @@ impl Parser {
             if keyword.is_some() {
                 self.at += 2;
             } else if args.iter().any(|a| a.keyword.is_some()) {
-                return Err(ExprError::at(self.span(), "a positional argument after a keyword argument"));
+                return Err(ExprError::at(self.span(), "a positional argument follows a keyword argument"));
             }
             args.push(Argument { keyword, value: self.expression(0)? });
             if !self.take_op(",") {

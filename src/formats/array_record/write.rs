@@ -26,7 +26,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         Some(Compression::None) => Codec::None,
         Some(Compression::Snappy) => Codec::Snappy,
         Some(Compression::Gzip | Compression::Lz4) => {
-            return Err(Error::usage("--compression: the chunks of an ArrayRecord are compressed with zstd, snappy or none"));
+            return Err(Error::usage("--compression: an ArrayRecord supports only zstd, snappy or none"));
         }
     };
     let group = options.row_group_rows.unwrap_or(1).max(1);

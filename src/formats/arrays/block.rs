@@ -173,7 +173,7 @@ impl LeafReader {
                 }
                 *left -= items;
                 *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine can address"))?;
-                items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("more bytes than 63 bits can count"))
+                items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("the number of bytes exceeds 63 bits"))
             }
             (Kind::Sparse(sparse), LeafBlock::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
             _ => Err(Error::internal("a block of another array")),
@@ -211,7 +211,7 @@ impl LeafReader {
             Kind::Ragged { levels, values, left, .. } => {
                 for (number, level) in levels.iter_mut().enumerate() {
                     if level.numbers.left() > 0 {
-                        return Err(Error::data(format!("row_splits_{number} has {} unused rows", level.numbers.left())));
+                        return Err(Error::data(format!("row_splits_{number} has {} extra rows", level.numbers.left())));
                     }
                     level.numbers.finish()?;
                 }

@@ -106,7 +106,7 @@ impl FieldDecoder {
                         .all(|(n, dim)| !matches!(dim.size, Size::Known(size) if i64::try_from(size).ok() != Some(*n)))
                 };
                 if let Some(row) = (0..nrecords).find(|row| !known(*row)) {
-                    return Err(Error::data(format!("a dense_shape of {:?}", &shapes[row * ndims..(row + 1) * ndims])).at_row(row));
+                    return Err(Error::data(format!("found a dense_shape of {:?}", &shapes[row * ndims..(row + 1) * ndims])).at_row(row));
                 }
                 let sparse = Sparse::try_new(*ndims, entries, indices.into(), values, shapes.into(), None)?;
                 Ok(Flat { axes: Vec::new(), below: Tensor::Sparse(sparse) })
@@ -137,7 +137,7 @@ fn at_record(error: Error, splits: &[Vec<i64>]) -> Error {
 fn sized(axis: RowPartition, dim: &Dim) -> Result<RowPartition> {
     let Size::Known(size) = dim.size else { return Ok(axis) };
     match (0..axis.nrows()).find(|row| axis.row_length(*row) as u64 != size) {
-        Some(row) => Err(Error::data(format!("a row of {} items, where all have {size}", axis.row_length(row)))),
+        Some(row) => Err(Error::data(format!("a row has {} items; expected {size}", axis.row_length(row)))),
         None => RowPartition::uniform(size as usize, axis.nrows()),
     }
 }

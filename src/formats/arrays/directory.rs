@@ -30,7 +30,7 @@ pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
         members.push(member);
     }
     if members.len() as u64 != end.members {
-        return Err(damaged(&format!("lists {} members, but promises {}", members.len(), end.members)));
+        return Err(damaged(&format!("lists {} members, but claims {}", members.len(), end.members)));
     }
     let mut extents: Vec<(u64, u64)> = members.iter().map(|m| (m.start, m.start + m.packed)).collect();
     extents.sort_unstable();
@@ -110,7 +110,7 @@ impl End {
 }
 
 fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
-    let cut = || damaged("has a directory that breaks off");
+    let cut = || damaged("has a directory that is cut off");
     if fields.u32() != Some(CENTRAL) {
         return Err(damaged("has a directory that is damaged"));
     }
@@ -144,7 +144,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
         return Err(damaged(&format!("has a member {name} of {packed} bytes that should be {nbytes}")));
     }
 
-    let beyond = || damaged(&format!("has a member {name} at byte {offset}, where none is"));
+    let beyond = || damaged(&format!("lists a member {name} at byte {offset}, where there is none"));
     offset.checked_add(30).filter(|at| *at <= end.start).ok_or_else(beyond)?;
     let failed = |e: std::io::Error| Error::io("the archive", "reading", &e);
     let local = source.bytes(offset, 30).map_err(failed)?;
@@ -156,11 +156,11 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
     let is_there = usize::from(name_length) == raw_name.len() && offset + 30 + u64::from(name_length) <= end.start;
     if !is_there || source.bytes(offset + 30, usize::from(name_length)).map_err(failed)? != raw_name {
-        return Err(damaged(&format!("calls a member {name} in its directory, but not at its place")));
+        return Err(damaged(&format!("lists a member {name} under a name that differs from its header")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
     if start.checked_add(packed).is_none_or(|last| last > end.start) {
-        return Err(damaged(&format!("has a member {name} of {packed} bytes, more than there are")));
+        return Err(damaged(&format!("lists a member {name} of {packed} bytes, more than the file has left")));
     }
     Ok(Member { name, start, packed, nbytes, crc, deflated })
 }

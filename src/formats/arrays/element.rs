@@ -111,7 +111,7 @@ impl Element {
                 let c = [c[0], c[1], c[2], c[3]];
                 let code = if self.big_endian { u32::from_be_bytes(c) } else { u32::from_le_bytes(c) };
                 let c = char::from_u32(code)
-                    .ok_or_else(|| Error::data(format!("a string holds {code:#x}, which is not a character")).at_row(i))?;
+                    .ok_or_else(|| Error::data(format!("a string contains {code:#x}, which is not a character")).at_row(i))?;
                 text.push(c);
             }
             offsets.push(text.len() as i64);

@@ -35,7 +35,7 @@ impl Header {
         let sizes = self.shape.iter().filter(|n| **n > 0).try_fold(each.max(1), |all, size| all.checked_mul(*size));
         total
             .filter(|_| sizes.is_some_and(|n| i64::try_from(n).is_ok()))
-            .ok_or_else(|| Error::data(format!("the shape {} is beyond 63 bits", shape_text(&self.shape))))
+            .ok_or_else(|| Error::data(format!("the shape {} exceeds 63 bits", shape_text(&self.shape))))
     }
 
     /// The header in the oldest version that holds it.
@@ -124,7 +124,7 @@ impl Header {
         let size =
             |size: &Python| if let Python::Int(n) = size { u64::try_from(*n).ok().filter(|n| i64::try_from(*n).is_ok()) } else { None };
         let shape =
-            sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape of something else than sizes"))?;
+            sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape that does not consist of sizes"))?;
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
             Python::List(fields) => return Err(of_records(fields)),
@@ -210,13 +210,13 @@ fn refused(descr: &str, code: &str) -> Error {
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),
         Some('M') => ("times", "save them as integers: a.astype(\"int64\")"),
-        Some('m') => ("spans of time", "save them as integers: a.astype(\"int64\")"),
+        Some('m') => ("time differences", "save them as integers: a.astype(\"int64\")"),
         Some('f') => ("floats of another width", "save them as float64: a.astype(\"float64\")"),
         // float8 and bfloat16 of other packages look so.
         Some('V') => ("raw bytes", "save float8 and bfloat16 as float32: a.astype(\"float32\"); others as bytes: a.view(\"uint8\")"),
-        _ => ("of another dtype", "save it with a dtype of numbers, bools or texts"),
+        _ => ("of another dtype", "save it with a dtype of numbers, bools or strings"),
     };
-    Error::data(format!("its values are {what} ({descr}), which tensors cannot hold")).help(help)
+    Error::data(format!("its values are {what} ({descr}), which tensors cannot store")).help(help)
 }
 
 fn of_records(fields: &[Python]) -> Error {
@@ -231,7 +231,7 @@ fn of_records(fields: &[Python]) -> Error {
         })
         .take(5)
         .collect();
-    Error::data(format!("its values are records (fields {}), which tensors cannot hold", names.join(", ")))
+    Error::data(format!("its values are records (fields {}), which tensors cannot store", names.join(", ")))
         .help("save each field as an array: numpy.savez(\"x.npz\", **{name: a[name] for name in a.dtype.names})")
 }
 
@@ -288,12 +288,12 @@ mod tests {
         let header = |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
         for (text, expected) in [
             (header("'|O'", "(3,)"), "its values are Python objects: a pickle, which may contain code and is never loaded"),
-            (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot hold"),
-            (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot hold"),
-            (header("[('a', '<i4'), ('b', '<f8', (2,))]", "(3,)"), "its values are records (fields a, b), which tensors cannot hold"),
-            (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which tensors cannot hold"),
-            (header("'<i4'", "(-3,)"), "the header of the array has a shape of something else than sizes"),
-            (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape of something else than sizes"),
+            (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot store"),
+            (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot store"),
+            (header("[('a', '<i4'), ('b', '<f8', (2,))]", "(3,)"), "its values are records (fields a, b), which tensors cannot store"),
+            (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which tensors cannot store"),
+            (header("'<i4'", "(-3,)"), "the header of the array has a shape that does not consist of sizes"),
+            (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape that does not consist of sizes"),
             (header("'<i4'", "3"), "the header of the array has a shape that is not a tuple"),
             ("{'descr': '<i4'}".to_owned(), "the header of the array lacks fortran_order"),
             ("[".repeat(100_000), "the header of the array is not a Python literal"),

@@ -38,7 +38,7 @@ impl ArraysReader {
         }
         let contents = contents(&self.input, self.open)?;
         for other in &contents.others {
-            let notice = format!("{}: {other} is no array; it was not read", self.input.name());
+            let notice = format!("{}: {other} is not an array; it was not read", self.input.name());
             request.options.notices.add(notice, request.options.strict)?;
         }
         Ok(self.contents.insert(Arc::new(contents)).clone())
@@ -195,7 +195,7 @@ pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
     let bound = Bound::whole(&contents)?;
     let [field] = bound.fields.as_slice() else {
         let names: Vec<&str> = bound.fields.iter().take(10).map(|f| f.field.name.as_str()).collect();
-        let error = Error::usage(format!("holds several arrays ({}), where one was expected", names.join(", ")));
+        let error = Error::usage(format!("contains several arrays ({}); expected one", names.join(", ")));
         return Err(error.help("save the one to read: numpy.save(\"x.npy\", array)"));
     };
     let source = match contents.arrays.first() {

@@ -46,7 +46,7 @@ impl StoredSchema {
     pub fn of(schema: &Schema, stacking: Stacking) -> Result<StoredSchema> {
         let mut layout = StoredSchema { stacking, leaves: Vec::new(), arrays: Vec::new() };
         if schema.fields.is_empty() {
-            let error = Error::usage("records without fields have no arrays").because(Reason::NoFields);
+            let error = Error::usage("records without fields cannot be stored as arrays").because(Reason::NoFields);
             return Err(error.help("write them in another format: --to jsonl"));
         }
         refuse_empty_structures(&schema.fields, None)?;
@@ -74,7 +74,7 @@ fn refuse_empty_structures(fields: &[Field], parent: Option<&FieldPath>) -> Resu
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         match &field.ty.element {
             Items::Struct(inner) if inner.is_empty() => {
-                let error = Error::usage("a structure without fields has no arrays").in_field(&path);
+                let error = Error::usage("a structure without fields cannot be stored as arrays").in_field(&path);
                 return Err(error.help(format!("leave it out: drop {path}")));
             }
             Items::Struct(inner) => refuse_empty_structures(inner, Some(&path))?,

@@ -36,7 +36,7 @@ impl ArrayStream {
         };
         let skipped = io::copy(&mut bytes.by_ref().take(skip), &mut io::sink()).map_err(|e| failed(&e))?;
         if skipped != skip {
-            return Err(Error::data("the file has become shorter"));
+            return Err(Error::data("the file became shorter while it was read"));
         }
         if found.fortran && found.shape.iter().filter(|n| **n > 1).count() > 1 {
             let source = match &found.location {
@@ -58,7 +58,7 @@ impl ArrayStream {
         }
         if let Some(limit) = self.limit.filter(|limit| nbytes > *limit) {
             return Err(
-                Error::data(format!("a record of {nbytes} bytes, more than {limit}")).help("raise the limit with --max-record-bytes")
+                Error::data(format!("the record has {nbytes} bytes, more than {limit}")).help("raise the limit with --max-record-bytes")
             );
         }
         let length = usize::try_from(nbytes).map_err(|_| Error::data("more bytes than this machine can address"))?;
@@ -87,10 +87,8 @@ impl ArrayStream {
         let mut rest = [0; 1];
         match self.bytes.read(&mut rest) {
             Ok(0) => Ok(()),
-            Ok(_) => {
-                Err(Error::data("there is more data after the values of the array")
-                    .help("a file holds one array: numpy.savez writes several"))
-            }
+            Ok(_) => Err(Error::data("there is more data after the values of the array")
+                .help("a file contains one array: numpy.savez writes several")),
             Err(e) => Err(failed(&e)),
         }
     }
@@ -174,7 +172,7 @@ impl Read for Checked {
             None => wrong(format!("the compressed data of {} is damaged: {e}", self.name)),
         })?;
         if nbytes as u64 > self.left {
-            return Err(wrong(format!("the member {} is longer than promised", self.name)));
+            return Err(wrong(format!("the member {} is longer than the directory says", self.name)));
         }
         self.crc.update(&into[..nbytes]);
         self.left -= nbytes as u64;
@@ -182,7 +180,7 @@ impl Read for Checked {
             return Err(wrong(format!("the member {} ends {} bytes too early", self.name, self.left)));
         }
         if self.left == 0 && self.crc.clone().finalize() != self.expected {
-            return Err(wrong(format!("the member {} is damaged: its checksum does not hold", self.name)));
+            return Err(wrong(format!("the member {} is damaged: its checksum does not match", self.name)));
         }
         Ok(nbytes)
     }

@@ -62,7 +62,7 @@ impl Framed {
     pub fn nrows(&self) -> Result<Option<u64>> {
         let message = self.message()?;
         let Some(batch) = message.header_as_record_batch() else { return Ok(None) };
-        u64::try_from(batch.length()).map(Some).map_err(|_| Error::data(format!("a record batch of {} rows", batch.length())))
+        u64::try_from(batch.length()).map(Some).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))
     }
 
     /// Bytes of the body.
@@ -100,7 +100,7 @@ impl Framed {
             let prefix = start.and_then(|start| body.get(start..start.checked_add(8)?)).and_then(|b| <[u8; 8]>::try_from(b).ok());
             let Some(inflated) = prefix.map(i64::from_le_bytes).filter(|_| buffer.length() > 0) else { continue };
             if inflated > buffer.length().saturating_mul(ratio).min(MAX_INFLATED) {
-                return Err(Error::data(format!("a compressed buffer of {} bytes claims to inflate to {inflated}", buffer.length())));
+                return Err(Error::data(format!("a compressed buffer of {} bytes claims to decompress to {inflated}", buffer.length())));
             }
         }
         Ok(())
@@ -153,14 +153,14 @@ pub fn read(stream: &mut dyn Read) -> Result<Next> {
     }
     let length = i32::from_le_bytes(word);
     let Some(length) = u64::try_from(length).ok().filter(|n| *n <= MAX_METADATA) else {
-        return Err(Error::data(format!("an Arrow message with metadata of {length} bytes")));
+        return Err(Error::data(format!("an Arrow message claims {length} bytes of metadata")));
     };
     if length == 0 {
         return Ok(Next::EndMarker);
     }
     let metadata = take(stream, length)?;
     let nbytes = verified(&metadata)?.bodyLength();
-    let nbytes = u64::try_from(nbytes).map_err(|_| Error::data(format!("an Arrow message with a body of {nbytes} bytes")))?;
+    let nbytes = u64::try_from(nbytes).map_err(|_| Error::data(format!("an Arrow message claims a body of {nbytes} bytes")))?;
     let body = take(stream, nbytes)?;
     Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Next::Message)
 }

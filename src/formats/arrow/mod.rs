@@ -59,7 +59,7 @@ impl Format for Arrow {
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         if input.head().starts_with(FEATHER_1) {
-            let error = Error::data("a Feather file of version 1, which is older than Arrow IPC").in_input(input.name().clone());
+            let error = Error::data("this is a Feather file of version 1, which predates Arrow IPC").in_input(input.name().clone());
             return Some(Err(
                 error.help("rewrite it in Python: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), \"x.feather\")")
             ));

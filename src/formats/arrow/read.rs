@@ -100,7 +100,7 @@ fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
 fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64, ArrayRef>) -> Result<()> {
     let message = framed.message()?;
     let (version, body) = (message.version(), framed.load()?);
-    let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch without its header"))?;
+    let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch has no header"))?;
     contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unexpected))
 }
 
@@ -211,7 +211,7 @@ impl Streams {
             self.ended = false;
             let next = contain("the Arrow schema", || Known::new(self.known.name.clone(), schema))?;
             if next.schema.fields() != self.known.schema.fields() {
-                return Err(Error::data("another Arrow stream with other columns follows the first")
+                return Err(Error::data("another Arrow stream with different columns follows the first")
                     .help("read them as two inputs: columns that one of them lacks are null, and types are unified"));
             }
             return Ok(Some(framed));
@@ -445,7 +445,7 @@ impl Batch {
     /// Rows `start .. start + nrows` of the batch, which are records `first` (from 0) and on.
     fn decode(&self, start: u64, nrows: u64, first: u64, nbytes: u64) -> Result<Decoded> {
         let origin = Origin::consecutive(self.known.name.clone(), first + 1);
-        let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch of too many rows"))?;
+        let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch has too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
             return Ok(Decoded {
@@ -459,7 +459,7 @@ impl Batch {
         let chunk = contain("a record batch", || {
             let message = self.framed.message()?;
             let version: MetadataVersion = message.version();
-            let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch without its header"))?;
+            let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch has no header"))?;
             let body = self.framed.load()?;
             let batch = RecordBatchDecoder::try_new(&body, header, self.known.schema.clone(), &self.dictionaries, &version)
                 .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
@@ -467,7 +467,7 @@ impl Batch {
             if batch.num_rows() as u64 != self.nrows {
                 return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
             }
-            let start = usize::try_from(start).map_err(|_| Error::data("a record batch of too many rows"))?;
+            let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
             self.columns.chunk_of_arrays(&arrays, &self.known.arrow, count, origin)
         });

@@ -68,7 +68,7 @@ impl ArrowWriter {
             Compression::None => (None, None),
             Compression::Lz4 => (Some(CompressionType::LZ4_FRAME), None),
             Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
-            Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow compresses with lz4 or zstd only")),
+            Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow supports only lz4 and zstd compression")),
         };
         let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
         let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
@@ -116,7 +116,7 @@ impl ArrowWriter {
             ArrowError::IoError(_, source) => Error::io("the output", "writing", &source),
             other => unexpected(other),
         })?;
-        let length = i32::try_from(metadata).map_err(|_| Error::data("metadata of a record batch beyond 31 bits"))?;
+        let length = i32::try_from(metadata).map_err(|_| Error::data("the metadata of a record batch exceeds 31 bits"))?;
         let block = Block::new(self.at as i64, length, body as i64);
         self.at += metadata + body;
         Ok(block)
@@ -190,7 +190,7 @@ impl ArrowWriter {
         let root = footer.finish();
         builder.finish(root, None);
         let mut bytes = builder.finished_data().to_vec();
-        let length = i32::try_from(bytes.len()).map_err(|_| Error::data("a footer beyond 31 bits: too many record batches"))?;
+        let length = i32::try_from(bytes.len()).map_err(|_| Error::data("the footer exceeds 31 bits: too many record batches"))?;
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(MAGIC);
         Ok(bytes)

@@ -42,7 +42,7 @@ impl Columns {
         let (mut columns, mut roots) = (Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
-                return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column holds whole values")
+                return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column contains whole values")
                     .in_field(quoted(&target.name))
                     .help("give only the type, and combine the columns with the verb partition or compose"));
             }

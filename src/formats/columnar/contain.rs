@@ -30,5 +30,5 @@ pub fn contain<T>(what: &str, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     let before = CONTAINED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
     CONTAINED.set(before);
-    result.unwrap_or_else(|_| Err(Error::data(format!("{what} is damaged: its parts contradict each other"))))
+    result.unwrap_or_else(|_| Err(Error::data(format!("{what} is damaged: its parts are inconsistent"))))
 }

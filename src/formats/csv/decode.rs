@@ -83,7 +83,7 @@ impl Decoder {
         rows.retain(|row| {
             let nfields = block.fields(*row).1;
             if nfields != self.nfields {
-                let message = format!("{nfields} field{}, where the columns are {}", if nfields == 1 { "" } else { "s" }, self.nfields);
+                let message = format!("found {nfields} field{}, but the columns are {}", if nfields == 1 { "" } else { "s" }, self.nfields);
                 faults.push((*row, self.fault(block, *row, None, message, false)));
             }
             nfields == self.nfields
@@ -169,7 +169,7 @@ impl Decoder {
 /// The type that a column is read as, before it becomes that of the schema.
 fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     let ty = &field.ty;
-    let refused = |what: &str| Error::usage(format!("a CSV field cannot hold {what}")).in_field(quoted(&field.name));
+    let refused = |what: &str| Error::usage(format!("a CSV field cannot store {what}")).in_field(quoted(&field.name));
     let dtype = match ty.dtype() {
         None => return Err(refused("a structure").help("read its text as string, or use JSON lines for structures")),
         Some(dtype) => match dtype {
@@ -181,14 +181,14 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
         },
     };
     if ty.rank() > 1 {
-        return Err(refused(&format!("{ty}")).help("a field holds one value or one list; use JSON lines for nested data"));
+        return Err(refused(&format!("{ty}")).help("a field contains one value or one list; use JSON lines for nested data"));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
-        return Err(refused("a list without a character between its items").help("give it: --list-separator '|'"));
+        return Err(refused("a list without a separator").help("give it: --list-separator '|'"));
     }
     if ty.is_sparse() {
         if !matches!(dtype, DType::Float64 | DType::Int64 | DType::UInt64) {
-            return Err(refused(&format!("{ty}")).help("sparse fields are of numbers: items are id:weight"));
+            return Err(refused(&format!("{ty}")).help("sparse fields contain numbers: write items as id:weight"));
         }
         return Ok(Type { element: Element::Sparse(dtype), dims: ty.dims.clone(), optional: true, with_nulls: false });
     }

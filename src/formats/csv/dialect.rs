@@ -30,7 +30,7 @@ impl Dialect {
     /// Two characters are the same.
     pub fn checked(self) -> Result<Dialect> {
         if self.separator == Some(self.delimiter) {
-            return Err(Error::usage("--list-separator is the character between the fields"));
+            return Err(Error::usage("--list-separator must differ from --delimiter"));
         }
         Ok(self)
     }

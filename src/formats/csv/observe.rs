@@ -117,13 +117,13 @@ impl ColumnSeen {
             [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
             [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
             [Kind::Integer] => {
-                return Err(format!("holds negative integers and integers above those of int64 (line {})", at(Kind::Integer)));
+                return Err(format!("contains negative integers and integers beyond int64 (line {})", at(Kind::Integer)));
             }
             [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
-                Some(line) => return Err(format!("holds integers beyond 64 bits (line {line})")),
+                Some(line) => return Err(format!("contains integers beyond 64 bits (line {line})")),
                 None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
                     return Err(format!(
-                        "holds fractions or non-finite numbers (line {}) and integers beyond 2^53 that a float64 would change (line {})",
+                        "contains fractions or non-finite numbers (line {}) and integers beyond 2^53, which float64 cannot represent exactly (line {})",
                         at(Kind::Float),
                         at(Kind::Integer)
                     ));
@@ -139,7 +139,7 @@ impl ColumnSeen {
                     }
                 }
                 let parts: Vec<String> = parts.iter().map(|(line, name)| format!("{name} (line {line})")).collect();
-                return Err(format!("holds {}", parts.join(" and ")));
+                return Err(format!("contains {}", parts.join(" and ")));
             }
         };
         let dims = if self.is_list { vec![Dim::UNIFORM] } else { Vec::new() };
@@ -222,7 +222,7 @@ impl Observed for Seen {
         let said: Vec<String> =
             clashes.iter().take(LISTED).map(|(name, _, is_list)| format!("{name}: string{}", if *is_list { "[?]" } else { "" })).collect();
         Err(error
-            .help(format!("a column has one type in all records; read its text with --schema '{}'", said.join("; ")))
+            .help(format!("a column must have one type in all records; read its text with --schema '{}'", said.join("; ")))
             .help("name the words that mean null: --nulls 'NA,n/a,'"))
     }
 

@@ -29,8 +29,8 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
         return Err(Error::usage(format!("{format} needs a column, but the records have no fields")).because(Reason::NoFields));
     }
     if dialect.columns.is_some() {
-        return Err(Error::usage("--columns names the columns of an input; what is written has a header")
-            .help("rename the fields, or cut the header off: tatter ... | tail -n +2"));
+        return Err(Error::usage("--columns names the columns of an input; the output always has a header")
+            .help("rename the fields, or remove the header: tatter ... | tail -n +2"));
     }
     let encoder = RecordEncoder { schema: schema.clone(), dialect };
     let header = encoder.header();
@@ -40,7 +40,7 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
 fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     let ty = &field.ty;
     let name = quoted(&field.name);
-    let refused = |what: &str| Error::usage(format!("{format} cannot hold {what}, but this is {ty}"));
+    let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
         return Err(refused("structures").help("move its fields out with promote, or write --to jsonl"));
     };
@@ -48,10 +48,10 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
         return Err(refused("lists of lists").help(format!("merge its axes: merge-dims {name} 0 {}, or write --to jsonl", ty.rank() - 1)));
     }
     if matches!(dtype, DType::Arrow(_)) {
-        return Err(refused("values of other types than numbers and text").help(format!("convert it to text: cast {name}=string")));
+        return Err(refused("values that are not numbers or text").help(format!("convert it to text: cast {name}=string")));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
-        return Err(refused("lists unless a character separates their items").help("join them: --list-separator '|'"));
+        return Err(refused("lists without a separator").help("join them: --list-separator '|'"));
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ impl RecordEncoder {
                         put(at, out)?;
                         self.check_word(&out[item..])?;
                         if memchr::memchr(separator, &out[item..]).is_some() {
-                            return Err(Error::data("an item holds the character that separates items")
+                            return Err(Error::data("an item contains the character that separates items")
                                 .help("choose another: --list-separator ';'"));
                         }
                     }

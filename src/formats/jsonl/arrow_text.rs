@@ -173,8 +173,8 @@ impl Reading {
     fn message(&self, text: &str, ty: &DataType) -> String {
         let (text, ty) = (shown(text), name(ty));
         match self {
-            Reading::Inexact => format!("{ty} cannot hold {text} exactly"),
-            Reading::Local => format!("expected a time with its offset from UTC for {ty}, as in 2024-01-31T12:30:00Z, found {text}"),
+            Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
+            Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
             _ => format!("expected the text of {ty}, found the string {text}"),
         }
     }
@@ -292,7 +292,7 @@ mod tests {
         for (ty, text, expected) in [
             (us(None), "2024-01-31T00:00:00.123456", Ok("2024-01-31T00:00:00.123456")),
             (us(None), "2024-01-31T00:00:00.123456000", Ok("2024-01-31T00:00:00.123456")),
-            (us(None), "2024-01-31T00:00:00.123456789", Err("cannot hold")),
+            (us(None), "2024-01-31T00:00:00.123456789", Err("cannot represent")),
             (us(None), "2024-01-31", Ok("2024-01-31T00:00:00")),
             (us(Some("Europe/Berlin")), "2024-07-01T00:00:00Z", Ok("2024-07-01T00:00:00Z")),
             (us(Some("Europe/Berlin")), "2024-07-01T02:00:00+02:00", Ok("2024-07-01T00:00:00Z")),
@@ -304,19 +304,19 @@ mod tests {
             (DataType::Timestamp(TimeUnit::Nanosecond, None), "2300-01-01T00:00:00", Err("outside the range")),
             (DataType::Date32, "2024-01-31", Ok("2024-01-31")),
             (DataType::Date32, "2024-01-31T00:00:00", Ok("2024-01-31")),
-            (DataType::Date32, "2024-01-31T12:00:00", Err("cannot hold")),
+            (DataType::Date32, "2024-01-31T12:00:00", Err("cannot represent")),
             (DataType::Date64, "2024-01-31T00:00:00.001", Ok("2024-01-31T00:00:00.001")),
             (DataType::Time32(TimeUnit::Second), "12:30:00", Ok("12:30:00")),
-            (DataType::Time32(TimeUnit::Second), "12:30:00.5", Err("cannot hold")),
+            (DataType::Time32(TimeUnit::Second), "12:30:00.5", Err("cannot represent")),
             (DataType::Time64(TimeUnit::Nanosecond), "12:30:00.000000005", Ok("12:30:00.000000005")),
             (DataType::Time64(TimeUnit::Microsecond), "-5 us", Ok("-5 us")),
             (DataType::Duration(TimeUnit::Millisecond), "-PT1.5S", Ok("-PT1.5S")),
             (DataType::Duration(TimeUnit::Second), "P1DT1S", Ok("PT86401S")),
-            (DataType::Duration(TimeUnit::Second), "PT0.5S", Err("cannot hold")),
+            (DataType::Duration(TimeUnit::Second), "PT0.5S", Err("cannot represent")),
             (DataType::Decimal128(5, 2), "1.55", Ok("1.55")),
             (DataType::Decimal128(5, 2), "1.550", Ok("1.55")),
             (DataType::Decimal128(5, 2), "155e-2", Ok("1.55")),
-            (DataType::Decimal128(5, 2), "1.555", Err("cannot hold")),
+            (DataType::Decimal128(5, 2), "1.555", Err("cannot represent")),
             (DataType::Decimal128(5, 2), "123456", Err("expected the text of")),
             (DataType::FixedSizeBinary(2), "AAE=", Ok("AAE=")),
             (DataType::FixedSizeBinary(2), "AA==", Err("2 bytes in base64")),

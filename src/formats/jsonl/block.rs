@@ -112,7 +112,7 @@ impl Block {
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
             let how = match &found.fix {
                 Fix::Nullable => "a field that may be null is declared with",
-                Fix::Json => "a field has one type in all records; keep its text with",
+                Fix::Json => "a field must have one type in all records; keep its text with",
                 _ => "the type was fixed before this record; declare it with",
             };
             error = error.help(format!("{how} {}", schema_option(&fixed)));

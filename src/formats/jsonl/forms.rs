@@ -57,7 +57,7 @@ pub fn fits_float(number: &Number) -> bool {
 #[cold]
 pub fn overflow(start: usize, number: &Number, name: &str) -> Box<ParseError> {
     let text: String = number.text().chars().take(40).collect();
-    ParseError::new(start, Cause::Invalid, format!("the number {text} is beyond the largest {name}"), Fix::Json)
+    ParseError::new(start, Cause::Invalid, format!("the number {text} is out of range for {name}"), Fix::Json)
         .help("infinity is written as the string \"Infinity\"")
 }
 

@@ -166,12 +166,12 @@ pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a 
     spelled.clear();
     cursor.string(spelled)?;
     cursor.colon()?;
-    std::str::from_utf8(spelled).map_err(|_| ParseError::syntax(start, "the key is not UTF-8"))
+    std::str::from_utf8(spelled).map_err(|_| ParseError::syntax(start, "the key is not valid UTF-8"))
 }
 
 #[cold]
 fn too_long(name: &str, start: usize) -> Box<ParseError> {
-    let message = format!("a key of {} bytes: the name of a field has at most {MAX_NAME_BYTES}", name.len());
+    let message = format!("a key has {} bytes: the name of a field can have at most {MAX_NAME_BYTES}", name.len());
     ParseError::syntax(start, message).help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'")
 }
 

@@ -223,7 +223,7 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
     let exact = if rules.declared { value.is_integer(number.text()) } else { fits_float(&number) };
     if number.integer && !exact {
         cursor.set_pos(start);
-        let expected = format!("a number that {} holds exactly", T::NAME);
+        let expected = format!("a number that {} can represent exactly", T::NAME);
         return Err(if rules.first_wins { rules.clash(cursor, &expected) } else { rules.wider(cursor, &expected, Fix::Json) });
     }
     values.push(value);

@@ -98,7 +98,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         error = error.in_input(one.clone());
     }
     error
-        .help(format!("a field has one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
+        .help(format!("a field must have one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
         .help("or with --mixed json, or leave the records that differ from the first out with --on-error skip")
 }
 
@@ -260,8 +260,8 @@ impl Settling<'_> {
     fn clash(&mut self, kinds: &[(&str, FirstSeen)]) -> Type {
         let places: Vec<String> = kinds.iter().map(|(kind, first)| format!("{kind} ({})", self.place(*first))).collect();
         let sentence = match places.split_last() {
-            Some((last, [])) => format!("holds {last}"),
-            Some((last, before)) => format!("holds {} and {last}", before.join(", ")),
+            Some((last, [])) => format!("contains {last}"),
+            Some((last, before)) => format!("contains {} and {last}", before.join(", ")),
             None => String::new(),
         };
         self.clashes.push(Clash { names: self.names.clone(), sentence });

@@ -158,7 +158,7 @@ impl SparseColumn {
         }
         for (axis, (size, dim)) in shape.iter().zip(&self.dims).enumerate() {
             if *size < 0 {
-                return Err(ParseError::syntax(start, format!("dense_shape holds the negative size {size}")));
+                return Err(ParseError::syntax(start, format!("dense_shape contains the negative size {size}")));
             }
             if let Size::Known(known) = dim.size
                 && u64::try_from(*size) != Ok(known)

@@ -121,10 +121,10 @@ impl Cursor<'_> {
             return ParseError::syntax(self.pos(), format!("{} ends inside a string", self.end_name()));
         }
         ParseError::syntax(self.pos(), format!("the control character U+{:04X} in a string", self.peek()))
-            .help("inside a string, control characters are written as escapes: \\n, \\t, \\u0000")
+            .help("inside a string, control characters must be escaped: \\n, \\t, \\u0000")
     }
 }
 
 fn lone(start: usize, code: u32) -> Box<ParseError> {
-    ParseError::syntax(start, format!("\\u{code:04x} is a lone surrogate, half of a character"))
+    ParseError::syntax(start, format!("\\u{code:04x} is an unpaired surrogate"))
 }

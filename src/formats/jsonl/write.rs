@@ -85,7 +85,7 @@ pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
     let written = Encoder::of(tensor, ty, &FieldPath::name(""), false).and_then(|values| values.write(row, &mut out));
     match written {
         Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-        Err(_) => "a value that has no text".to_owned(),
+        Err(_) => "a value without a textual form".to_owned(),
     }
 }
 
@@ -352,7 +352,7 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
     let mut sorted: Vec<&str> = entries.clone().map(|entry| keys.value(entry)).collect();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::data(format!("the map has the key {:?} twice, and a JSON object cannot", twice[0]))
+        return Err(Error::data(format!("the map contains the key {:?} twice, which a JSON object cannot", twice[0]))
             .in_field(path)
             .help("write the entries as a list: --schema with the type {key: string, value: ...}[?] instead of map<string, ...>"));
     }

@@ -49,9 +49,7 @@ impl Decoder {
             _ => DType::Float32,
         };
         let n = match features.dims.first().map(|dim| dim.size) {
-            Some(Size::Known(n)) => {
-                Some(i64::try_from(n).map_err(|_| Error::usage(format!("{n} features are more than a sparse vector can have")))?)
-            }
+            Some(Size::Known(n)) => Some(i64::try_from(n).map_err(|_| Error::usage(format!("a sparse vector cannot have {n} features")))?),
             _ => None,
         };
         let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
@@ -198,12 +196,12 @@ impl<'a, V: Number> Columnar<'a, V> {
         let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
         // Only where labels are read at all.
         if !decoder.has_label_lists && nlabels != 1 && self.wants(LABEL) {
-            let message = format!("{nlabels} labels, where one was expected");
+            let message = format!("expected one label, found {nlabels}");
             let kind = if decoder.has_declared_label { Kind::Data } else { Kind::Widened };
             return Err((kind, ParseError { at: 0, message }));
         }
         if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && self.wants(QID) {
-            return Err((Kind::Data, ParseError { at: 0, message: "there is no qid:N, which other lines have".to_owned() }));
+            return Err((Kind::Data, ParseError { at: 0, message: "expected qid:N, as in other lines".to_owned() }));
         }
         self.features.end_row().map_err(|e| (Kind::Data, ParseError { at: 0, message: e.message().to_owned() }))?;
         self.label_splits.push(self.labels.len() as i64);

@@ -31,7 +31,7 @@ impl Number for f32 {
         let (wide, length) = f64::parse(bytes)?;
         let value = wide as f32;
         if value.is_infinite() && wide.is_finite() {
-            return Err("expected a number that float32 holds (sparse<float64> holds more)");
+            return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
         }
         Ok((value, length))
     }

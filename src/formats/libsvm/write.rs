@@ -34,12 +34,10 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             _ => ty.is_sparse() && ty.rank() == 1 && ty.dtype().is_some_and(is_writable) && features.replace(at).is_none(),
         };
         if !fits {
-            let error = Error::usage(format!(
-                "libsvm holds a label, a qid and one sparse vector in each line, but {} is {ty}",
-                quoted(&field.name)
-            ));
+            let error =
+                Error::usage(format!("a libsvm line has a label, a qid and one sparse vector, but {} is {ty}", quoted(&field.name)));
             let error = match field.name.as_str() {
-                LABEL => error.help("a label is a number, or a list of numbers: cast it"),
+                LABEL => error.help("a label must be a number or a list of numbers: cast it"),
                 _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", quoted(&field.name))),
                 _ if is_number(field) && ty.rank() == 0 => error.help(format!("if it is the label: rename {}=label", quoted(&field.name))),
                 _ if is_number(field) && ty.rank() == 1 => error.help(format!("make it sparse: to-sparse -f {}", quoted(&field.name))),
@@ -67,7 +65,7 @@ impl LineEncoder {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         let null = if Some(at) == self.qid { None } else { column.first_null_row() };
         match null {
-            Some(row) => Err(Error::data("libsvm cannot hold null")
+            Some(row) => Err(Error::data("libsvm cannot store nulls")
                 .in_field(quoted(self.names.get(at).map_or("", String::as_str)))
                 .at_row(row)
                 .help("fill it first with fill-null, or leave such records out with filter")),
@@ -114,7 +112,7 @@ impl Encode for LineEncoder {
             for entry in features.entries().range(row) {
                 out.push(b' ');
                 let index = features.indices()[entry].checked_add(self.base);
-                put_integer(index.ok_or_else(|| Error::data("an index beyond 63 bits").at_row(row))?, &mut out);
+                put_integer(index.ok_or_else(|| Error::data("an index exceeds 63 bits").at_row(row))?, &mut out);
                 out.push(b':');
                 values.put(entry, &mut out);
             }

@@ -63,7 +63,7 @@ impl Shape {
 
     fn tensor(&self, part: Part, sums: bool) -> Result<Tensor> {
         let nrows = part.nrows();
-        let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("more columns than 63 bits can count"))?;
+        let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("the number of columns exceeds 63 bits"))?;
         let mut tensors = match part {
             Part::Sparse { splits, indices, values } => {
                 let one = |values: &ArrayRef| match sums {
@@ -165,7 +165,7 @@ impl HeldRows {
         for row in rows {
             match usize::try_from(*row).ok().filter(|row| *row < nrows) {
                 Some(row) => splits[row + 1] += 1,
-                None => return Err(Error::data(format!("an entry in row {row} of a matrix of {nrows} rows"))),
+                None => return Err(Error::data(format!("found an entry in row {row} of a matrix with {nrows} rows"))),
             }
         }
         for row in 0..nrows {

@@ -14,16 +14,14 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
     match schema.fields.as_slice() {
         [field] if is_row(field) => Ok(field),
         [field] => {
-            let error =
-                Error::usage(format!("{format} holds one sparse vector in each record, but {} is {}", quoted(&field.name), field.ty));
+            let error = Error::usage(format!("{format} stores one sparse vector per record, but {} is {}", quoted(&field.name), field.ty));
             Err(error.help(match field.ty.rank() {
                 1 if !field.ty.is_sparse() => format!("make it sparse: to-sparse -f {}", quoted(&field.name)),
-                _ => "npz and safetensors hold other tensors".to_owned(),
+                _ => "npz and safetensors store other tensors".to_owned(),
             }))
         }
         fields => {
-            let error =
-                Error::usage(format!("{format} holds one sparse vector in each record, but the records have {} fields", fields.len()));
+            let error = Error::usage(format!("{format} stores one sparse vector per record, but the records have {} fields", fields.len()));
             Err(match fields.iter().find(|f| is_row(f)) {
                 Some(field) => error.help(format!("choose it: select {}", quoted(&field.name))),
                 None => error.help("make a field sparse with to-sparse, and select it"),

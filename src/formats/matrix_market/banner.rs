@@ -54,7 +54,7 @@ impl Banner {
         let [start, "matrix", format, field, symmetry] = words.as_slice() else {
             return Err(Error::data("the first line is not `%%MatrixMarket matrix FORMAT FIELD SYMMETRY`"));
         };
-        let unknown = |word: &str, expected: &str| Error::data(format!("the first line has `{word}` where {expected} was expected"));
+        let unknown = |word: &str, expected: &str| Error::data(format!("expected {expected} in the first line, found `{word}`"));
         if !start.as_bytes().eq_ignore_ascii_case(START) {
             return Err(unknown(start, "%%MatrixMarket"));
         }

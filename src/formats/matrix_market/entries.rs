@@ -71,7 +71,7 @@ impl Values {
             }
             Values::Integers(values) => {
                 let last = values.last().copied().unwrap_or(0);
-                values.push(if negative { last.checked_neg().ok_or("an integer with a negative of 64 bits")? } else { last });
+                values.push(if negative { last.checked_neg().ok_or("an integer whose negative fits in 64 bits")? } else { last });
             }
             Values::Unsigned(values) => values.extend(values.last().copied()),
         }

@@ -94,7 +94,7 @@ impl Opened {
             _ => return Err(lines.expected(what)),
         };
         if banner.symmetry != Symmetry::General && nrows != ncolumns {
-            return Err(lines.error(format!("a matrix of {nrows} rows and {ncolumns} columns is not symmetric")));
+            return Err(lines.error(format!("a matrix with {nrows} rows and {ncolumns} columns cannot be symmetric")));
         }
         Ok(Opened { lines, banner, nrows, ncolumns, nentries })
     }

@@ -96,7 +96,7 @@ impl EntryEncoder {
 
     fn check(&self, column: &Tensor, real: &Sparse, imag: Option<&Sparse>) -> Result<()> {
         if let Some(row) = column.first_null_row() {
-            return Err(Error::data("a matrix cannot hold null").at_row(row).help("leave such records out with filter"));
+            return Err(Error::data("a matrix cannot store nulls").at_row(row).help("leave such records out with filter"));
         }
         if let Some(imag) = imag
             && let Some(row) = (0..real.nrows()).find(|row| {
@@ -110,7 +110,7 @@ impl EntryEncoder {
             && let Some(at) = real.values().as_boolean().values().iter().position(|value| !value)
         {
             let row = crate::tensor::row_of(real.entries(), at);
-            return Err(Error::data("a pattern matrix holds only True values, but one is False")
+            return Err(Error::data("a pattern matrix can contain only True values, but one is False")
                 .at_row(row)
                 .help(format!("write numbers: cast {}=int8", quoted(&self.name))));
         }
@@ -129,7 +129,7 @@ impl Encode for EntryEncoder {
         for row in 0..chunk.nrows {
             for entry in real.entries().range(row) {
                 let index = real.indices()[entry].checked_add(1);
-                put_integer(index.ok_or_else(|| Error::data("an index beyond 63 bits").at_row(row))?, &mut text);
+                put_integer(index.ok_or_else(|| Error::data("an index exceeds 63 bits").at_row(row))?, &mut text);
                 if !self.is_pattern {
                     text.push(b' ');
                     values.put(entry, &mut text);

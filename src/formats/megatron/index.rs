@@ -42,8 +42,8 @@ impl Index {
         if version != VERSION {
             return Err(Error::data(format!("an index of version {version}; only version {VERSION} is supported")));
         }
-        let dtype = dtype::of_code(rest[8])
-            .ok_or_else(|| Error::data(format!("the dtype code {} is unknown", rest[8])).help("the codes are 1 to 8"))?;
+        let dtype =
+            dtype::of_code(rest[8]).ok_or_else(|| Error::data(format!("unknown dtype code {}", rest[8])).help("the codes are 1 to 8"))?;
         let (nsequences, nboundaries) = (number(&rest[9..17]), number(&rest[17..25]));
         // Without overflow: 12 and 8 bytes for each of 64 bits.
         let expected = u128::from(HEADER) + 12 * u128::from(nsequences) + 8 * u128::from(nboundaries);
@@ -51,13 +51,13 @@ impl Index {
         let has_modes = nsequences > 0 && found == expected + u128::from(nsequences);
         if found != expected && !has_modes {
             let text =
-                format!("the index says {nsequences} sequences and {nboundaries} boundaries of documents, which take {expected} bytes");
+                format!("the index claims {nsequences} sequences and {nboundaries} document boundaries, which take {expected} bytes");
             return Err(Error::data(format!("{text}, but it has {found}")).help("it is cut off or damaged: copy or build it again"));
         }
         let index = Index { source, dtype, nsequences, nboundaries, has_modes };
         match index.nboundaries {
             0 if nsequences == 0 => Ok(index),
-            0 => Err(Error::data("the index has sequences, but no boundaries of documents")),
+            0 => Err(Error::data("the index has sequences, but no document boundaries")),
             _ => match index.boundaries(0..1)?.first() {
                 Some(0) => Ok(index),
                 first => Err(Error::data(format!("the first document starts at sequence {}, not 0", first.copied().unwrap_or(0)))),

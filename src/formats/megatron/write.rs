@@ -83,7 +83,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             other => {
                 let first = tokens.and_then(|at| schema.fields.get(at)).map_or("", |field| &field.name);
                 let error = format!(
-                    "megatron holds one list of tokens in each record, but the records have the fields {} and {}",
+                    "megatron stores one list of tokens per record, but the records have the fields {} and {}",
                     quoted(first),
                     quoted(other)
                 );
@@ -92,7 +92,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         }
     }
     let Some(tokens) = tokens else {
-        return Err(Error::usage("megatron holds a list of tokens in each record, but there is no field for it")
+        return Err(Error::usage("megatron stores a list of tokens per record, but there is no field for it")
             .help(format!("rename it: rename x={TOKENS}")));
     };
     let field = &schema.fields[tokens];
@@ -105,10 +105,10 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         if !is_integer || field.ty.rank() != rank || (by_document && field.name == DOCUMENT) {
             let error = match by_document && field.name == DOCUMENT {
                 true => format!(
-                    "each record is a document, as {} has two axes, but there is a field {DOCUMENT}, too",
+                    "each record is a document, because {} has two axes, but there is also a field {DOCUMENT}",
                     quoted(&schema.fields[tokens].name)
                 ),
-                false => format!("{} holds an integer for each sequence in megatron, but here it is {}", field.name, field.ty),
+                false => format!("megatron stores {} as an integer for each sequence, but here it is {}", field.name, field.ty),
             };
             return Err(Error::usage(error).help(format!("leave it out: drop {}", field.name)));
         }
@@ -133,13 +133,13 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
 fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType>> {
     let (ty, name) = (&field.ty, quoted(&field.name));
     let refused = |error: String, help: String| Err(Error::usage(error).help(help));
-    let says = |what: &str| format!("megatron holds {what}, but {name} is {ty}");
+    let says = |what: &str| format!("megatron stores {what}, but {name} is {ty}");
     let dtype = match &ty.element {
         Element::Value(dtype) if dtype.is_number() => dtype,
-        _ => return refused(says("lists of numbers"), "make token ids of it first, or write --to jsonl".to_owned()),
+        _ => return refused(says("lists of numbers"), "convert it to token ids first, or write --to jsonl".to_owned()),
     };
     match ty.rank() {
-        0 => return refused(says("a list in each record"), format!("make a list of it: map '{name} = expand_dims({name}, 0)'")),
+        0 => return refused(says("a list in each record"), format!("make it a list: map '{name} = expand_dims({name}, 0)'")),
         1 | 2 => {}
         _ => return refused(says("sequences, or documents of sequences"), format!("merge its axes: merge-dims {name} 0 1")),
     }
@@ -153,7 +153,7 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     }
     if let Some(dtype) = written.as_ref().filter(|dtype| dtype::code(dtype).is_none()) {
         let help = if dtype.is_integer() {
-            "cast it, or write the smallest dtype that holds all values: --smallest-dtype"
+            "cast it, or write the smallest dtype that fits all values: --smallest-dtype"
         } else {
             "cast it to float32"
         };
@@ -162,7 +162,7 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     if let Some(eod) = options.append_eod {
         let is_beyond = options.vocab_size.is_some_and(|size| u64::try_from(eod).map_or(true, |eod| eod >= size));
         if let Some(size) = options.vocab_size.filter(|_| is_beyond) {
-            return refused(format!("--append-eod {eod} is not below --vocab-size {size}"), "count this token id, too".to_owned());
+            return refused(format!("--append-eod {eod} is not less than --vocab-size {size}"), "count this token id too".to_owned());
         }
         if written.as_ref().is_some_and(|dtype| cast(&one(eod), dtype).is_err()) {
             let dtype = written.map_or_else(String::new, |dtype| dtype.to_string());
@@ -179,7 +179,7 @@ impl SequenceEncoder {
     fn column<'a>(&self, chunk: &'a Chunk, at: usize) -> Result<&'a Tensor> {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         match column.first_null_row() {
-            Some(row) => Err(Error::data("megatron cannot hold null").at_row(row).help("leave such records out with filter")),
+            Some(row) => Err(Error::data("megatron cannot store nulls").at_row(row).help("leave such records out with filter")),
             None => Ok(column),
         }
     }
@@ -198,7 +198,7 @@ impl SequenceEncoder {
         };
         if let Some(long) = partition.row_lengths().position(|length| i32::try_from(length).is_err()) {
             let long = if self.by_document { row_of(levels[0], long) } else { long };
-            return Err(Error::data("a sequence of more values than 31 bits can count").at_row(long));
+            return Err(Error::data("a sequence has more than 2^31 - 1 values").at_row(long));
         }
         let range = if self.options.smallest_dtype || self.options.vocab_size.is_some() { range(values)? } else { (0, 0) };
         if let Some(size) = self.options.vocab_size
@@ -207,7 +207,7 @@ impl SequenceEncoder {
             let wide = cast(values, &DType::Int64)?;
             let all = wide.as_primitive::<Int64Type>().values();
             let at = all.iter().position(|id| u64::try_from(*id).map_or(true, |id| id >= size)).unwrap_or(0);
-            let error = Error::data(format!("the token id {} is not below --vocab-size {size}", all.get(at).copied().unwrap_or(0)));
+            let error = Error::data(format!("the token id {} is not less than --vocab-size {size}", all.get(at).copied().unwrap_or(0)));
             return Err(error.at_row(row(at)));
         }
         // In the smallest dtype that holds those of this chunk: the writer widens it where others need more.
@@ -239,7 +239,7 @@ impl SequenceEncoder {
         if let (Some(modes), Documents::Counted(counts)) = (levels.first(), documents)
             && let Some(row) = modes.row_lengths().zip(counts).position(|(found, expected)| found != *expected)
         {
-            return Err(Error::data(format!("{} modes for {} sequences", modes.row_length(row), counts[row])).at_row(row));
+            return Err(Error::data(format!("found {} modes for {} sequences", modes.row_length(row), counts[row])).at_row(row));
         }
         let modes = cast(below.as_leaf()?, &DType::Int8)?;
         match modes.len() == sequences.nrows() {
@@ -255,7 +255,7 @@ impl DatasetWriter {
         if self.encoder.options.append_eod.is_some() && self.nsequences > self.start {
             eod()?;
             let last = self.lengths.last_mut().ok_or_else(|| Error::internal("a sequence without a length"))?;
-            *last = last.checked_add(1).ok_or_else(|| Error::data("a sequence of more values than 31 bits can count"))?;
+            *last = last.checked_add(1).ok_or_else(|| Error::data("a sequence has more than 2^31 - 1 values"))?;
         }
         self.start = self.nsequences;
         self.nboundaries += 1;

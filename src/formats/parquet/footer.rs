@@ -39,7 +39,7 @@ pub fn check(footer: &[u8]) -> Result<()> {
             open.pop();
         }
         if open.len() > MAX_SCHEMA_DEPTH {
-            return Err(Error::data(format!("columns nested more than {} deep", MAX_SCHEMA_DEPTH / 2)));
+            return Err(Error::data(format!("columns are nested more than {} levels deep", MAX_SCHEMA_DEPTH / 2)));
         }
     }
     Ok(())

@@ -119,7 +119,7 @@ impl Lanes {
 }
 
 fn stopped() -> Error {
-    Error::data("a row group ends before its last row: a page of it is damaged")
+    Error::data("a row group ends before its last row: one of its pages is damaged")
 }
 
 /// The columns divided by their bytes in the file, in order.

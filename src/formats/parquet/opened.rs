@@ -43,7 +43,7 @@ impl Opened {
     pub fn new(name: Arc<str>, source: Source) -> Result<Opened> {
         let metadata = Arc::new(read_footer(&source)?);
         let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
-        let rows = rows.map_err(|_| Error::data("a row group with a negative number of rows"))?;
+        let rows = rows.map_err(|_| Error::data("a row group has a negative number of rows"))?;
         let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
         if total != u64::try_from(metadata.file_metadata().num_rows()).ok() {
             return Err(Error::data(format!(

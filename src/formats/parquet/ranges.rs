@@ -43,7 +43,7 @@ impl RowRange {
     /// # Errors
     /// More than can be addressed.
     pub fn selection(&self) -> Result<RowSelection> {
-        let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group of too many rows"));
+        let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let mut selectors = Vec::new();
         let mut at = 0;
         let all = Numbers::range(1..=self.nrows);

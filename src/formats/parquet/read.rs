@@ -106,7 +106,7 @@ impl Decode {
 
     fn rows(&self, rows: RowRange) -> Result<Decoded> {
         let nbytes = rows.nbytes;
-        let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group of too many rows"));
+        let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let all = (size(rows.nrows)?, Origin::consecutive(self.opened.name.clone(), rows.first + 1));
         let chunk = match &rows.only {
             None => self.chunk(rows, all.0, all.1)?,

@@ -133,14 +133,14 @@ impl Cutter {
             return Ok(Err(Damage::new(start, "a chunk that the footer does not list")));
         }
         if chunk.header.data_size > self.max_record_bytes {
-            return Ok(Err(Damage::new(start, "a chunk without records of more bytes than --max-record-bytes")));
+            return Ok(Err(Damage::new(start, "a chunk without records is larger than --max-record-bytes")));
         }
         let mut data = Vec::new();
         if let Err(damage) = self.file.data(chunk, &mut data)? {
             return Ok(Err(damage));
         }
         if self.file.verify && hash(&data) != chunk.header.data_hash {
-            return Ok(Err(Damage::new(start, "the hash of the chunk's data is wrong")));
+            return Ok(Err(Damage::new(start, "the hash of the chunk's data does not match")));
         }
         self.at = end;
         Ok(Ok(()))
@@ -156,10 +156,10 @@ impl Cutter {
                 let error = self.file.damaged(Damage::new(start, "the chunk is transposed, which is not supported"));
                 return Err(error.help("rewrite the file without transposing: ArrayRecordWriter(path, \"group_size:1,transpose:false\")"));
             }
-            other => return damaged(format!("a chunk of records was expected, found one of kind {:?}", char::from(other))),
+            other => return damaged(format!("expected a chunk of records, found one of kind {:?}", char::from(other))),
         }
         if header.nrecords != nrecords {
-            return damaged(format!("the chunk has {} records, and {nrecords} by the footer", header.nrecords));
+            return damaged(format!("the chunk has {} records, but the footer says {nrecords}", header.nrecords));
         }
         let most = header.decoded_size.max(header.nrecords.saturating_mul(RECORD_NBYTES));
         // Sizes are stored next to values that are not compressed; compression may make values a little larger.
@@ -277,7 +277,7 @@ impl Packed {
             let ranges = found.and_then(|(header, range)| {
                 let data = self.bytes.get(range).unwrap_or_default();
                 if self.verify && hash(data) != header.data_hash {
-                    return Err(Damage::new(offset, "the hash of the chunk's data is wrong"));
+                    return Err(Damage::new(offset, "the hash of the chunk's data does not match"));
                 }
                 unpacker.unpack(&header, data, &mut block.bytes).map_err(|damage| Damage { at: offset, ..damage })
             });

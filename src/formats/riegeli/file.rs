@@ -108,7 +108,7 @@ impl ArrayFile {
         }
         if (nchunks, nrecords) != (places.len() as u64, first_record - 1) {
             let (n, m) = (places.len(), first_record - 1);
-            return Err(wrong(format!("the footer tells of {nchunks} chunks with {nrecords} records, but lists {n} with {m}")));
+            return Err(wrong(format!("the footer claims {nchunks} chunks with {nrecords} records, but lists {n} with {m}")));
         }
         (self.places, self.nrecords) = (places.into(), nrecords);
         Ok(())
@@ -122,10 +122,10 @@ impl ArrayFile {
         let header = chunk.header;
         let damaged = |what: &str| Unread::Damaged(Damage::new(at, what.to_owned()));
         if header.kind != header::SIMPLE || (self.verify && hash(&data) != header.data_hash) {
-            return Err(damaged("the hash of the chunk's data is wrong"));
+            return Err(damaged("the hash of the chunk's data does not match"));
         }
         if header.nrecords > limit {
-            return Err(Unread::Failed(Error::data(format!("the list of the footer's {} chunks exceeds --max-memory", header.nrecords))));
+            return Err(Unread::Failed(Error::data(format!("the list of {} chunks in the footer exceeds --max-memory", header.nrecords))));
         }
         // No entry takes more than three integers; the first says how the file was written.
         if header.decoded_size > header.nrecords.saturating_mul(64).saturating_add(BLOCK) {
@@ -151,7 +151,7 @@ impl ArrayFile {
         };
         let nbytes = header.data_size.checked_add(header::NBYTES);
         let end = nbytes.and_then(|nbytes| chunk_end(at, nbytes, header.nrecords)).filter(|end| *end <= until);
-        Ok(end.map(|end| Chunk { header, span: at..end }).ok_or_else(|| Damage::new(at, "the chunk reaches into the one after it")))
+        Ok(end.map(|end| Chunk { header, span: at..end }).ok_or_else(|| Damage::new(at, "the chunk extends into the next one")))
     }
 
     /// Appends the data of a chunk.

@@ -38,10 +38,10 @@ pub fn parse_metadata(record: &[u8]) -> Result<(u64, u64), String> {
         Some((1, Value::Bytes(inner))) => integers(inner),
         _ => None,
     };
-    let Some([_, version, nchunks, nrecords, _]) = inner else { return Err("the footer is not that of an ArrayRecord".to_owned()) };
+    let Some([_, version, nchunks, nrecords, _]) = inner else { return Err("this is not the footer of an ArrayRecord".to_owned()) };
     match version {
         Some(VERSION) => Ok((nchunks.unwrap_or(0), nrecords.unwrap_or(0))),
-        other => Err(format!("version {} of ArrayRecord is not known: expected {VERSION}", other.unwrap_or(0))),
+        other => Err(format!("unknown version {} of ArrayRecord: expected {VERSION}", other.unwrap_or(0))),
     }
 }
 

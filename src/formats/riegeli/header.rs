@@ -48,7 +48,7 @@ impl Header {
             return Err(Damage::new(at, "the file ends inside a chunk"));
         };
         if verify && hash(&bytes[8..NBYTES as usize]) != stored {
-            return Err(Damage::new(at, "the hash of the chunk's header is wrong"));
+            return Err(Damage::new(at, "the hash of the chunk's header does not match"));
         }
         Ok(Header { data_size, data_hash, kind: kind as u8, nrecords: kind >> 8, decoded_size })
     }

@@ -82,7 +82,7 @@ impl Packer {
             Some(zstd) => zstd.compress(bytes).map_err(|e| Error::internal(format!("zstd: {e}")))?,
             None => snap::raw::Encoder::new()
                 .compress_vec(bytes)
-                .map_err(|e| Error::data(format!("a chunk does not fit snappy: {e}")).help("write --compression zstd"))?,
+                .map_err(|e| Error::data(format!("a chunk is too large for snappy: {e}")).help("write --compression zstd"))?,
         };
         let mut out = Vec::with_capacity(compressed.len() + VARINT_NBYTES);
         varint(&mut out, bytes.len() as u64);
@@ -119,7 +119,7 @@ impl Unpacker {
     pub fn unpack(&mut self, header: &Header, data: &[u8], values: &mut Vec<u8>) -> Result<Vec<Range<usize>>, Damage> {
         let damaged = |what: &str| Damage::new(0, what.to_owned());
         let (codec, rest) = data.split_first().ok_or_else(|| damaged("the chunk has no data"))?;
-        let (sizes_size, rest) = read_varint(rest).ok_or_else(|| damaged("the chunk ends inside the size of its sizes"))?;
+        let (sizes_size, rest) = read_varint(rest).ok_or_else(|| damaged("the chunk ends inside the length of its list of sizes"))?;
         let sizes_size = usize::try_from(sizes_size).ok().filter(|n| *n <= rest.len());
         let (sizes, rest) = rest.split_at(sizes_size.ok_or_else(|| damaged("the sizes of the records reach beyond the chunk"))?);
         let mut plain_sizes = Vec::new();
@@ -131,7 +131,7 @@ impl Unpacker {
         for _ in 0..header.nrecords {
             let (size, after) = read_varint(left).ok_or_else(|| damaged("there are fewer sizes than records"))?;
             let end = usize::try_from(size).ok().and_then(|size| at.checked_add(size)).filter(|end| *end <= values.len());
-            let end = end.ok_or_else(|| damaged("the records are longer than their chunk"))?;
+            let end = end.ok_or_else(|| damaged("the records are larger than their chunk"))?;
             ranges.push(at..end);
             (at, left) = (end, after);
         }
@@ -149,7 +149,7 @@ impl Unpacker {
             _ => read_varint(bytes).ok_or_else(|| damaged("the chunk ends inside a size".to_owned()))?,
         };
         let Some(n) = usize::try_from(size).ok().filter(|_| sizes.contains(&size)) else {
-            return Err(damaged(format!("{size} bytes where its header tells of {}", sizes.end())));
+            return Err(damaged(format!("found {size} bytes, but its header says {}", sizes.end())));
         };
         let start = out.len();
         let result = match codec {
@@ -163,14 +163,14 @@ impl Unpacker {
                     out.resize(start + n, 0);
                     snap::raw::Decoder::new().decompress(bytes, &mut out[start..]).map(drop).map_err(|e| e.to_string())
                 }
-                Ok(found) => Err(format!("{found} bytes instead of {n}")),
+                Ok(found) => Err(format!("found {found} bytes instead of {n}")),
                 Err(e) => Err(e.to_string()),
             },
             b'b' => {
                 let decoder = brotli_decompressor::Decompressor::new(bytes, 4096);
                 decoder.take(size.saturating_add(1)).read_to_end(out).map(drop).map_err(|e| e.to_string())
             }
-            other => Err(format!("compression {other:#04x} is not known: expected none, brotli, zstd or snappy")),
+            other => Err(format!("unknown compression {other:#04x}: expected none, brotli, zstd or snappy")),
         };
         result.map_err(|e| damaged(format!("it does not decompress: {e}")))?;
         match out.len() - start {

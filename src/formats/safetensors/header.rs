@@ -146,7 +146,7 @@ fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
     for (start, end, name) in extents {
         let name = crate::path::quoted(name);
         if start != at {
-            let what = if start < at { "overlaps another tensor" } else { "leaves a hole before it" };
+            let what = if start < at { "overlaps another tensor" } else { "leaves a gap before it" };
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
         }
         if end > nbytes {
@@ -231,7 +231,7 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
                 5,
-                "it starts at byte 1 of 5 and leaves a hole before it: byte 0 comes next",
+                "it starts at byte 1 of 5 and leaves a gap before it: byte 0 comes next",
             ),
             (
                 r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#.to_owned(),

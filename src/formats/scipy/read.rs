@@ -65,22 +65,22 @@ impl<'a> Archive<'a> {
         let mut sizes = Vec::new();
         let mut numbers = archive.numbers("shape")?;
         if numbers.left() != 2 {
-            return Err(Error::data(format!("a matrix has two sizes, but this shape has {}", numbers.left())));
+            return Err(Error::data(format!("a matrix must have two sizes, but this shape has {}", numbers.left())));
         }
         numbers.take(2, &mut sizes)?;
-        let size = |n: &i64| u64::try_from(*n).map_err(|_| Error::data(format!("a matrix of the size {n}")));
+        let size = |n: &i64| u64::try_from(*n).map_err(|_| Error::data(format!("the matrix has the invalid size {n}")));
         (archive.nrows, archive.shape.ncolumns) = (size(&sizes[0])?, size(&sizes[1])?);
         let data = archive.array("data")?;
         archive.shape.dtype = data.element.dtype();
         if !archive.shape.dtype.is_number() && archive.shape.dtype != DType::Bool {
-            return Err(Error::data(format!("a matrix of {}, not of numbers", archive.shape.dtype)));
+            return Err(Error::data(format!("the matrix contains {}, not numbers", archive.shape.dtype)));
         }
         Ok(archive)
     }
 
     fn array(&self, name: &str) -> Result<&StoredArray> {
         let found = self.contents.arrays.iter().find(|a| a.name == name);
-        found.ok_or_else(|| Error::data(format!("a sparse matrix without the array {name}")))
+        found.ok_or_else(|| Error::data(format!("the sparse matrix has no array {name}")))
     }
 
     fn vector(&self, name: &str) -> Result<&StoredArray> {
@@ -98,7 +98,7 @@ impl<'a> Archive<'a> {
     fn format(&self) -> Result<String> {
         let array = self.array("format")?;
         if array.nbytes > MAX_FORMAT_NBYTES || !matches!(array.element.dtype(), DType::String | DType::Bytes) {
-            return Err(Error::data("the array format of a sparse matrix is not its name"));
+            return Err(Error::data("the array format of a sparse matrix is not the name of a format"));
         }
         let values = array.element.decode(self.stream(array)?.take(array.nbytes)?, 1)?;
         Ok(match array.element.dtype() {
@@ -111,7 +111,7 @@ impl<'a> Archive<'a> {
     fn numbers(&self, name: &str) -> Result<Numbers> {
         let array = self.vector(name)?;
         if !array.element.dtype().is_integer() {
-            return Err(Error::data(format!("the array {name} of a sparse matrix holds {}, not integers", array.element.dtype())));
+            return Err(Error::data(format!("the array {name} of a sparse matrix contains {}, not integers", array.element.dtype())));
         }
         Ok(Numbers::new(self.stream(array)?, &array.element))
     }
@@ -136,7 +136,7 @@ impl<'a> Archive<'a> {
         for name in others {
             let length = self.vector(name)?.shape.first().copied().unwrap_or(0);
             if length != nentries {
-                return Err(Error::data(format!("a sparse matrix with {nentries} values in data, but {length} numbers in {name}")));
+                return Err(Error::data(format!("the sparse matrix has {nentries} values in data, but {length} numbers in {name}")));
             }
         }
         Ok(nentries)
@@ -235,7 +235,7 @@ impl RowSource for CsrRows {
             }
             let nbytes = (next - end) as u64 * (8 + self.element.nbytes() as u64);
             if nbytes > self.max_row_bytes {
-                return Err(Error::data(format!("a row of {nbytes} bytes, more than {}", self.max_row_bytes))
+                return Err(Error::data(format!("a row has {nbytes} bytes, more than {}", self.max_row_bytes))
                     .help("raise the limit with --max-record-bytes"));
             }
             if next - start > self.indices.left() as i64 {

@@ -73,7 +73,7 @@ impl Encode for CsrEncoder {
             return Err(Error::internal("a column that is not sparse"));
         };
         if let Some(row) = chunk.columns.first().and_then(Tensor::first_null_row) {
-            return Err(Error::data("a matrix cannot hold null")
+            return Err(Error::data("a matrix cannot store nulls")
                 .in_field(crate::path::quoted(&self.name))
                 .at_row(row)
                 .help("leave such records out with filter"));

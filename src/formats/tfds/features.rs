@@ -84,11 +84,11 @@ fn damaged(path: Option<&FieldPath>, what: impl Into<String>) -> Error {
 
 fn feature(value: &Value, path: Option<&FieldPath>, depth: usize) -> Result<Feature> {
     if depth > MAX_DEPTH {
-        return Err(damaged(path, format!("features are nested more than {MAX_DEPTH} deep")));
+        return Err(damaged(path, format!("features are nested more than {MAX_DEPTH} levels deep")));
     }
     let class = match either(value, ["pythonClassName", "python_class_name"]).or_else(|| value.get("type")) {
         Some(Value::String(class)) => class,
-        _ => return Err(damaged(path, "a feature without the name of its class")),
+        _ => return Err(damaged(path, "a feature has no class name")),
     };
     let content = content(value, path)?;
     let (class, content) = (class.as_str(), &content);
@@ -182,7 +182,7 @@ fn plain(content: &Value, name: &str, path: Option<&FieldPath>) -> Result<Option
         "" | "none" => Encoding::None,
         "bytes" => Encoding::Bytes,
         "zlib" => Encoding::Zlib,
-        other => return Err(damaged(path, format!("the encoding {other:?} of a tensor is not known"))),
+        other => return Err(damaged(path, format!("unknown encoding {other:?} of a tensor"))),
     };
     let optional = content.get("optional") == Some(&Value::Bool(true));
     let shape = shape(content.get("shape"), path)?;

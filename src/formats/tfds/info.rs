@@ -93,9 +93,9 @@ impl Info {
                 "NUM_SHARDS" => path.push_str(&format!("{:0width$}", split.nshards)),
                 "SHARD_X_OF_Y" => path.push_str(&format!("{index:0width$}-of-{:0width$}", split.nshards)),
                 other => {
-                    let error = Error::data(format!("splits: {}: filepathTemplate: {{{other}}} is not known", split.name));
+                    let error = Error::data(format!("splits: {}: filepathTemplate: unknown placeholder {{{other}}}", split.name));
                     let known = "{DATASET} {SPLIT} {FILEFORMAT} {SHARD_INDEX} {NUM_SHARDS} {SHARD_X_OF_Y}";
-                    return Err(error.help(format!("known are {known}")));
+                    return Err(error.help(format!("the placeholders are {known}")));
                 }
             }
             rest = &rest[end + 1..];
@@ -104,7 +104,7 @@ impl Info {
         let found = PathBuf::from(&path);
         let is_inside = found.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if path.is_empty() || path.contains('\0') || !is_inside {
-            return Err(Error::data(format!("splits: {}: the shard {path:?} is not a file inside the data set", split.name)));
+            return Err(Error::data(format!("splits: {}: the shard {path:?} is not a file inside the dataset", split.name)));
         }
         Ok(found)
     }
@@ -114,7 +114,7 @@ fn split(value: &Value) -> Result<Split> {
     let name = string(value, ["name", "name"]).to_owned();
     let failed = |what: &str| Error::data(format!("splits: {name}: {what}"));
     if name.is_empty() {
-        return Err(Error::data("splits: one has no name"));
+        return Err(Error::data("splits: a split has no name"));
     }
     let lengths = match either(value, ["shardLengths", "shard_lengths"]) {
         None => None,

@@ -86,7 +86,7 @@ impl Mapper<'_> {
 
     fn structure(&mut self, features: &[(String, Feature)], scope: Scope) -> Result<(Field, Node)> {
         if features.is_empty() {
-            return Err(Error::usage("a FeaturesDict without features")
+            return Err(Error::usage("the FeaturesDict has no features")
                 .in_field(&scope.path)
                 .help("leave it out by naming the others: select"));
         }
@@ -169,14 +169,14 @@ impl Mapper<'_> {
         let mut axes = Vec::new();
         for (axis, dim) in dims.iter().enumerate().skip(1) {
             axes.push(match dim.size {
-                Size::Known(size) => AxisRows::Every(usize::try_from(size).map_err(|_| Error::data(format!("an axis of {size} rows")))?),
+                Size::Known(size) => AxisRows::Every(usize::try_from(size).map_err(|_| Error::data(format!("an axis has {size} rows")))?),
                 _ if is_ragged && axis < nsequences => {
                     let lengths = self.mapping.slot(format!("{key}/ragged_row_lengths_{}", axis - 1));
                     AxisRows::Stored(PartitionEncoding::RowLengths, lengths)
                 }
                 _ if nopen == 1 => AxisRows::Rest,
                 _ => {
-                    let error = Error::usage("a tensor with several unknown sizes, none of which is stored");
+                    let error = Error::usage("a tensor has several unknown sizes, none of which is stored");
                     return Err(error.help("TFDS cannot read it either; leave it out by naming the other fields: select"));
                 }
             });

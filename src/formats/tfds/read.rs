@@ -43,7 +43,7 @@ impl TfdsReader {
     /// It is damaged; `--split` names no records of it.
     pub fn open(input: Arc<Input>, options: &Options) -> Result<TfdsReader> {
         let Some(directory) = input.directory().map(PathBuf::from) else {
-            let error = Error::usage(format!("a TFDS data set is a directory that contains {FEATURES} and {INFO}"));
+            let error = Error::usage(format!("a TFDS dataset is a directory that contains {FEATURES} and {INFO}"));
             return Err(error.in_input(input.name().clone()));
         };
         let path = directory.join(FEATURES);

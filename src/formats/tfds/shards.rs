@@ -297,7 +297,7 @@ impl Open {
 
     fn wrong_length(&self, found: &str) -> Error {
         let said = self.part.length.unwrap_or(0);
-        Error::data(format!("the shard should have {said} records, as {INFO} says, but has {found}"))
+        Error::data(format!("the shard should have {said} records according to {INFO}, but has {found}"))
             .in_input(self.part.name.clone())
             .help(format!("to read it as it is: --from {} {}", self.part.format, crate::printable::shell_word(&self.part.name)))
     }

@@ -31,11 +31,11 @@ pub fn slices(wanted: Option<&str>, splits: &[Split]) -> Result<Vec<Slice>> {
     let whole = |split| Slice { split, from: 0, to: None };
     let Some(wanted) = wanted else {
         return match splits {
-            [] => Err(Error::data("the data set has no splits")),
+            [] => Err(Error::data("the dataset has no splits")),
             [_] => Ok(vec![whole(0)]),
             _ => {
                 let first = &splits[0].name;
-                let error = Error::usage(format!("the data set has the splits {}", listed(splits)));
+                let error = Error::usage(format!("the dataset has the splits {}", listed(splits)));
                 Err(error.help(format!("choose one with --split {first}, or read all of them with --split all")))
             }
         };
@@ -65,7 +65,7 @@ fn listed(splits: &[Split]) -> String {
 
 fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     let unreadable = || {
-        Error::usage(format!("--split: cannot read {part:?}"))
+        Error::usage(format!("--split: invalid split {part:?}"))
             .help("examples: train, train+test, 'train[:10%]', 'train[100:200]', 'train[-5%:]', all")
     };
     let (name, selector) = match part.split_once('[') {
@@ -76,12 +76,12 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
         if name.is_empty() {
             return Err(unreadable());
         }
-        return Err(Error::usage(format!("--split: there is no split {name}")).help(format!("the data set has {}", listed(splits))));
+        return Err(Error::usage(format!("--split: there is no split {name}")).help(format!("the dataset has {}", listed(splits))));
     };
     let Some(selector) = selector else { return Ok(Slice { split: position, from: 0, to: None }) };
     let split = &splits[position];
     let Some(nrecords) = split.nrecords().and_then(|n| i64::try_from(n).ok()) else {
-        return Err(Error::usage(format!("--split {part}: the data set does not say how many records its shards have"))
+        return Err(Error::usage(format!("--split {part}: the dataset does not say how many records its shards have"))
             .help("read the whole split, and take the records with head, skip or sample"));
     };
     let (from, to) = match selector.split_once(':') {

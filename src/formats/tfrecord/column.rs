@@ -131,7 +131,7 @@ fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, feat
     // --scalar: an empty list has no value.
     if n == 0 && leaf.inferred && matches!(leaf.shape, Shape::Scalar) {
         if !matches!(leaf.absent, Absent::Null) {
-            return Err(DecodeError { at, what: "an empty list, where all earlier records hold one value".into(), widens: true });
+            return Err(DecodeError { at, what: "found an empty list, but all earlier records have one value".into(), widens: true });
         }
         shape.empty(leaf);
         values.store().fill(1);

@@ -227,9 +227,9 @@ impl Cutter {
     }
 
     fn wrong_length(&self, record: u64, at: usize) -> Error {
-        let error = Error::data("the checksum of the record's length is wrong");
+        let error = Error::data("the checksum of the record's length does not match");
         let error = match (record, at) {
-            (1, 0) => error.help("is this a TFRecord? compressed ones are recognised; --from names another format"),
+            (1, 0) => error.help("is this a TFRecord? compressed files are recognized; for another format use --from"),
             _ => error.help("resume after the damage with --on-error skip"),
         };
         self.at(error, record, at)
@@ -244,9 +244,9 @@ impl Cutter {
     fn truncated(&self, need: usize, at: usize) -> Error {
         let left = self.window.bytes.len() - at;
         let error = if left < HEADER {
-            Error::data(format!("the input ends inside a record: {left} bytes are left, the frame of a record starts with {HEADER}"))
+            Error::data(format!("the input ends inside a record: {left} bytes are left, a record starts with a frame of {HEADER}"))
         } else {
-            Error::data(format!("the input ends inside a record: it takes {need} bytes, {left} are left"))
+            Error::data(format!("the input ends inside a record: it needs {need} bytes, but {left} are left"))
         };
         self.at(error.help("keep the records before it with --on-error skip"), self.record, at)
     }

@@ -253,7 +253,7 @@ impl Decoder {
     }
 
     fn wrong_payload(&self, block: &Block, row: usize) -> Error {
-        let error = Error::data("the checksum of the record's payload is wrong");
+        let error = Error::data("the checksum of the record's payload does not match");
         self.at(
             block,
             row,

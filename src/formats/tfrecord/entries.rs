@@ -56,7 +56,7 @@ impl Entries {
                 Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found a {}", found.name())),
             }
             if numbers.len() != n {
-                return fail(at, format!("{} indices along axis {axis} for {n} values", numbers.len()));
+                return fail(at, format!("found {} indices along axis {axis} for {n} values", numbers.len()));
             }
         }
         let mut shape = Vec::with_capacity(self.ndims);

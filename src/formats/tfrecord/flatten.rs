@@ -83,18 +83,18 @@ impl Check<'_> {
         let dims = [outer, &ty.dims].concat();
         match &ty.element {
             Element::Struct(fields) if fields.is_empty() => {
-                Err(Error::usage("a structure without fields has no feature in a tf.Example").in_field(path).help(drop()))
+                Err(Error::usage("a structure without fields cannot be stored in a tf.Example").in_field(path).help(drop()))
             }
             Element::Struct(fields) => {
                 fields.iter().try_for_each(|f| self.field(f, &path.join(&f.name), &format!("{name}.{}", f.name), &dims))
             }
             Element::Value(dtype) | Element::Sparse(dtype) => {
                 if let DType::Arrow(_) = dtype {
-                    let error = Error::usage(format!("a tf.Example cannot hold {dtype}")).in_field(path);
-                    return Err(error.help(format!("it holds integers, floats, strings and bytes; {}", drop())));
+                    let error = Error::usage(format!("a tf.Example cannot store {dtype}")).in_field(path);
+                    return Err(error.help(format!("it stores integers, floats, strings and bytes; {}", drop())));
                 }
                 if *dtype == DType::Float64 {
-                    let notice = format!("{path}: float64 becomes float32, as a tf.Example has no float64");
+                    let notice = format!("{path}: float64 becomes float32, because a tf.Example has no float64");
                     self.options.notices.add(notice, self.options.strict)?;
                 }
                 if ty.is_sparse() {
@@ -126,7 +126,7 @@ fn first_stored(sequences: bool, dims: &[Dim]) -> usize {
 
 fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &mut Vec<(String, FieldPath)>) -> Result<()> {
     if outer > 0 {
-        let error = Error::usage("a tf.Example cannot hold sparse tensors in a list of structures").in_field(path);
+        let error = Error::usage("a tf.Example cannot store sparse tensors in a list of structures").in_field(path);
         return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {path}")));
     }
     if is_plain(ty) {
@@ -135,7 +135,7 @@ fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &m
     }
     if ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_))) {
         let known = Type::sparse(ty.dtype().cloned().unwrap_or(DType::Null), ty.dims.iter().map(|_| Dim::known(100)).collect());
-        return Err(Error::usage(format!("a tf.Example does not hold the dense_shape of {ty}: it must be the same in all records"))
+        return Err(Error::usage(format!("a tf.Example does not store the dense_shape of {ty}: it must be the same in all records"))
             .in_field(path)
             .help(format!("declare it: --schema '{path}: {known}' (with the real sizes), or from-sparse -f {path}")));
     }
@@ -199,7 +199,7 @@ impl Scope {
             let record = self.record_of(item);
             if self.is_alive(record) {
                 let top = self.path.names().first().map_or_else(String::new, |n| quoted(n));
-                return Err(Error::data("a tf.Example cannot hold a null inside a list")
+                return Err(Error::data("a tf.Example cannot store a null inside a list")
                     .in_field(&self.path)
                     .at_row(record)
                     .help(format!("fill it first: fill-null '{}=...'; or drop the field: drop {top}", self.path)));
@@ -289,7 +289,7 @@ impl Walk<'_> {
         let empty = |row: &usize| validities.iter().all(|v| v.as_ref().is_some_and(|v| v.is_null(*row)));
         match (0..self.nrows).filter(|row| scope.is_alive(*row)).find(empty) {
             Some(row) => Err(scope
-                .error(row, "in a tf.Example a structure whose fields are all null cannot be told from null".to_owned())
+                .error(row, "in a tf.Example a structure whose fields are all null cannot be distinguished from null".to_owned())
                 .help(format!(
                     "fill it first: fill-null '{}.{}=...'; or drop the field: drop {}",
                     scope.path,
@@ -335,9 +335,9 @@ impl Walk<'_> {
         }
         match (0..self.nrows).find(|row| scope.is_alive(*row)) {
             Some(row) if nvalues == 0 => Err(scope
-                .at_record(row, "a tf.Example cannot hold an empty list of unknown dtype: a feature has a kind".to_owned())
+                .at_record(row, "a tf.Example cannot store an empty list of unknown dtype".to_owned())
                 .help(format!("declare its dtype: --schema '{}: int64[?]'; or leave it out: drop {0}", scope.path))),
-            Some(row) => Err(scope.at_record(row, "a tf.Example cannot hold a null inside a list".to_owned())),
+            Some(row) => Err(scope.at_record(row, "a tf.Example cannot store a null inside a list".to_owned())),
             None => Ok(()),
         }
     }
@@ -351,7 +351,10 @@ impl Walk<'_> {
                 let straight = entries.range(row).enumerate().all(|(i, entry)| sparse.index_of(entry) == [i as i64]);
                 if !straight || shape != [entries.row_length(row) as i64] {
                     return Err(scope
-                        .error(row, "a tf.Example holds a sparse vector of unknown size only if it has a value at each index".to_owned())
+                        .error(
+                            row,
+                            "a tf.Example can store a sparse vector of unknown size only if it has a value at each index".to_owned(),
+                        )
                         .help(format!(
                             "declare its size: --schema '{}: {}'",
                             scope.path,
@@ -359,7 +362,7 @@ impl Walk<'_> {
                         )));
                 }
             } else if shape.iter().zip(&ty.dims).any(|(n, d)| !matches!(d.size, Size::Known(size) if i64::try_from(size) == Ok(*n))) {
-                return Err(scope.error(row, format!("the dense_shape is {shape:?}, and {:?} in the schema", sizes(ty))));
+                return Err(scope.error(row, format!("the dense_shape is {shape:?}, but the schema says {:?}", sizes(ty))));
             }
         }
         let name = scope.name.clone();
@@ -445,7 +448,7 @@ fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValue
             let narrow: ScalarBuffer<f32> = array.values().iter().map(|v| *v as f32).collect();
             let overflows = |i: usize| narrow[i].is_infinite() && array.value(i).is_finite() && !array.is_null(i);
             if let Some(i) = (0..array.len()).find(|i| overflows(*i) && scope.is_alive(scope.record_of(*i))) {
-                return Err(scope.error(i, format!("{:e} is more than a tf.Example holds: its floats are float32", array.value(i))));
+                return Err(scope.error(i, format!("{:e} is out of range for a tf.Example, whose floats are float32", array.value(i))));
             }
             FeatureValues::Float(narrow)
         }

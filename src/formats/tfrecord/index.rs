@@ -71,8 +71,8 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
         file.read_exact(&mut frame).map_err(|e| failed(&e))?;
         let header = header(&frame).filter(|header| header.holds);
         let header = header.ok_or_else(|| {
-            damaged("the checksum of the record's length is wrong").help(if at == 0 {
-                "is this a TFRecord? only TFRecords are indexed; an ArrayRecord has an index of its own"
+            damaged("the checksum of the record's length does not match").help(if at == 0 {
+                "is this a TFRecord? only TFRecords are indexed; an ArrayRecord has its own index"
             } else {
                 "only an undamaged file can be indexed: validate reports the damage"
             })

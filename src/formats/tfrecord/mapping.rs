@@ -192,12 +192,11 @@ impl Mapping {
     fn leaf(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
         let (ty, source) = (&field.ty, &field.source);
         let Some(dtype) = ty.dtype() else {
-            return Err(Error::usage("a structure inside a leaf"));
+            return Err(Error::usage("a structure cannot be part of a leaf"));
         };
         if let DType::Arrow(_) = dtype {
-            return Err(
-                Error::usage(format!("a feature of a tf.Example cannot hold {dtype}")).help("it holds integers, floats, strings or bytes")
-            );
+            return Err(Error::usage(format!("a feature of a tf.Example cannot store {dtype}"))
+                .help("it stores integers, floats, strings or bytes"));
         }
         let named = source.values.clone();
         let (values, shape) = if ty.is_sparse() {
@@ -271,7 +270,7 @@ impl Mapping {
         }
         if !source.at.is_empty() {
             if source.at.len() != ndims {
-                return Err(Error::usage(format!("{} index features for the {ndims} axes of {}", source.at.len(), field.ty)));
+                return Err(Error::usage(format!("found {} index features for the {ndims} axes of {}", source.at.len(), field.ty)));
             }
             let indices = source.at.iter().map(|i| self.slot(i.clone())).collect();
             return Ok((source.values.clone().unwrap_or_else(|| name.to_owned()), Shape::Sparse { indices, sorted: true }));
@@ -310,18 +309,18 @@ impl Mapping {
                 }
                 (Size::Known(n), _) => axes.push(every(n)?),
                 (_, Some(SplitBy::UniformRowLength(k))) => {
-                    return Err(Error::usage(format!("an axis split by uniform_row_length({k}) has the size {k}")));
+                    return Err(Error::usage(format!("an axis split by uniform_row_length({k}) must have the size {k}")));
                 }
                 (_, Some(SplitBy::Feature(encoding, feature))) => {
                     given.next();
                     axes.push(AxisRows::Stored(*encoding, self.slot(feature.clone())));
                 }
-                (_, None) => return Err(Error::usage("there is one partition for each axis after axis 0")),
+                (_, None) => return Err(Error::usage("give one partition for each axis after axis 0")),
             }
         }
         if given.next().is_some() {
             return Err(Error::usage(format!("{} partitions split {} axes", split_by.len(), split_by.len() + 1))
-                .help("one partition for each axis after axis 0, outermost first"));
+                .help("give one partition for each axis after axis 0, outermost first"));
         }
         Ok(axes)
     }
@@ -367,13 +366,13 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Defa
     let n = match (count, default) {
         (Some(n), _) if n > DEFAULT_VALUES => return Err(Error::usage(format!("a default of {n} values is too large"))),
         (Some(n), Literal::List(_)) if n != flat.len() as u64 => {
-            return Err(Error::usage(format!("the default has {} values, the shape takes {n}", flat.len())));
+            return Err(Error::usage(format!("the default has {} values, but the shape has {n}", flat.len())));
         }
         (Some(n), _) => usize::try_from(n).unwrap_or(0),
         (None, Literal::List(_)) if dims.len() == 1 => flat.len(),
         (None, _) => return Err(Error::usage("only a field of known sizes, or a vector, can have a default")),
     };
-    let wrong = |found: &Literal| Error::usage(format!("{found:?} is not a default for {dtype}"));
+    let wrong = |found: &Literal| Error::usage(format!("{found:?} is not a valid default for {dtype}"));
     let mut flat = flat.into_iter().cycle().take(if flat_is_empty(default) { 0 } else { n });
     Ok(match kind_of(dtype) {
         Some(Kind::Int64) => DefaultValues::Int64(

@@ -45,7 +45,10 @@ impl Append for Named {
             let Some(name) = name else {
                 return fail(
                     at,
-                    format!("{position} has no name: there are {} of them, from 0; read numbers without --class-names", self.names.len()),
+                    format!(
+                        "class {position} has no name: there are {} names, numbered from 0; read numbers without --class-names",
+                        self.names.len()
+                    ),
                 );
             };
             self.strings.store().push(name.as_bytes());

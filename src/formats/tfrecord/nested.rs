@@ -85,7 +85,7 @@ impl Nested {
                 (AxisRows::Rest, Level::Splits(splits)) => {
                     let rows = known_count(&leaf.dims[..=i]).unwrap_or(0);
                     if (rows == 0 && items > 0) || (rows > 0 && !items.is_multiple_of(rows)) {
-                        return fail(0, format!("{items} values are not {rows} rows of one size"));
+                        return fail(0, format!("{items} values cannot be divided into {rows} rows of the same size"));
                     }
                     let (size, mut end) = (items.checked_div(rows).unwrap_or(0) as i64, splits.last().copied().unwrap_or(0));
                     splits.extend((0..rows).map(|_| {
@@ -96,7 +96,7 @@ impl Nested {
                 }
                 (AxisRows::Every(size), Level::Rows(rows)) => {
                     if (size == 0 && items > 0) || (size > 0 && !items.is_multiple_of(size)) {
-                        return fail(0, format!("{items} values are not rows of {size}"));
+                        return fail(0, format!("{items} values cannot be divided into rows of {size}"));
                     }
                     let found = items.checked_div(size).unwrap_or(0);
                     *rows += found;

@@ -427,7 +427,7 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
     let undeclared = |f: &&Field| request.declared.index_of(&f.name).is_none();
     let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
     if !names.is_empty() && *scalars == Scalars::None {
-        let verb = if names.len() == 1 { "holds" } else { "hold" };
+        let verb = if names.len() == 1 { "has" } else { "have" };
         request.options.hints.add(format!("{} never {verb} more than one value: --scalar auto reads scalars", names.join(", ")), false)?;
     }
     Ok(())

@@ -142,7 +142,7 @@ impl Places {
     }
 
     fn stale(&self, entry: &Entry) -> Error {
-        let error = Error::data(format!("{} says that this record is at byte {}, but it is not", self.index_name, entry.offset));
+        let error = Error::data(format!("according to {} this record is at byte {}, but it is not", self.index_name, entry.offset));
         error
             .in_input(self.name.clone())
             .locate(|at| at.records = Some((entry.record, entry.record)))

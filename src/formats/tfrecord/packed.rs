@@ -83,7 +83,7 @@ impl Packed {
         }
         let width = self.packing.element.nbytes();
         if !nbytes.is_multiple_of(width) {
-            return fail(at, format!("{nbytes} bytes are not values of {width} bytes each"));
+            return fail(at, format!("{nbytes} bytes cannot be divided into values of {width} bytes"));
         }
         let count = nbytes / width;
         if self.packing.sizes.is_some() {
@@ -108,13 +108,13 @@ impl Packed {
             let size = usize::try_from(*size).ok().filter(|n| dim.is_none_or(|known| known == *n as u64));
             let next = size.and_then(|n| product.checked_mul(n)).filter(|n| *n <= most);
             let (Some(size), Some(next)) = (size, next) else {
-                return fail(at, format!("a tensor of the sizes {sizes:?} holds {count} values"));
+                return fail(at, format!("a tensor of shape {sizes:?} has {count} values"));
             };
             product = next;
             self.values.sizes.push(size);
         }
         if product != count {
-            return fail(at, format!("a tensor of the sizes {sizes:?} holds {count} values"));
+            return fail(at, format!("a tensor of shape {sizes:?} has {count} values"));
         }
         self.used += dims.len();
         Ok(())
@@ -137,7 +137,7 @@ impl Packed {
         };
         if !fits {
             let sizes: Vec<String> = self.packing.dims.iter().map(|d| d.map_or_else(|| "?".to_owned(), |n| n.to_string())).collect();
-            return fail(at, format!("{count} values are not a tensor of the shape [{}]", sizes.join(", ")));
+            return fail(at, format!("{count} values do not fit a tensor of shape [{}]", sizes.join(", ")));
         }
         let sizes =
             known.iter().enumerate().map(|(axis, n)| if Some(axis) == unknown { count.checked_div(product).unwrap_or(0) } else { *n });

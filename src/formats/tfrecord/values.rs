@@ -190,7 +190,7 @@ impl Append for Floats {
         if self.half
             && let Some(value) = self.values[start..].iter().find(|v| !v.is_nan() && f16::from_f32(**v).to_f32() != **v)
         {
-            return fail(at, format!("float16 cannot hold {value} exactly"));
+            return fail(at, format!("float16 cannot represent {value} exactly"));
         }
         Ok(())
     }
@@ -243,7 +243,10 @@ impl Append for Doubles {
                 self.ints.clear();
                 wire::int64s(list, &mut self.ints)?;
                 if let Some(value) = self.ints.iter().find(|v| v.unsigned_abs() > 1 << 53) {
-                    return fail(list.at(), format!("float64 cannot hold {value} exactly, and the feature holds floats in other records"));
+                    return fail(
+                        list.at(),
+                        format!("float64 cannot represent {value} exactly, and the feature has floats in other records"),
+                    );
                 }
                 self.values.extend(self.ints.iter().map(|v| *v as f64));
             }

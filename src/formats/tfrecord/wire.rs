@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
             self.at = self.bytes.len() - rest.len();
             return Ok(value);
         }
-        let what = if self.rest().len() < VARINT_NBYTES { "the bytes end inside a varint" } else { "a varint of more than 10 bytes" };
+        let what = if self.rest().len() < VARINT_NBYTES { "the bytes end inside a varint" } else { "a varint has more than 10 bytes" };
         fail(self.at, what)
     }
 
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
                 self.at = range.end;
                 Ok(range)
             }
-            _ => fail(start, format!("a length of {length} bytes where {left} are left")),
+            _ => fail(start, format!("found a length of {length} bytes, but {left} are left")),
         }
     }
 
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
             1 => 8,
             2 => return self.delimited().map(drop),
             5 => 4,
-            3 | 4 => return fail(start, "a protobuf group; tf.Example has none"),
+            3 | 4 => return fail(start, "found a protobuf group, which a tf.Example does not have"),
             other => return fail(start, format!("{other} is not a protobuf wire type; is this a tf.Example?")),
         };
         if self.bytes.len() - self.at < width {
@@ -169,12 +169,12 @@ fn map_entry(mut cursor: Cursor) -> Parse<(Range<usize>, Range<usize>)> {
         match cursor.varint()? {
             0x0a if key.is_none() => key = Some(cursor.delimited()?),
             0x12 if value.is_none() => value = Some(cursor.delimited()?),
-            _ => return fail(at, "an entry of the map of features holds one key and one value"),
+            _ => return fail(at, "an entry of the map of features must have one key and one value"),
         }
     }
     match (key, value) {
         (Some(key), Some(value)) if cursor.is_done() => Ok((key, value)),
-        (Some(_), Some(_)) => fail(cursor.at, "an entry of the map of features holds one key and one value"),
+        (Some(_), Some(_)) => fail(cursor.at, "an entry of the map of features must have one key and one value"),
         (None, _) => fail(start, "an entry of the map of features has no key"),
         (_, None) => fail(start, "an entry of the map of features has no value"),
     }
@@ -213,10 +213,10 @@ pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMu
 
 /// Why a tf.SequenceExample is refused where tf.Examples are read.
 pub const SEQUENCE_AMONG_EXAMPLES: &str =
-    "this is a tf.SequenceExample, with feature lists, and the file is read as tf.Examples; --from sequence-example reads both";
+    "this is a tf.SequenceExample, with feature lists, but the file is read as tf.Examples; --from sequence-example reads both";
 /// Why a tf.Example is refused where tf.SequenceExamples were recognised.
 pub const EXAMPLE_AMONG_SEQUENCES: &str =
-    "this is a tf.Example, without feature lists, and the first record is a tf.SequenceExample; --from sequence-example reads both";
+    "this is a tf.Example, without feature lists, but the first record is a tf.SequenceExample; --from sequence-example reads both";
 
 /// What a record is, by its fields: both messages have their features in field 1, only a
 /// tf.SequenceExample has field 2.

@@ -70,7 +70,7 @@ impl Archive {
             match self.fill(&mut block)? {
                 0 => {
                     self.ended = true;
-                    self.notice("the archive has no end: it may be cut off".to_owned())?;
+                    self.notice("the archive has no end marker: it may be cut off".to_owned())?;
                     return Ok(None);
                 }
                 BLOCK => {}
@@ -82,7 +82,7 @@ impl Archive {
             }
             let header = Header::from_byte_slice(&block);
             if !checksum_holds(&block) {
-                return Err(self.damaged(offset, "the checksum of a member's header is wrong"));
+                return Err(self.damaged(offset, "the checksum of a member's header does not match"));
             }
             let kind = header.entry_type();
             let declared = size.take().map_or_else(|| header.entry_size().or_else(|_| header.size()), Ok);
@@ -102,7 +102,7 @@ impl Archive {
                 EntryType::XHeader => {
                     let facts = self.facts(nbytes, offset)?;
                     for fact in PaxExtensions::new(&facts) {
-                        let fact = fact.map_err(|_| self.damaged(offset, "the facts on a member are not those of pax"))?;
+                        let fact = fact.map_err(|_| self.damaged(offset, "the pax header of a member is not valid"))?;
                         match fact.key_bytes() {
                             b"path" => long_name = Some(fact.value_bytes().to_vec()),
                             b"size" => {
@@ -150,7 +150,7 @@ impl Archive {
 
     fn facts(&mut self, nbytes: u64, offset: u64) -> Result<Vec<u8>> {
         if nbytes > MAX_FACTS {
-            return Err(self.damaged(offset, &format!("the name of a member, or other facts on it, takes {nbytes} bytes")));
+            return Err(self.damaged(offset, &format!("the name or other metadata of a member takes {nbytes} bytes")));
         }
         let mut facts = Vec::new();
         self.read(&mut facts)?;

@@ -107,8 +107,10 @@ impl Decoder {
                     Kind::Text => "string",
                     Kind::Json => "json",
                 };
-                let error =
-                    Error::new(ErrorKind::Widened, format!("the first member .{}, for which the schema has no field", member.extension));
+                let error = Error::new(
+                    ErrorKind::Widened,
+                    format!("this is the first member .{}, and the schema has no field for it", member.extension),
+                );
                 return Err(error.help(format!("the schema was fixed before this record; declare it: --schema '{name}: optional {ty}'")));
             }
             let contents = block.bytes.get(range.clone()).unwrap_or_default();

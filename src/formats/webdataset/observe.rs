@@ -88,7 +88,7 @@ impl Observed for Seen {
 
     fn schema(&self, request: &Request) -> Result<Schema> {
         if self.extensions.len() > MAX_FIELDS {
-            return Err(Error::data(format!("members with more than {MAX_FIELDS} extensions, each of which would be a field"))
+            return Err(Error::data(format!("the members have more than {MAX_FIELDS} extensions, each of which would be a field"))
                 .help("this may be an archive of ordinary files, not a WebDataset: names up to the first dot are read as keys"));
         }
         let sub = json_request(&self.kinds, request);

@@ -43,7 +43,7 @@ struct ArchiveWriter {
 /// There is no key; a field that a member cannot hold.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let Some(key) = schema.index_of(KEY) else {
-        return Err(Error::usage(format!("webdataset needs a field {KEY}: the name that the members of a record share"))
+        return Err(Error::usage(format!("webdataset needs a field {KEY}: the common name of the members of a record"))
             .help(format!("rename one, rename id={KEY}, or number the records: enumerate then map '{KEY} = as_string(index)'")));
     };
     let is_text = |field: &Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String));
@@ -51,7 +51,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         let name = quoted(&field.name);
         if at == key {
             if !is_text(field) {
-                return Err(Error::usage(format!("{KEY} is a string in each record, but it is {}", field.ty))
+                return Err(Error::usage(format!("{KEY} must be a string in each record, but it is {}", field.ty))
                     .help(format!("make one: map '{KEY} = as_string({KEY})'")));
             }
             continue;
@@ -64,7 +64,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         let is_file = field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::Bytes | DType::String));
         let extension = field.name.rsplit('.').next().unwrap_or_default();
         if !is_file && !matches!(extension, "json" | "jsn" | "cls" | "cls2" | "index" | "inx" | "id") {
-            return Err(Error::usage(format!("a member .{} would hold bytes or text, but it is {}", field.name, field.ty))
+            return Err(Error::usage(format!("a member .{} must be bytes or text, but it is {}", field.name, field.ty))
                 .in_field(&name)
                 .help(format!("write it as JSON: rename {name}={}", quoted(&format!("{}.json", field.name)))));
         }
@@ -148,7 +148,7 @@ fn check_key(key: &str, last: Option<&str>) -> Result<()> {
 }
 
 fn same_key(key: &str) -> Error {
-    Error::data(format!("two records in a row have the key {key:?}, and would be read back as one"))
+    Error::data(format!("two consecutive records have the key {key:?} and would be read back as one"))
 }
 
 fn put_member(name: &str, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {

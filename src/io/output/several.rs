@@ -64,11 +64,11 @@ impl Outputs {
     /// They would be compressed, or not be regular files; as [`Outputs::plan`].
     pub fn pair(&mut self, extensions: [&str; 2], options: &Options) -> Result<()> {
         let Target::Files(_, names) = &mut self.target else {
-            let error = Error::usage("this is not a regular file, but the output is two files").in_input(self.name.clone());
+            let error = Error::usage("this is not a regular file, but the output consists of two files").in_input(self.name.clone());
             return if self.is_stdout() { Ok(()) } else { Err(error.help("name a regular file")) };
         };
         if let Some(codec) = self.codec {
-            let error = Error::usage(format!("the output is two files, which are not compressed, but its name says {codec}"));
+            let error = Error::usage(format!("the output consists of two files, which are not compressed, but its name says {codec}"));
             return Err(error.in_input(self.name.clone()));
         }
         let [first, second] = extensions.map(|extension| names.with_extension(&extensions, extension));

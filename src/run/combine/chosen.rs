@@ -186,7 +186,7 @@ impl List {
             {
                 self.row += 1;
                 if numbers.is_null(self.row - 1) {
-                    let error = Error::data("null is not the number of an input").in_field(self.field.clone()).at_row(self.row - 1);
+                    let error = Error::data("null is not an input number").in_field(self.field.clone()).at_row(self.row - 1);
                     return Err(chunk.origin.resolve(error, chunk.nrows));
                 }
                 return Ok(Some(numbers.value(self.row - 1)));

@@ -125,8 +125,8 @@ impl Combined {
                     let (input, name) = (member.name(), crate::path::quoted(&field.name));
                     return Err(Error::usage(format!("{first} and {input} both have this field"))
                         .in_field(name.clone())
-                        .help("put each input into a structure: zip --as a,b")
-                        .help(format!("or leave the field out of one: zip A [ drop {name} B ]")));
+                        .help("put the fields of each input into a structure: zip --as a,b")
+                        .help(format!("or drop the field from one input: zip A [ drop {name} B ]")));
                 }
             }
             fields.extend(member.schema().plain().fields);
@@ -164,7 +164,7 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
                 Ok(all) => all,
                 Err(error) => {
                     let clash = named[..i].iter().find_map(|(other, known)| unify::unify_named(known, schema, [other, name]).err());
-                    return Err(clash.unwrap_or(error).help("give one of them the other's type in its brackets: [ cast FIELD=TYPE FILE ]"));
+                    return Err(clash.unwrap_or(error).help("cast the field of one input in its brackets: [ cast FIELD=TYPE FILE ]"));
                 }
             },
         });
@@ -186,5 +186,5 @@ fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
     if ty.dims.is_empty() && ty.dtype().is_some_and(DType::is_integer) {
         return Ok(());
     }
-    Err(Error::usage(format!("{} is {ty}; expected the number of an input, an integer", crate::path::quoted(field))).in_input(name))
+    Err(Error::usage(format!("{} is {ty}; expected an input number, which is an integer", crate::path::quoted(field))).in_input(name))
 }

@@ -32,7 +32,7 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
     }
     if standard_inputs(&several.inputs, branches) > 1 {
         let error = Error::usage("standard input is given twice");
-        return Err(error.help("one input can be made from a file: [ head 10 data.jsonl ]"));
+        return Err(error.help("an input can be generated from a file: [ head 10 data.jsonl ]"));
     }
     let plain: Vec<OsString> = several.inputs.iter().filter(|input| !branches.contains_key(*input)).cloned().collect();
     let files = if plain.is_empty() { None } else { Some(Inputs::open(&plain, options.clone())?) };
@@ -78,7 +78,7 @@ fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Membe
     for verb in branch.verbs.iter() {
         if verb.is_report() || verb.parts()?.is_some() {
             let does = if verb.is_report() { "prints a report" } else { "writes its outputs" };
-            return Err(located(Error::usage(format!("{} {does}, but an input must give records", verb.name()))));
+            return Err(located(Error::usage(format!("{} {does}, but an input must produce records", verb.name()))));
         }
     }
     let mut own = within(options, &branch.given, &branch.options);

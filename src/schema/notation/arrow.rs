@@ -200,7 +200,7 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
             let start = cursor.pos();
             let key = arrow_type(cursor)?;
             if !key.is_dictionary_key_type() {
-                return Err(cursor.fail(start, cursor.end(), "the keys of a dictionary are integers"));
+                return Err(cursor.fail(start, cursor.end(), "the keys of a dictionary must be integers"));
             }
             comma(cursor)?;
             DataType::Dictionary(Box::new(key), Box::new(arrow_type(cursor)?))
@@ -306,7 +306,11 @@ fn decimal(cursor: &mut Cursor, word: &str) -> Result<DataType> {
         _ => (76, DataType::Decimal256(precision, scale)),
     };
     if precision == 0 || precision > most || i16::from(scale) > i16::from(precision) {
-        return Err(cursor.fail(start, cursor.end(), format!("a {word} has 1 to {most} digits, at most all of them after the point")));
+        return Err(cursor.fail(
+            start,
+            cursor.end(),
+            format!("a {word} must have 1 to {most} digits, and no more than that after the decimal point"),
+        ));
     }
     Ok(ty)
 }
@@ -320,7 +324,7 @@ fn map(cursor: &mut Cursor) -> Result<DataType> {
         let entries = field(cursor)?;
         if !matches!(entries.data_type(), DataType::Struct(fields) if fields.len() == 2) {
             return Err(cursor
-                .fail(start, cursor.end(), "the entries of a map are a structure of a key and a value")
+                .fail(start, cursor.end(), "the entries of a map must be a structure of a key and a value")
                 .help("as in map<string, int32>"));
         }
         entries

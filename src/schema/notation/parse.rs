@@ -77,7 +77,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     if names.len() >= MAX_FIELDS {
         return Err(cursor
             .fail(start, end, format!("more than {MAX_FIELDS} fields in one structure"))
-            .help("where keys are values, read the whole structure as `json`"));
+            .help("if its keys are data, read the whole structure as `json`"));
     }
     if !names.insert(name.clone()) {
         return Err(cursor.fail(start, end, format!("the field `{name}` appears twice")));
@@ -119,7 +119,7 @@ fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
             let message = format!("{} index features do not fit a field of type {}", source.at.len(), field.ty);
             return Err(cursor
                 .fail(start, cursor.end(), message)
-                .help("each axis has one index feature: s: sparse<float32>[100, 20] from v at i0, i1"));
+                .help("each axis needs one index feature: s: sparse<float32>[100, 20] from v at i0, i1"));
         }
     }
     field.source = source;
@@ -236,7 +236,7 @@ fn map(cursor: &mut Cursor, name: String, optional: bool, inside: bool) -> Resul
     let with_nulls = with_nulls(cursor)?;
     if with_nulls && dims.is_empty() {
         return Err(cursor
-            .fail(start, cursor.end(), "the entries of a map are not null")
+            .fail(start, cursor.end(), "the entries of a map cannot be null")
             .help("map<string, optional int64> has values that may be null"));
     }
     let mut ty = entries(key, value, dims);
@@ -271,7 +271,7 @@ fn first_axes_uniform(fields: &mut [Field]) {
     }
 }
 
-const SINGLE_SLICE: &str = "a record has a single slice of axis 0, so there is no other that it could differ from: its size is written `?`";
+const SINGLE_SLICE: &str = "a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`";
 
 fn element(cursor: &mut Cursor) -> Result<Element> {
     let word_first = cursor.eat_word("struct");
@@ -389,7 +389,7 @@ fn size(cursor: &mut Cursor) -> Result<u64> {
     let start = cursor.pos();
     let size: u64 = cursor.number("a size")?;
     if i64::try_from(size).is_err() {
-        return Err(cursor.fail(start, cursor.end(), format!("{size} is too large for a size")));
+        return Err(cursor.fail(start, cursor.end(), format!("the size {size} is too large")));
     }
     Ok(size)
 }

@@ -82,13 +82,13 @@ fn what_is_wrong_is_shown_at_its_place() {
         (
             "x: int64[(?)]",
             "line 1, column 10: axis 0 cannot be ragged\n  x: int64[(?)]\n           ^^^\n  \
-             a record has a single slice of axis 0, so there is no other that it could differ from: its size is written `?`\n  \
+             a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`\n  \
              only inner axes can be ragged: int64[?, (?)]",
         ),
         (
             "x: {a: {t: int64[(?)]}}",
             "line 1, column 4: axis 0 of `a.t` cannot be ragged, as the structure around it has no axes\n  x: {a: {t: int64[(?)]}}\n     ^^^^^^^^^^^^^^^^^^^^\n  \
-             a record has a single slice of axis 0, so there is no other that it could differ from: its size is written `?`",
+             a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`",
         ),
         (
             "x: int64, y: int64",
@@ -112,7 +112,7 @@ fn what_is_wrong_is_shown_at_its_place() {
         ),
         (
             "age: int8 = 300",
-            "line 1, column 13: this default does not fit: 300 is outside the range of int8, -128 to 127\n  age: int8 = 300\n              ^^^",
+            "line 1, column 13: this default does not fit: 300 is out of range for int8: -128 to 127\n  age: int8 = 300\n              ^^^",
         ),
         (
             "r: int64[?] from v split by row_length(l)",
@@ -130,7 +130,7 @@ fn what_is_wrong_is_shown_at_its_place() {
         ("x: int64[?, (?)", "expected `,` or `]`, found the end"),
         ("x: int64[]", "expected a size: a number, `?`, `(?)` or a label, found `]`"),
         ("x: int64[-1]", "expected a size: a number, `?`, `(?)` or a label, found `-`"),
-        ("x: int64[9223372036854775808]", "9223372036854775808 is too large for a size"),
+        ("x: int64[9223372036854775808]", "the size 9223372036854775808 is too large"),
         ("x: sparse<int64>[?, (?)]", "a sparse tensor has no ragged axes"),
         ("x: int64[?] split by row_lengths(l)", "1 partitions do not fit a field of type int64[?]"),
         ("x: int64[?] at i", "1 index features do not fit a field of type int64[?]"),

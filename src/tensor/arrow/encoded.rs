@@ -156,7 +156,7 @@ fn integers(numbers: &Int64Array, ty: &DataType, what: &str) -> Result<ArrayRef>
     let strict = CastOptions { safe: false, ..Default::default() };
     cast_with_options(numbers, ty, &strict).map_err(|_| {
         let most = numbers.iter().flatten().max().unwrap_or(0) + 1;
-        Error::data(format!("{most} {what} in one batch, and its type counts them with {}", ty.to_string().to_lowercase()))
+        Error::data(format!("a batch has {most} {what}, but its type counts them with {}", ty.to_string().to_lowercase()))
     })
 }
 
@@ -244,7 +244,7 @@ mod tests {
     fn indices_that_do_not_reach_are_an_error() {
         let array: ArrayRef = Arc::new(Int64Array::from_iter_values(0..200));
         let error = encode(&array, &dictionary_of(DataType::Int64)).unwrap_err();
-        assert_eq!(error.message(), "200 different values in one batch, and its type counts them with int8");
+        assert_eq!(error.message(), "a batch has 200 different values, but its type counts them with int8");
         let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..200).map(|i| i % 128)));
         assert_eq!(encode(&array, &dictionary_of(DataType::Int64)).unwrap().as_dictionary::<Int8Type>().values().len(), 128);
     }

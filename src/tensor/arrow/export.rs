@@ -137,9 +137,8 @@ fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
     for _ in 1..levels {
         level = level.values().as_list()?;
         if level.validity().is_some() {
-            return Err(
-                Error::data("a null row inside a tensor: the tensor extension types have none").help("write without --tensor-types")
-            );
+            return Err(Error::data("a row inside a tensor is null, which the tensor extension types do not support")
+                .help("write without --tensor-types"));
         }
     }
     let mut partitions = partitions.into_iter();
@@ -168,7 +167,7 @@ fn variable_shape(tensor: &Tensor, rank: usize, field: &Field) -> Result<ArrayRe
                 None => 0,
             };
             if list.partition().uniform_row_length().is_none() && (start..end).any(|r| list.partition().row_length(r) != size) {
-                return Err(Error::data("rows of different lengths in an axis that is uniform").at_row(row).on_axis(axis));
+                return Err(Error::data("the rows of a uniform axis differ in length").at_row(row).on_axis(axis));
             }
             sizes[row * rank + axis] = i32::try_from(size).map_err(|_| too_many(size as u64))?;
         }

@@ -128,7 +128,7 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
             Ok(rows_of(Dim::UNIFORM, read_type(item, Role::Item, depth + 1)?, optional))
         }
         DataType::FixedSizeList(item, size) => {
-            let size = u64::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
+            let size = u64::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list has the negative size {size}")))?;
             Ok(rows_of(Dim::known(size), read_type(item, Role::Item, depth + 1)?, optional))
         }
         DataType::Map(item, _) => Ok(rows_of(Dim::UNIFORM, entry_type(item, depth + 1)?, optional)),
@@ -146,9 +146,10 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
 /// The type of the entries of a map, whatever their names are there. They, and their keys, are never null.
 fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
     let (DataType::Struct(fields), true) = (entries.data_type(), depth <= MAX_DEPTH) else {
-        return Err(Error::data("a map of entries that are not structures, or nested too deep"));
+        return Err(Error::data("the entries of a map are not structures, or are nested too deeply"));
     };
-    let [key, value] = <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::data("a map whose entries are not key and value"))?;
+    let [key, value] =
+        <&[FieldRef; 2]>::try_from(fields.as_ref()).map_err(|_| Error::data("the entries of a map are not a key and a value"))?;
     let key = named(&key.as_ref().clone().with_name(ENTRY[0]).with_nullable(false), depth + 1)?;
     let value = named(&value.as_ref().clone().with_name(ENTRY[1]), depth + 1)?;
     Ok(Type::structure(vec![key, value], Vec::new()))
@@ -160,7 +161,7 @@ fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
 /// As said.
 pub fn check_number(fields: &Fields) -> Result<()> {
     match fields.len() > MAX_FIELDS {
-        true => Err(Error::data(format!("{} fields in one structure; at most {MAX_FIELDS} are read", fields.len()))),
+        true => Err(Error::data(format!("a structure has {} fields; at most {MAX_FIELDS} are supported", fields.len()))),
         false => Ok(()),
     }
 }

@@ -71,7 +71,7 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
             rows(ListRows::offsets(map.value_offsets()), &values, &never_null(entries), array, field, mask)
         }
         DataType::FixedSizeList(item, size) => {
-            let size = usize::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list of the negative size {size}")))?;
+            let size = usize::try_from(*size).map_err(|_| Error::data(format!("a fixed-size list has the negative size {size}")))?;
             let partition = RowPartition::uniform(size, array.len())?;
             let nulls = NullBuffer::union(array.nulls(), mask).map(|nulls| nulls.expand(size));
             let values = import(array.as_fixed_size_list().values(), item, Role::Item, nulls.as_ref())?;
@@ -135,7 +135,7 @@ fn validity(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Resul
     }
     let seen = |row: &usize| nulls.is_null(*row) && mask.is_none_or(|m| m.is_valid(*row));
     match (0..nulls.len()).find(seen) {
-        Some(row) => Err(Error::data("a null in a column whose schema says that it has none").at_row(row)),
+        Some(row) => Err(Error::data("found a null in a column that the schema declares without nulls").at_row(row)),
         None => Ok(None),
     }
 }
@@ -166,7 +166,7 @@ fn rows(lists: ListRows, values: &ArrayRef, item: &Field, array: &ArrayRef, fiel
         ListRows::Offsets(offsets) if !(nulls.is_some() && offsets.windows(2).enumerate().any(|(row, w)| w[0] != w[1] && is_null(row))) => {
             let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
             if first < 0 || last < first || last as usize > values.len() {
-                return Err(Error::data("list offsets outside the values"));
+                return Err(Error::data("list offsets point outside the values"));
             }
             let values = values.slice(first as usize, (last - first) as usize);
             let splits: ScalarBuffer<i64> = if first == 0 { offsets.into() } else { offsets.iter().map(|o| o - first).collect() };
@@ -187,7 +187,7 @@ fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &Ar
     let partition = RowPartition::from_row_lengths((0..views.len()).map(|row| length(row) as i64))?;
     let outside = |(row, (start, _)): (usize, &(usize, usize))| length(row) > 0 && start.saturating_add(length(row)) > values.len();
     if let Some(row) = views.iter().enumerate().position(outside) {
-        return Err(Error::data("a list view outside the values").at_row(row));
+        return Err(Error::data("a list view points outside the values").at_row(row));
     }
     if partition.nvals() > MAX_SPREAD.max(values.len()) {
         return Err(Error::data(format!("list views of {} values with {} items in all", values.len(), partition.nvals())));
@@ -250,7 +250,7 @@ fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffe
     if indices.partition() != values.partition() {
         let differs = |row: &usize| indices.partition().row_length(*row) != values.partition().row_length(*row);
         return Err(
-            Error::data("a sparse tensor with another number of indices than values").at_row((0..array.len()).find(differs).unwrap_or(0))
+            Error::data("a sparse tensor has different numbers of indices and values").at_row((0..array.len()).find(differs).unwrap_or(0))
         );
     }
     let numbers = |tensor: &Tensor| -> Result<ScalarBuffer<i64>> {
@@ -269,7 +269,8 @@ fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     let mut rows = nrows;
     for dim in dims {
         let Size::Known(size) = dim.size else { return Err(Error::internal("an unknown size")) };
-        let partition = RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("a size too large for this machine"))?, rows)?;
+        let partition =
+            RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?, rows)?;
         rows = partition.nvals();
         levels.push(partition);
     }
@@ -313,7 +314,7 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
             let size =
                 size_of(row, axis).ok_or_else(|| Error::data(format!("the size {declared} in the shape of a tensor")).at_row(row))?;
             if !null(row) && usize::try_from(declared).ok() != Some(size) {
-                return Err(Error::data(format!("the size {declared} in the shape of a tensor whose type says {size}"))
+                return Err(Error::data(format!("found the size {declared} in the shape of a tensor whose type says {size}"))
                     .at_row(row)
                     .on_axis(axis));
             }
@@ -331,7 +332,7 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
     let differs = |row: &usize| counts[*row] != flat.partition().row_length(*row);
     if let Some(row) = (0..nrows).find(differs) {
         let found = flat.partition().row_length(row);
-        return Err(Error::data(format!("a tensor of {} values by its shape, {found} by its data", counts[row])).at_row(row));
+        return Err(Error::data(format!("the shape of a tensor has {} values, its data {found}", counts[row])).at_row(row));
     }
     stack(levels, flat.values().clone(), validity)
 }

@@ -42,7 +42,7 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
 
 /// More than 32-bit offsets reach.
 pub fn too_many(n: u64) -> Error {
-    Error::data(format!("{n} values in one group of rows; Arrow's lists and strings hold at most {}", i32::MAX))
+    Error::data(format!("a group of rows has {n} values; Arrow's lists and strings can have at most {}", i32::MAX))
         .help("write smaller groups with --row-group-rows, or smaller records")
 }
 

@@ -115,7 +115,7 @@ fn list(item: FieldRef, form: Form) -> DataType {
 }
 
 fn fixed(size: u64) -> Result<i32> {
-    i32::try_from(size).map_err(|_| Error::usage(format!("an axis of the known size {size}; Arrow holds at most {}", i32::MAX)))
+    i32::try_from(size).map_err(|_| Error::usage(format!("an axis has the size {size}; Arrow allows at most {}", i32::MAX)))
 }
 
 /// The Arrow type of single values.

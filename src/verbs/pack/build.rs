@@ -24,7 +24,7 @@ const HELD_CHUNKS: usize = 8;
 /// What to do with a sequence longer than a row.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Split it into pieces, each a segment of its own
+    /// Split it into pieces, each a separate segment
     Split,
     /// Drop it and print the number of dropped records
     Drop,
@@ -124,7 +124,7 @@ impl Packing {
                 let (n, m) = (other.row_length(row), first.row_length(row));
                 let error = format!("has {n} {}, but {} has {m}", if n == 1 { "item" } else { "items" }, packed[0].path);
                 let error = Error::data(error).in_field(&field.path).at_row(row);
-                errors.push(error.help("fields packed together must have equal lengths; select them with -f"));
+                errors.push(error.help("fields packed together must have the same length; select them with -f"));
             }
         }
         let more = usize::from(self.has_separator());
@@ -140,7 +140,7 @@ impl Packing {
         if self.empty == Empty::Error
             && let Some(row) = (0..chunk.nrows).find(|row| first.row_length(*row) == 0)
         {
-            let error = Error::data("has no items, which --empty error refuses").in_field(&packed[0].path).at_row(row);
+            let error = Error::data("is empty, which --empty error refuses").in_field(&packed[0].path).at_row(row);
             errors.push(error.help("drop such records with --empty drop, or keep them with --empty keep"));
         }
         errors.into_iter().min_by_key(|e| e.location().row).map_or(Ok(first), Err)

@@ -36,10 +36,10 @@ pub struct Pack {
     /// Maximum number of open rows, or of sequences sorted at a time: larger values reduce padding and use more memory
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
     window: usize,
-    /// Value appended to each sequence, as tokens=2
+    /// Value appended to each sequence, such as tokens=2
     #[arg(long = "separator", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     separators: Vec<FieldValue>,
-    /// Padding value, as labels=-100 [default: 0, "", False]
+    /// Padding value, such as labels=-100 [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
     /// What to do with a sequence longer than a row [default: error]
@@ -59,17 +59,20 @@ impl Verb for Pack {
     const ABOUT: &'static str = "\
 Packs the sequences of several records into rows of --length items, to minimize padding. Each row becomes a record \
 with the packed fields, `segment_ids` (the sequences of the row, numbered from 1; 0 for padding) and `positions` (the \
-position of each item in its sequence, from 0). Fields packed together (-f tokens,labels) are aligned: in each record \
-they must have the same length, as do tokens and a loss mask. Without -f all vectors are packed. Every other field gains axis 0, one item per \
-sequence in the row; drop unneeded fields first with `select`. Records with an empty sequence are dropped; --empty keep keeps them, and \
-their other fields, as segments that are empty or hold the separator only.
+position of each item in its sequence, from 0).
+
+Fields packed together (-f tokens,labels) are aligned: in each record they must have the same length, such as tokens and their loss \
+mask. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
+first with `select`. Records with an empty sequence are dropped; --empty keep keeps them and their other fields, as segments that are \
+empty or contain only the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
 --window rows are open; when another one is needed, the oldest is written. best-fit-decreasing takes --window sequences at a time, \
-the longest first, and then writes all rows: the densest rows, in another order. A sequence longer than a row is an error \
-unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split where a row ends; only \
-the last row is padded. A piece of a sequence is a segment of its own, with positions from 0, or with --positions continue from that of \
-its first item in the sequence.
+the longest first, and then writes all rows: it packs most densely, but changes the order.
+
+A sequence longer than a row is an error unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split \
+where a row ends; only the last row is padded. Each piece of a sequence is a separate segment, with positions from 0, or with \
+--positions continue from the position of its first item in the sequence.
 
 --separator is appended to each sequence and belongs to it. Nulls are refused.";
     const MEANING: &'static str = "sequence packing for language models; the fields are named as in T5X and seqio";
@@ -172,7 +175,7 @@ impl Pack {
             let Some((position, field)) = schema.fields.iter().enumerate().find(|(_, f)| f.name == path.last()) else { continue };
             let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
             let block = field.ty.dims[1..].iter().map(|d| if let Size::Known(n) = d.size { n as usize } else { 1 }).product();
-            let separator = match separators.given(path, &dtype).map_err(|e| e.help("as --separator asks"))? {
+            let separator = match separators.given(path, &dtype).map_err(|e| e.help("--separator requires this"))? {
                 Some(one) => Some(crate::tensor::gather::take(&one, &vec![0; block])?),
                 None if self.separators.is_empty() => None,
                 None => {

@@ -70,7 +70,7 @@ pub fn dtype(leaf: &Leaf) -> Result<&'static str, String> {
     Ok(match leaf.field.ty.dtype() {
         Some(DType::Null) => return Err("has no values".to_owned()),
         Some(DType::Arrow(arrow)) => {
-            return Err(format!("a tf.Example cannot hold arrow<{}>", crate::schema::notation::arrow_type_text(arrow)));
+            return Err(format!("a tf.Example cannot store arrow<{}>", crate::schema::notation::arrow_type_text(arrow)));
         }
         Some(DType::String | DType::Bytes | DType::Json) => "tf.string",
         Some(dtype) if dtype.is_float() => "tf.float32",

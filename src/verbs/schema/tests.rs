@@ -43,7 +43,7 @@ feature_specification = {
     "bag": tf.io.VarLenFeature(tf.int64),
     # "open": tf.io.SparseFeature needs all sizes; give them with --schema
     "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example has no nulls inside
-    # "when": a tf.Example cannot hold arrow<timestamp[us]>
+    # "when": a tf.Example cannot store arrow<timestamp[us]>
     "raw": tf.io.FixedLenFeature([], tf.string),
     # "gone": has no values
 }

@@ -26,7 +26,7 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
     };
     let (first, last) = (absolute(outer)?, absolute(inner)?);
     if first > last {
-        return Err(Error::usage(format!("OUTER axis {outer} is after INNER axis {inner}")).in_field(path));
+        return Err(Error::usage(format!("OUTER axis {outer} must not be greater than INNER axis {inner}")).in_field(path));
     }
     if first < owned {
         return Err(owned_by_structure(schema, path, first));

@@ -45,7 +45,7 @@ impl Scope {
             None => own,
         };
         let help = format!("fill it first: fill-null '{pairs}'");
-        Err(Error::data("contains a null, which a tensor cannot hold").at_row(row).help(help))
+        Err(Error::data("contains a null, which a tensor cannot represent").at_row(row).help(help))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::schema::{Field, Schema};
 /// `-f`: limits a verb to some fields.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct FieldArgs {
-    /// Fields to work on, as a,b.c; `*` matches any characters in a name [default: all it applies to]
+    /// Fields to work on, such as a,b.c; `*` matches any characters in a name [default: every applicable field]
     #[arg(short = 'f', long = "fields", value_name = "FIELDS")]
     pub fields: Vec<String>,
 }
@@ -235,7 +235,7 @@ mod tests {
             ("idd", "there is no field `idd`\n  did you mean id?"),
             ("docs.token", "there is no field `token` in docs\n  did you mean docs.tokens?"),
             ("q*", "no field matches q*\n  the fields are: id, docs, a_id, `x*`"),
-            ("", "`` has an empty name in it\n  the empty name is written as two backquotes"),
+            ("", "`` contains an empty name\n  the empty name is written as two backquotes"),
         ] {
             let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
             assert_eq!(error.to_string(), want, "{text}");

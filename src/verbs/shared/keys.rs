@@ -38,19 +38,19 @@ impl Keys {
                     return error;
                 }
                 let map = shell_word(&format!("key = {}", text.trim_matches('`')));
-                error.help(format!("a key is a field; compute it first: map {map} then {verb} --by key"))
+                error.help(format!("a key must be a field; compute it first: map {map} then {verb} --by key"))
             })?;
             match found.0.as_slice() {
                 [position] if positions.contains(position) => {}
                 [position] => positions.push(*position),
                 _ => {
-                    let error = Error::usage("is inside a structure; a key is a field of the record").in_field(path);
+                    let error = Error::usage("is inside a structure; a key must be a field of the record").in_field(path);
                     let is_in_list =
                         schema.fields.iter().any(|field| path.names().first() == Some(&field.name) && !field.ty.dims.is_empty());
                     let name = shell_word(&path::quoted(path.last()));
                     return Err(error.help(if is_in_list {
                         format!(
-                            "one record for each value first: promote {} then explode {name} then {verb} --by {name}",
+                            "make a record of each value first: promote {} then explode {name} then {verb} --by {name}",
                             shell_word(&path.to_string())
                         )
                     } else {

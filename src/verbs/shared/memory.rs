@@ -276,7 +276,7 @@ impl Budget {
     pub fn take(&mut self, nbytes: u64) -> Result<()> {
         self.used = self.used.saturating_add(nbytes);
         if self.used > self.limit {
-            let error = format!("{} holds more than {} in memory", self.verb, human(self.limit));
+            let error = format!("{} needs more than {} of memory", self.verb, human(self.limit));
             return Err(Error::data(error).help(self.way_out).help("or raise the limit with --max-memory"));
         }
         Ok(())
@@ -349,6 +349,6 @@ mod tests {
         assert!(budget.take(1 << 20).is_ok());
         budget.give_back(1 << 19);
         let error = budget.take(1 << 21).expect_err("too much");
-        assert_eq!(error.to_string(), "sort holds more than 1.5 MiB in memory\n  sort parts\n  or raise the limit with --max-memory");
+        assert_eq!(error.to_string(), "sort needs more than 1.5 MiB of memory\n  sort parts\n  or raise the limit with --max-memory");
     }
 }

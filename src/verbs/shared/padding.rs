@@ -10,10 +10,10 @@ use arrow_array::ArrayRef;
 /// `--default` and `--shape`, each for one field or for all.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PaddingArgs {
-    /// Padding value, as x=-1, or -1 for all fields it fits [default: 0, "", False]
+    /// Padding value, such as x=-1, or -1 for all fields it fits [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
-    /// Size of each axis, as 'x=[?, 512]': `?` the longest, `<=512` the longest but at most 512, 512 exactly 512
+    /// Size of each axis, such as 'x=[?, 512]': `?` the longest, `<=512` the longest but at most 512, 512 exactly 512
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
     shapes: Vec<Shape>,
 }
@@ -65,7 +65,7 @@ pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
 /// # Errors
 /// Anything else.
 pub fn parse_shape(text: &str) -> Result<Shape, Error> {
-    let expected = || Error::usage(format!("expected a shape as 'x=[?, <=512, 4, max]', found `{text}`"));
+    let expected = || Error::usage(format!("expected a shape such as 'x=[?, <=512, 4, max]', found `{text}`"));
     let (name, sizes) = match text.trim_start().starts_with('[') {
         true => (None, text),
         false => {
@@ -146,7 +146,7 @@ impl PaddingArgs {
                 if shape.sizes.len() == 1 { "size" } else { "sizes" }
             ))
             .in_field(path);
-            return Err(error.help(format!("give one size per axis, as --shape '{path}=[{question}]'")));
+            return Err(error.help(format!("give one size per axis, such as --shape '{path}=[{question}]'")));
         }
         Ok(Some(&shape.sizes))
     }
@@ -171,7 +171,7 @@ impl PaddingArgs {
         if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
             let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
             let literal = parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?;
-            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("a value is never cast"))?;
+            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("the value is not cast"))?;
             return Ok(Some(array));
         }
         let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
@@ -192,7 +192,7 @@ impl PaddingArgs {
             return Ok(None);
         }
         let array = literal_array(&literal, dtype)
-            .map_err(|e| e.in_field(path).help(format!("a value is never cast; give this field its own: '{path}=VALUE'")))?;
+            .map_err(|e| e.in_field(path).help(format!("the value is not cast; give this field its own: '{path}=VALUE'")))?;
         Ok(Some(array))
     }
 }
@@ -253,6 +253,6 @@ mod tests {
         assert_eq!(text("t", DType::String), Ok(String::new()));
         assert_eq!(text("i", DType::Int64), Ok("-1".to_owned()));
         assert_eq!(text("f", DType::Float32), Ok("-1.0".to_owned()));
-        assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is outside the range of uint8"));
+        assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is out of range for uint8"));
     }
 }

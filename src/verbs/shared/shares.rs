@@ -17,7 +17,9 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
         let is_share = |share: f64| share.is_finite() && (share > 0.0 || (zero && share == 0.0));
         let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && is_share(*share)) else {
             let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
-            return Err(Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("as in {option} {example}")));
+            return Err(
+                Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"))
+            );
         };
         if shares.iter().any(|(other, _)| other == name) {
             return Err(Error::usage(format!("{option}: `{name}` is given twice")));

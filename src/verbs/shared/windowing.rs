@@ -14,7 +14,7 @@ pub struct Windowing {
     /// Take every K-th
     #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
     pub stride: usize,
-    /// Drop windows that hold fewer than W
+    /// Drop windows with fewer than W
     #[arg(long)]
     pub drop_remainder: bool,
 }

@@ -54,7 +54,7 @@ pub struct Stats {
     /// A summary for each value of these fields, at most 1000
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
-    /// Compare with another data set: distances between the values and sizes of each field
+    /// Compare with another dataset: distances between the values and sizes of each field
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     against: Option<OsString>,
     /// With --against: exit with 1 if a distance exceeds X, from 0 to 1
@@ -91,31 +91,41 @@ impl Verb for Stats {
     const NAME: &'static str = "stats";
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
-Ends a chain, reads the records once and prints three tables. The first has one row per field: the number of values, of nulls and \
-of zeros, minimum, mean, standard deviation, median and maximum, the number of distinct values (exact up to 2048, and for columns of a few thousand values in records of many fields; ~ marks an \
-estimate within about 1%), and a histogram. The second has one row per axis whose size varies: the number of rows, how many are \
-null or empty, and quantiles of their sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts \
-bytes. The third has the most frequent strings and integers with their shares. Axes are those of the record: `docs.tokens` has \
-axis 1 where `docs` has axis 0.
+Ends a chain, reads the records once and prints three tables. Axes are those of the record: `docs.tokens` has axis 1 where `docs` \
+has axis 0.
 
-Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers of at most 65536 \
-distinct values, else within 1% (numbers of both signs: 2%) where the largest magnitude is at most 10^9 times the smallest. Sizes are \
-exact below 65536 and within 1% above. Frequent values are counted exactly up to N = 65536 distinct values of a \
-field (from 33 fields on up to 2097152 divided by their number, with --by a hundredth of that, but at least 1024). Of a field with more, \
-a count may be too low by at most 2/N of all values: shares are marked >=, and only values above that error are listed. Memory use does not grow with the data, and the output is the same for any number of threads.
+The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
+maximum, the number of distinct values (exact up to 2048, and in short columns of many fields; ~ marks an estimate within about 1%), and a \
+histogram.
 
---by FIELDS prints a row for each value of those fields, the most frequent first; for the counts only, as records, use `count --by`. --padding 32 shows \
-how much of a padded batch of 32 is padding if records are batched in input order, in buckets of similar length, or packed into rows, and the command for \
-each.
+The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
+sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts bytes.
 
---against FILE first reads another data set, without applying the chain to it, and compares the values and the sizes of each field. Numbers \
-and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values one by one; \
-nulls and NaN have bins of their own. JS is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 \
-for equal distributions and at most 1. Strings that are mostly distinct are compared by their lengths only. With --max-drift X the exit \
-code is 1 if either distance exceeds X for any field; a field that is new, has vanished or has another type counts as 1.";
+The third table has the most frequent strings and integers with their shares.
+
+Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers with at most \
+65536 distinct values, otherwise within 1% (numbers of both signs: 2%) if the largest magnitude is at most 10^9 times the smallest. \
+Sizes are exact below 65536 and within 1% above.
+
+Frequent values are counted exactly up to N = 65536 distinct values of a field (from 33 fields on, up to 2097152 divided by the number of \
+fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
+all values: shares are marked >=, and only values above that error are listed. Memory use does not grow with the data, and the output \
+is the same for any number of threads.
+
+--by FIELDS prints a row for each value of those fields, the most frequent first. To get only the counts, as records, use `count --by`.
+
+--padding 32 shows how much of a padded batch of 32 is padding if records are batched in input order, batched in buckets of similar \
+length, or packed into rows, and prints the command for each.
+
+--against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
+Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
+compared one by one; nulls and NaN have separate bins. Strings that are mostly distinct are compared only by their lengths. JS is the \
+Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. With \
+--max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new, is missing or has another type counts \
+as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "summarize a data set",
+            about: "summarize a dataset",
             args: "stats",
             input: "{\"tokens\": [5, 2, 9], \"label\": \"a\"}\n{\"tokens\": [], \"label\": \"b\"}\n{\"tokens\": [7, 7, 7, 7, 7, 7], \"label\": \"a\"}\n{\"tokens\": [1], \"label\": null}\n",
             output: "\
@@ -134,7 +144,7 @@ tokens  7 60.0%    1 10.0%    2 10.0%  5 10.0%  9 10.0%\n\
 label   \"a\" 66.7%  \"b\" 33.3%\n",
         },
         Example {
-            about: "what has changed between two data sets; --max-drift 0.1 would exit with 1 here",
+            about: "what has changed between two datasets; --max-drift 0.1 would exit with 1 here",
             args: "stats --against before.jsonl now.jsonl",
             input: "==> now.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"a\", \"n\": 5}\n{\"label\": \"c\", \"n\": 5}\n\
                     ==> before.jsonl <==\n{\"label\": \"a\", \"n\": 3}\n{\"label\": \"b\", \"n\": 5}\n{\"label\": \"a\", \"n\": 4}\n",
@@ -227,7 +237,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
                 let padded = padded_fields(schema, batch, &|name| is_wanted(&FieldPath::name(name)));
                 if padded.is_empty() {
                     return Err(Error::usage("no field needs --padding: each has a fixed size, is sparse, or is inside a structure")
-                        .help("promote fields of structures first, as promote docs.tokens"));
+                        .help("promote fields of structures first: promote docs.tokens"));
                 }
                 padded
             }

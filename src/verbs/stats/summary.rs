@@ -162,7 +162,7 @@ impl Summary {
                 let size = match number.checked_sub(1) {
                     None => sparse.entries().row_length(row),
                     Some(dim) => usize::try_from(sparse.shape_of(row)[dim])
-                        .map_err(|_| Error::data("a size too large for this machine").at_row(row))?,
+                        .map_err(|_| Error::data("the size is too large for this machine").at_row(row))?,
                 };
                 axis.sizes.add(size);
             }

@@ -70,7 +70,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
         Some(1) => true,
         None => false,
         Some(_) => {
-            return Err(ExprError::at(x.span.clone(), format!("sequence_expand takes an x of one LoD level; this is {}", x.ty))
+            return Err(ExprError::at(x.span.clone(), format!("sequence_expand works on an x with one LoD level; this is {}", x.ty))
                 .help("merge_dims(x, 0, 1) merges the outer levels, x.values removes one"));
         }
     };
@@ -83,7 +83,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
             let place = call.operand(2)?.span.clone();
             return Err(ExprError::at(
                 place,
-                format!("ref_level is {level}; y has the LoD levels 0 ... {}, and -1 is the last", levels - 1),
+                format!("ref_level is {level}; y has the LoD levels 0 to {}, and -1 means the last", levels - 1),
             ));
         }
     };

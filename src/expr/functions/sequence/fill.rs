@@ -50,7 +50,7 @@ impl Sequences {
         } else {
             let sizes = if open { bounding_known(tensor, &self.arg.ty.dims)? } else { Vec::new() };
             broadcast::to_shape(&value, &filling.ty.dims, step, nrows, |axis, record| match step[axis].size {
-                Size::Known(n) => usize::try_from(n).map_err(|_| Error::data("a size too large for this machine")),
+                Size::Known(n) => usize::try_from(n).map_err(|_| Error::data("the size is too large for this machine")),
                 _ => Ok(sizes[self.axis + 1 + axis][record]),
             })?
         };

@@ -143,7 +143,7 @@ fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
             for (row, length) in own.clone().zip(&numbers[given]) {
                 let there = list.partition().row_length(row);
                 if !(0..=there as i64).contains(length) {
-                    let error = format!("length {length} of row {}, which has {}", row - own.start, counted(there, "step"));
+                    let error = format!("length {length} does not fit row {}, which has {}", row - own.start, counted(there, "step"));
                     return Err(Error::data(error).at_row(record));
                 }
             }
@@ -161,14 +161,14 @@ fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind
     call.check_dtype(&x, "lengths", DType::is_number)?;
     let dtype = call.dtype(2)?.unwrap_or(default);
     if !can_cast(&DType::Bool, &dtype) {
-        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: a mask can't be of dtype {dtype}", call.name)));
+        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: a mask cannot have the dtype {dtype}", call.name)));
     }
     let size = maxlen(call, 1)?;
     let known = size.as_ref().and_then(Integer::known);
     if let Some(n) = known
         && (n == 0 && paddle || n < 0 && !paddle)
     {
-        return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: maxlen can't be {n}", call.name)));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: maxlen cannot be {n}", call.name)));
     }
     let size = size.filter(|_| known.is_none_or(|n| n >= 0));
     let last = size.as_ref().map_or(Dim::UNIFORM, Integer::dim);
@@ -195,7 +195,7 @@ fn masked(tensor: &Tensor, x: &Arg, wanted: Option<&Integers>, last: &Dim, dtype
     for record in 0..args.nrows {
         let own = records.range(record);
         let size = match wanted.map(|n| n.at(record)).filter(|n| *n >= 0 || !paddle) {
-            Some(0) if paddle => return Err(Error::data("maxlen can't be 0").at_row(record)),
+            Some(0) if paddle => return Err(Error::data("maxlen cannot be 0").at_row(record)),
             Some(n) => usize::try_from(n).map_err(|_| Error::data(format!("maxlen {n} is negative")).at_row(record))?,
             None => whole[own.clone()].iter().copied().max().map_or(0, |n| usize::try_from(n.max(0)).unwrap_or(usize::MAX)),
         };

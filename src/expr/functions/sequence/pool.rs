@@ -60,7 +60,7 @@ fn kind(call: &Call) -> ExprResult<Kind> {
         "max" => Kind::Of(Pool::Max),
         _ => {
             return Err(ExprError::at(item.span.clone(), format!("{}: there is no pool_type {name:?}", call.name))
-                .help("it is \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
+                .help("use \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
         }
     })
 }

@@ -161,7 +161,7 @@ fn numbers_of(numbers: &Tensor, arg: &Arg, tensor: &Tensor, x: &Sequences, what:
     if arg.rank() > x.axis {
         let list = each.as_list()?;
         if let Some(row) = (0..list.partition().nrows()).find(|row| list.partition().row_length(*row) != 1) {
-            let error = format!("{} numbers as the {what} of one sequence", list.partition().row_length(row));
+            let error = format!("found {} numbers as the {what} of one sequence", list.partition().row_length(row));
             return Err(Error::data(error).at_row(record_of(numbers, x.axis, row)));
         }
     }
@@ -184,7 +184,8 @@ fn cut(call: &mut Call) -> ExprResult<OperandKind> {
             let there = partition.row_length(s);
             if *offset < 0 || *length < 0 || offset.checked_add(*length).is_none_or(|end| end > there as i64) {
                 let (record, sequence) = sequences.place_of(s);
-                let error = format!("offset {offset} and length {length} of sequence {sequence}, which has {}", counted(there, "step"));
+                let error =
+                    format!("offset {offset} and length {length} do not fit sequence {sequence}, which has {}", counted(there, "step"));
                 return Err(Error::data(error).at_row(record));
             }
         }
@@ -211,7 +212,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     if x.step().len() > 1 {
         return Err(ExprError::at(
             x.arg.span.clone(),
-            format!("sequence_reshape works on steps of one axis at most; these are of shape {}", shape(x.step())),
+            format!("sequence_reshape works on steps with at most one axis; these have shape {}", shape(x.step())),
         )
         .help("merge_dims(x, -2, -1) makes one axis of two"));
     }

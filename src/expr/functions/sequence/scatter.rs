@@ -36,7 +36,7 @@ fn sequence_scatter(call: &mut Call) -> ExprResult<OperandKind> {
         if sequences.axis != 1 {
             return Err(ExprError::at(
                 sequences.arg.span.clone(),
-                format!("sequence_scatter takes indices and updates of one LoD level; this is {}", sequences.arg.ty),
+                format!("sequence_scatter works on indices and updates with one LoD level; this is {}", sequences.arg.ty),
             ));
         }
         sequences.one_value_a_step(call)?;
@@ -48,7 +48,7 @@ fn sequence_scatter(call: &mut Call) -> ExprResult<OperandKind> {
         let places = places(&tensor, &cut.records, cut.list.partition(), &ids, index.arg.rank())?;
         let (_, more) = more.levels(updates.arg.rank())?;
         if more.nrows() != places.len() {
-            return Err(Error::data(format!("{} updates at {} indices", more.nrows(), places.len())));
+            return Err(Error::data(format!("found {} updates for {} indices", more.nrows(), places.len())));
         }
         tensor.map_below(2, &mut |t| Ok(Tensor::Leaf(added(t.as_leaf()?, &places, more.as_leaf()?)?)))
     })
@@ -63,22 +63,20 @@ fn places(tensor: &Tensor, records: &RowPartition, sequences: &RowPartition, ids
     let steps = merged(ids, 2, rank)?;
     if let Some(step) = (0..steps.nrows()).find(|step| steps.row_length(*step) != 1) {
         let record = crate::expr::kernels::level::record_of(ids, 2, step);
-        return Err(Error::data(format!("{} indices in one step", steps.row_length(step))).at_row(record));
+        return Err(Error::data(format!("a step has {} indices; expected one", steps.row_length(step))).at_row(record));
     }
     let mut out = Vec::with_capacity(flat.len());
     for record in 0..records.nrows() {
         let (rows, own) = (partitions[0].range(record), records.range(record));
         if own.len() > rows.len() {
-            return Err(
-                Error::data(format!("{} of indices for {}", counted(own.len(), "sequence"), counted(rows.len(), "row"))).at_row(record)
-            );
+            return Err(Error::data(format!("found {} of indices for {}", counted(own.len(), "sequence"), counted(rows.len(), "row")))
+                .at_row(record));
         }
         for (row, s) in rows.zip(own) {
             let values = partitions[1].range(row);
             for id in &flat[sequences.range(s)] {
                 let place = usize::try_from(*id).ok().filter(|id| *id < values.len());
-                let place =
-                    place.ok_or_else(|| Error::data(format!("index {id} is not in 0 ... {}", values.len() as i64 - 1)).at_row(record))?;
+                let place = place.ok_or_else(|| Error::data(format!("index {id} is out of range [0, {})", values.len())).at_row(record))?;
                 out.push(values.start + place);
             }
         }

@@ -71,7 +71,7 @@ impl Sequences {
         if self.step().iter().any(|d| matches!(d.size, Size::Known(n) if n != 1)) {
             return Err(ExprError::at(
                 self.arg.span.clone(),
-                format!("{} works on steps of one value; these are of shape {}", call.name, crate::expr::types::shape(self.step())),
+                format!("{} works on steps of one value; these have shape {}", call.name, crate::expr::types::shape(self.step())),
             ));
         }
         Ok(())

@@ -53,7 +53,7 @@ pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>
             .help("sparse.to_dense(x) makes one of them dense"));
     }
     if op == Binary::Divide && right {
-        return Err(call.error(format!("{}: a dense tensor can't be divided by a sparse one, which is 0 nearly everywhere", call.name)));
+        return Err(call.error(format!("{}: a dense tensor cannot be divided by a sparse one, which is 0 nearly everywhere", call.name)));
     }
     let (sparse, other) = if left { (a, b) } else { (b, a) };
     broadcast(call, op, &sparse, &other).map(Some)
@@ -71,7 +71,7 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
             y.span.clone(),
             format!("{}: the dense shape {} does not broadcast to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
         )
-        .help("the dense tensor has the axes of the sparse one, the last ones, or one item along an axis")
+        .help("the dense tensor must have the last axes of the sparse one, with the same size or size 1")
     };
     let Some(skipped) = x.rank().checked_sub(y.rank()) else {
         return Err(refused());

@@ -46,10 +46,10 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
     let shape = call.all_integers(2)?;
     let place = call.operand(2)?.span.clone();
     if !is_vector(call.operand(2)?) {
-        return Err(ExprError::at(place, format!("{}: dense_shape is a vector, as [3, 4]", call.name)));
+        return Err(ExprError::at(place, format!("{}: dense_shape must be a vector, such as [3, 4]", call.name)));
     }
     if shape.is_empty() {
-        return Err(ExprError::at(place, format!("{}: dense_shape has no sizes; a sparse tensor has at least one axis", call.name)));
+        return Err(ExprError::at(place, format!("{}: dense_shape is empty; a sparse tensor has at least one axis", call.name)));
     }
     let rank = shape.len();
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
@@ -63,7 +63,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(
             indices.span.clone(),
             format!(
-                "{}: each index has as many numbers as dense_shape, so indices are of shape [?, {rank}]; this is {}",
+                "{}: indices must have shape [?, {rank}], with a number for each size in dense_shape; this is {}",
                 call.name,
                 said(&indices)
             ),
@@ -72,7 +72,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
     let indices = dense(call, indices)?;
     let values = call.tensor(1)?;
     if values.rank() != 1 {
-        return Err(ExprError::at(values.span.clone(), format!("{}: values are a vector; this is {}", call.name, said(&values))));
+        return Err(ExprError::at(values.span.clone(), format!("{}: values must be a vector; this is {}", call.name, said(&values))));
     }
     let ty = Type::sparse(values.dtype()?.clone(), shape.iter().map(Integer::dim).collect());
     call.one(ty, move |args| {
@@ -86,12 +86,12 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
                 .enumerate()
                 .find_map(|(record, s)| (s[0] > 0 && s[1] != rank as i64).then_some((record, s[1])))
         {
-            return Err(Error::data(format!("indices of {n} numbers for a dense_shape of {rank}")).at_row(record));
+            return Err(Error::data(format!("an index has {n} numbers, but dense_shape has {rank} sizes")).at_row(record));
         }
         if entries != *list.partition() {
             let row = entries.first_difference(list.partition()).unwrap_or(0);
             let (n, m) = (entries.row_length(row), list.partition().row_length(row));
-            return Err(Error::data(format!("{n} indices for {m} values")).at_row(row));
+            return Err(Error::data(format!("found {n} indices for {m} values")).at_row(row));
         }
         let (_, below) = tensor.levels(indices.rank())?;
         let flat = native::<arrow_array::types::Int64Type>(below.as_leaf()?)?.to_vec();
@@ -105,7 +105,7 @@ fn from_dense(call: &mut Call) -> ExprResult<OperandKind> {
     let x = dense(call, x)?;
     let rank = x.rank();
     if rank == 0 {
-        return Err(ExprError::at(x.span.clone(), format!("{}: a scalar has no sparse form", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{}: a scalar cannot be converted to a sparse tensor", call.name)));
     }
     let ty = Type::sparse(x.dtype()?.clone(), x.ty.dims.iter().map(super::shared::plain).collect());
     call.one(ty, move |args| {
@@ -173,7 +173,7 @@ fn eye(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let dtype = call.dtype(2)?.unwrap_or(DType::Float32);
     if !dtype.is_number() && dtype != DType::Bool {
-        return Err(call.error(format!("{}: ones are numbers or bools, not {dtype}", call.name)));
+        return Err(call.error(format!("{}: ones must be numbers or bools, not {dtype}", call.name)));
     }
     let dims: Vec<Dim> = vec![dim_of(rows.known()), dim_of(columns.known())];
     call.one(Type::sparse(dtype.clone(), dims), move |args| {

@@ -54,8 +54,11 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let weights = match call.given(1).is_some() {
         false => None,
         true if of_sparse && !is_sparse_item(call, 1)? => {
-            return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: the weights of a sparse tensor are sparse", call.name))
-                .help("with_values(x, w) has the indices of x"));
+            return Err(ExprError::at(
+                call.operand(1)?.span.clone(),
+                format!("{}: the weights of a sparse tensor must be sparse", call.name),
+            )
+            .help("with_values(x, w) has the indices of x"));
         }
         true if of_sparse => Some(sparse(call, 1)?),
         true => Some(call.tensor(1)?),
@@ -64,7 +67,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     if axis != 0 && axis != -1 {
         return Err(ExprError::at(
             call.operand(2)?.span.clone(),
-            format!("{}: axis is 0 (all values) or -1 (each row), not {axis}", call.name),
+            format!("{}: axis must be 0 (all values) or -1 (each row), not {axis}", call.name),
         ));
     }
     let length = |i: usize| -> ExprResult<Option<i64>> {
@@ -77,13 +80,16 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let binary = call.flag(5, false)?;
     if let Some(w) = &weights {
         if binary {
-            return Err(call.error(format!("{}: binary_output has no use for weights; give one of them", call.name)));
+            return Err(call.error(format!("{}: binary_output and weights cannot be used together", call.name)));
         }
         call.check_dtype(w, "weights of int32, int64, float32 and float64", |d| {
             matches!(d, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64)
         })?;
         if w.rank() != x.rank() {
-            return Err(ExprError::at(w.span.clone(), format!("{}: weights of {} axes for values of {}", call.name, w.rank(), x.rank())));
+            return Err(ExprError::at(
+                w.span.clone(),
+                format!("{}: the weights have {} axes, the values have {}", call.name, w.rank(), x.rank()),
+            ));
         }
     }
     let by_row = axis == -1 && x.rank() > 1;
@@ -122,7 +128,7 @@ impl Counted {
                 let (a, b) = (s.entries().range(record), w.entries().range(record));
                 let own = &s.indices()[a.start * rank..a.end * rank];
                 if s.shape_of(record) != w.shape_of(record) || *own != w.indices()[b.start * rank..b.end * rank] {
-                    return Err(Error::data("weights and values have other indices or another dense_shape")
+                    return Err(Error::data("weights and values have different indices or dense shapes")
                         .at_row(record)
                         .help("with_values(x, w) has the indices of x"));
                 }

@@ -59,7 +59,7 @@ fn to_dense(call: &mut Call) -> ExprResult<OperandKind> {
 fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> ExprResult<Arg> {
     if call.given(i).is_none() {
         if !of_any && !dtype.is_number() {
-            return Err(call.error(format!("{}: the default_value 0 is no {dtype}", call.name)).help(if *dtype == DType::Bool {
+            return Err(call.error(format!("{}: the default_value 0 is not a {dtype}", call.name)).help(if *dtype == DType::Bool {
                 "default_value=False"
             } else {
                 "default_value=\"\""
@@ -72,7 +72,7 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Expr
     if default.rank() > 0 {
         return Err(ExprError::at(
             default.span.clone(),
-            format!("{}: default_value is a single value; this is {}", call.name, said(&default)),
+            format!("{}: default_value must be a single value; this is {}", call.name, said(&default)),
         ));
     }
     Ok(default)
@@ -89,7 +89,7 @@ fn check_order(s: &Sparse) -> Result<()> {
                 let what = if before == index { "occurs twice" } else { "is out of order" };
                 return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
                     .at_row(record)
-                    .help("sparse.reorder(x) sorts; with validate_indices=False the last value of an index counts"));
+                    .help("sparse.reorder(x) sorts; with validate_indices=False, the last value of an index is used"));
             }
         }
     }
@@ -171,7 +171,7 @@ fn to_indicator(call: &mut Call) -> ExprResult<OperandKind> {
         let ids = i64s(s.values())?;
         for record in 0..s.nrows() {
             if let Some(id) = ids[s.entries().range(record)].iter().find(|id| **id < 0 || **id >= sizes.at(record)) {
-                return Err(Error::data(format!("the value {id} is not in 0 ... {}", sizes.at(record) - 1)).at_row(record));
+                return Err(Error::data(format!("the value {id} is out of range [0, {})", sizes.at(record))).at_row(record));
             }
         }
         let outer: Vec<usize> = (0..rank).collect();
@@ -190,7 +190,7 @@ fn to_indicator(call: &mut Call) -> ExprResult<OperandKind> {
 fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     let place = call.operand(1)?.span.clone();
     if !is_vector(call.operand(1)?) {
-        return Err(ExprError::at(place, format!("{}: output_shape is a vector, as [3, 4]", call.name)));
+        return Err(ExprError::at(place, format!("{}: output_shape must be a vector, such as [3, 4]", call.name)));
     }
     let rank = call.all_integers(1)?.len();
     let shape = one_per_axis(call, 1, rank)?;
@@ -208,7 +208,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
         n => {
             return Err(ExprError::at(
                 indices.span.clone(),
-                format!("{}: sparse_indices are a number, a vector or a matrix; this has {n} axes", call.name),
+                format!("{}: sparse_indices must be a number, a vector or a matrix; this has {n} axes", call.name),
             ));
         }
     };
@@ -219,7 +219,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     if values.rank() > 1 {
         return Err(ExprError::at(
             values.span.clone(),
-            format!("{}: sparse_values are a vector or one value; this is {}", call.name, said(&values)),
+            format!("{}: sparse_values must be a vector or a single value; this is {}", call.name, said(&values)),
         ));
     }
     let dtype = values.dtype()?.clone();
@@ -235,13 +235,13 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
         };
         let flat = i64s(below.as_leaf()?)?;
         if flat.len() != entries.nvals() * rank {
-            return Err(Error::data(format!("{} numbers in the indices of {} entries of rank {rank}", flat.len(), entries.nvals())));
+            return Err(Error::data(format!("found {} numbers in the indices of {} entries of rank {rank}", flat.len(), entries.nvals())));
         }
         let values = match &*values {
             Tensor::List(list) => {
                 if let Some(row) = entries.first_difference(list.partition()) {
                     let (n, m) = (list.partition().row_length(row), entries.row_length(row));
-                    return Err(Error::data(format!("{n} values for {m} indices")).at_row(row));
+                    return Err(Error::data(format!("found {n} values for {m} indices")).at_row(row));
                 }
                 list.values().as_leaf()?.clone()
             }

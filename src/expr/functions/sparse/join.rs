@@ -233,7 +233,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = call.int(2)?;
     let axis = call.axis(2, axis, rank)?;
     let place = call.operand(1)?.span.clone();
-    let refused = move |size: i64| format!("num_split is {count}; axis {axis} has {size} items, so it is from 1 to {size}");
+    let refused = move |size: i64| format!("num_split is {count}; it must be from 1 to {size}, the size of axis {axis}");
     let parts = usize::try_from(count).ok().filter(|n| (1..=65536).contains(n)).ok_or_else(|| {
         ExprError::at(place.clone(), format!("{}: num_split is {count}; it must be between 1 and the size of the axis", call.name))
     })?;
@@ -259,7 +259,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let kept = s.nrows().checked_mul(parts).and_then(|n| n.checked_mul(rank + 2));
         check_count(kept.and_then(|n| n.checked_mul(2)), 0).map_err(|_| {
-            Error::data(format!("{parts} parts of {} records at once take too much memory", s.nrows()))
+            Error::data(format!("splitting {} records at once into {parts} parts takes too much memory", s.nrows()))
                 .help("--chunk-rows 64 takes fewer records at a time")
         })?;
         // The part of each entry, then the entries of each part: one walk for all parts. Short axes have a table.

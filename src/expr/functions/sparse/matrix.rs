@@ -43,7 +43,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
     let first = is_sparse(&a);
     if first == is_sparse(&b) {
-        let what = if first { "both of these are" } else { "none of these is" };
+        let what = if first { "both of these are" } else { "neither of these is" };
         return Err(call.error(format!("{} works on a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
             "sparse.to_dense(x) makes one of them dense"
         } else {

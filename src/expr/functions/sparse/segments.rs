@@ -57,7 +57,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
         if arg.rank() != 1 {
             return Err(ExprError::at(
                 arg.span.clone(),
-                format!("{}: indices and segment_ids are vectors; this is {}", call.name, said(arg)),
+                format!("{}: indices and segment_ids must be vectors; this is {}", call.name, said(arg)),
             ));
         }
     }
@@ -81,7 +81,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             for place in &places[range.clone()] {
                 let row = usize::try_from(*place).ok().filter(|row| *row < data_rows.len());
                 let row =
-                    row.ok_or_else(|| Error::data(format!("index {place} is not in 0 ... {}", data_rows.len() as i64 - 1)).at_row(record))?;
+                    row.ok_or_else(|| Error::data(format!("index {place} is out of range [0, {})", data_rows.len())).at_row(record))?;
                 chosen.push(data_rows.start + row);
             }
             let own = &ids_flat[range];
@@ -96,7 +96,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             let least = own.last().map_or(0, |last| (*last as usize).saturating_add(1));
             let n = sizes.as_ref().map_or(Ok(least), |sizes| sizes.size(record, "num_segments"))?;
             if n < least {
-                return Err(Error::data(format!("segment {} is not in 0 ... {}", least - 1, n as i64 - 1)).at_row(record));
+                return Err(Error::data(format!("segment {} is out of range [0, {n})", least - 1)).at_row(record));
             }
             counts.push(n);
         }

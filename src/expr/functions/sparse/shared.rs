@@ -91,13 +91,13 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
 /// They differ.
 pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
     if a.rank() != b.rank() {
-        return Err(call.error(format!("{} works on tensors of one shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
+        return Err(call.error(format!("{} works on tensors of the same shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
     }
     for (axis, (m, n)) in a.ty.dims.iter().zip(&b.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (m.size, n.size)
             && m != n
         {
-            return Err(call.error(format!("{} works on tensors of one shape; axis {axis} has {m} and {n} items", call.name)));
+            return Err(call.error(format!("{} works on tensors of the same shape; axis {axis} has {m} and {n} items", call.name)));
         }
     }
     Ok(())

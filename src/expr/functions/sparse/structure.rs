@@ -112,7 +112,7 @@ fn reset_shape(call: &mut Call) -> ExprResult<OperandKind> {
                 place,
                 format!("{}: new_shape has {new} items on axis {axis}, fewer than the {old} of the tensor", call.name),
             )
-            .help("without new_shape the shape becomes the smallest that holds the entries; sparse.slice cuts"));
+            .help("without new_shape the result has the smallest shape that contains the entries; sparse.slice cuts"));
         }
     }
     let dims = shape.iter().map(Integer::dim).collect();
@@ -139,7 +139,7 @@ fn retain(call: &mut Call) -> ExprResult<OperandKind> {
     if mask.rank() != 1 {
         return Err(ExprError::at(
             mask.span.clone(),
-            format!("{}: to_retain is a vector of bools; this is {}", call.name, super::shared::said(&mask)),
+            format!("{}: to_retain must be a vector of bools; this is {}", call.name, super::shared::said(&mask)),
         ));
     }
     call.one(x.ty.clone(), move |args| {
@@ -168,7 +168,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let place = call.operand(1)?.span.clone();
     if !is_vector(call.operand(1)?) {
-        return Err(ExprError::at(place, format!("{}: the shape is a vector, as [3, -1]", call.name)));
+        return Err(ExprError::at(place, format!("{}: the shape must be a vector, such as [3, -1]", call.name)));
     }
     let shape = call.all_integers(1)?;
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
@@ -226,17 +226,17 @@ fn new_shape(old: &[i64], wanted: &[i64]) -> std::result::Result<Vec<i64>, Strin
     let open = wanted.iter().filter(|n| **n == -1).count();
     match open {
         0 if known == total => Ok(wanted.to_vec()),
-        0 => Err(format!("{total} values of the shape {old:?} do not fit the shape {wanted:?}")),
-        _ if known == 0 => Err(format!("-1 can't be told in the shape {wanted:?}, which has no values")),
+        0 => Err(format!("{total} values of shape {old:?} do not fit the shape {wanted:?}")),
+        _ if known == 0 => Err(format!("the size -1 cannot be inferred in the shape {wanted:?}, which has no values")),
         _ if total % known == 0 => Ok(wanted.iter().map(|n| if *n == -1 { total / known } else { *n }).collect()),
-        _ => Err(format!("{total} values of the shape {old:?} can't be cut into the shape {wanted:?}")),
+        _ => Err(format!("{total} values of shape {old:?} cannot be reshaped to {wanted:?}")),
     }
 }
 
 /// Checks that the sizes of a shape are sizes, one of them perhaps -1.
 fn check_open(wanted: &[i64]) -> std::result::Result<(), String> {
     if let Some(n) = wanted.iter().find(|n| **n < -1) {
-        return Err(format!("the size {n} is negative; -1 is what is left"));
+        return Err(format!("the size {n} is negative; only -1, the remaining size, is allowed"));
     }
     match wanted.iter().filter(|n| **n == -1).count() {
         0 | 1 => Ok(()),
@@ -257,7 +257,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
                 let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
                 ExprError::at(
                     place,
-                    format!("{}: perm is {perm:?}; it names each axis from 0 to {} once", call.name, rank.saturating_sub(1)),
+                    format!("{}: perm is {perm:?}; it must contain each axis from 0 to {} once", call.name, rank.saturating_sub(1)),
                 )
             })?
         }
@@ -302,7 +302,7 @@ fn expand_dims(call: &mut Call) -> ExprResult<OperandKind> {
         let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
         ExprError::at(
             place,
-            format!("{}: axis {axis} is out of range: the new axis is from 0 to {rank}, or from -1 back to -{}", call.name, rank + 1),
+            format!("{}: axis {axis} is out of range: the new axis must be from 0 to {rank}, or from -1 to -{}", call.name, rank + 1),
         )
     })?;
     let mut dims: Vec<Dim> = x.ty.dims.iter().map(plain).collect();
@@ -332,7 +332,7 @@ fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
     if default.rank() != 0 {
         return Err(ExprError::at(
             default.span.clone(),
-            format!("{}: default_value is a single value; this is {}", call.name, super::shared::said(&default)),
+            format!("{}: default_value must be a single value; this is {}", call.name, super::shared::said(&default)),
         ));
     }
     let Some(rows) = x.ty.dims.first().map(plain) else {

@@ -27,7 +27,7 @@ fn decode_compressed(call: &mut Call) -> ExprResult<OperandKind> {
     let kind = call.string(1)?.unwrap_or_default();
     if !["", "GZIP", "ZLIB"].contains(&kind.as_str()) {
         let span = call.given(1).map_or(call.span.clone(), |item: &Operand| item.span.clone());
-        return Err(crate::expr::error::ExprError::at(span, format!("the compression is \"GZIP\", \"ZLIB\" or \"\", not {kind:?}")));
+        return Err(crate::expr::error::ExprError::at(span, format!("the compression must be \"GZIP\", \"ZLIB\" or \"\", not {kind:?}")));
     }
     each(call, x, DType::Bytes, move |bytes, out| {
         let before = out.len() as u64;
@@ -38,7 +38,7 @@ fn decode_compressed(call: &mut Call) -> ExprResult<OperandKind> {
         };
         read.map_err(|e| Error::data(format!("the bytes are not {kind}: {e}")))?;
         if out.len() as u64 - before > MOST {
-            return Err(Error::data(format!("the bytes hold more than {MOST} bytes")));
+            return Err(Error::data(format!("the decompressed data exceeds {MOST} bytes")));
         }
         Ok(())
     })

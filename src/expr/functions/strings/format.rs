@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
 )];
 
 fn format(call: &mut Call) -> ExprResult<OperandKind> {
-    let template = call.string(0)?.ok_or_else(|| call.error("the template is a string"))?;
+    let template = call.string(0)?.ok_or_else(|| call.error("the template must be a string"))?;
     let placeholder = call.string(2)?.unwrap_or_else(|| "{}".to_owned());
     if placeholder.is_empty() {
         return Err(call.error("the placeholder is empty"));
@@ -46,7 +46,7 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
     let pieces: Vec<String> = template.split(&placeholder).map(str::to_owned).collect();
     let ends = match call.optional_int(3)?.unwrap_or(3) {
         -1 => None,
-        n => Some(usize::try_from(n).map_err(|_| call.error(format!("summarize is -1 (all) or a number of items, not {n}")))?),
+        n => Some(usize::try_from(n).map_err(|_| call.error(format!("summarize must be -1 (all) or a number of items, not {n}")))?),
     };
     let inputs: Vec<Operand> = match call.operand(1)? {
         item if item.elements().is_some() => call.list(1)?,
@@ -63,7 +63,7 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
         call.plain(&arg)?;
         let ragged = last_ragged(&arg.ty.dims).is_some();
         if ragged && ends == Some(0) {
-            return Err(ExprError::at(item.span.clone(), "summarize is -1 or at least 1 for ragged tensors"));
+            return Err(ExprError::at(item.span.clone(), "summarize must be -1 or at least 1 for ragged tensors"));
         }
         args.push((arg, ragged));
     }

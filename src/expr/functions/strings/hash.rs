@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let key = c.ints(2)?.unwrap_or_default();
             let [first, second] = key.as_slice() else {
-                return Err(ExprError::at(c.operand(2)?.span.clone(), format!("{}: the key is two integers", c.name)));
+                return Err(ExprError::at(c.operand(2)?.span.clone(), format!("{}: the key must be two integers", c.name)));
             };
             let key = (*first as u64, *second as u64);
             buckets(c, move |bytes| sip(key, bytes))

@@ -99,7 +99,7 @@ fn reduce_join(call: &mut Call) -> ExprResult<OperandKind> {
     let kept = perm.len();
     perm.extend(axes.iter().rev());
     if perm.len() != x.rank() {
-        return Err(ExprError::at(call.operand(1)?.span.clone(), "an axis is named twice"));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), "an axis is given twice"));
     }
     let keepdims = call.flag(2, false)?;
     let moved: Vec<Dim> = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();

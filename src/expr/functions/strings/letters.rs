@@ -85,9 +85,10 @@ fn characters(call: &Call, i: usize) -> ExprResult<bool> {
     match call.string(i)?.as_deref() {
         None | Some("BYTE") => Ok(false),
         Some("UTF8_CHAR") => Ok(true),
-        Some(other) => {
-            Err(ExprError::at(call.operand(i)?.span.clone(), format!("{}: unit is \"BYTE\" or \"UTF8_CHAR\", not {other:?}", call.name)))
-        }
+        Some(other) => Err(ExprError::at(
+            call.operand(i)?.span.clone(),
+            format!("{}: unit must be \"BYTE\" or \"UTF8_CHAR\", not {other:?}", call.name),
+        )),
     }
 }
 
@@ -123,7 +124,7 @@ fn case(call: &mut Call, ascii: fn(&mut [u8]), unicode: fn(&str) -> String) -> E
         }),
         Some(other) => Err(ExprError::at(
             call.operand(1)?.span.clone(),
-            format!("{}: encoding is \"\" (ASCII) or \"utf-8\", not {other:?}", call.name),
+            format!("{}: encoding must be \"\" (ASCII) or \"utf-8\", not {other:?}", call.name),
         )),
     }
 }
@@ -132,10 +133,10 @@ fn substr(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, pos, len) = (text(call, 0)?, call.integers(1)?, call.integers(2)?);
     let characters = characters(call, 3)?;
     if pos.rank() != len.rank() {
-        return Err(call.error(format!("{}: pos and len have the same shape; these are {} and {}", call.name, pos.ty, len.ty)));
+        return Err(call.error(format!("{}: pos and len must have the same shape; these are {} and {}", call.name, pos.ty, len.ty)));
     }
     if last_ragged(&x.ty.dims).is_some() && pos.rank() > 0 {
-        return Err(ExprError::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor are single integers", call.name)));
+        return Err(ExprError::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor must be single integers", call.name)));
     }
     // A part of bytes may cut a character.
     let dtype = if characters { x.dtype()?.clone() } else { DType::Bytes };
@@ -156,7 +157,7 @@ fn substr(call: &mut Call) -> ExprResult<OperandKind> {
 
 fn outside(i: usize, text: &[u8], pos: i64) -> RowError {
     let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
-    (i, Error::data(format!("position {pos} is outside of the string {shown:?}")))
+    (i, Error::data(format!("position {pos} is outside the string {shown:?}")))
 }
 
 /// Bytes from `pos`, counted from the end if it is negative; as many as there are, up to `len` if that is not negative.

@@ -102,7 +102,7 @@ fn options(call: &Call) -> ExprResult<Ngrams> {
             let [left, right] = pads
                 .unwrap_or_default()
                 .try_into()
-                .map_err(|_| ExprError::at(item.span.clone(), format!("{}: pad_values is a string or a tuple of two", call.name)))?;
+                .map_err(|_| ExprError::at(item.span.clone(), format!("{}: pad_values must be a string or a tuple of two", call.name)))?;
             Some((left, right))
         }
     };

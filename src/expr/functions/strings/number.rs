@@ -72,7 +72,7 @@ fn as_string(call: &mut Call) -> ExprResult<OperandKind> {
             _ => {
                 return Err(ExprError::at(
                     call.operand(5)?.span.clone(),
-                    format!("{}: fill is \"0\", \"-\", \"+\", \" \" or \"#\", not {flag:?}", call.name),
+                    format!("{}: fill must be \"0\", \"-\", \"+\", \" \" or \"#\", not {flag:?}", call.name),
                 ));
             }
         },
@@ -121,7 +121,7 @@ fn to_number(call: &mut Call) -> ExprResult<OperandKind> {
         other => {
             return Err(ExprError::at(
                 call.operand(1)?.span.clone(),
-                format!("{} gives float32, float64, int32, int64, uint32 or uint64, not {other}", call.name),
+                format!("{} returns float32, float64, int32, int64, uint32 or uint64, not {other}", call.name),
             ));
         }
     };

@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
 fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let dtype = call.dtype(1)?.filter(|dtype| dtype.is_number() || *dtype == DType::Bool);
-    let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type is a number dtype, as float32, or bool"))?;
+    let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type must be a number dtype, such as float32, or bool"))?;
     // A bool is a byte.
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
     let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
@@ -34,7 +34,7 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
         let mut bytes: Vec<u8> = Vec::with_capacity(texts.nbytes());
         for (i, value) in texts.iter().enumerate() {
             if value.len() % width != 0 {
-                return Err((i, Error::data(format!("{} bytes do not divide into {dtype} values of {width} bytes", value.len()))));
+                return Err((i, Error::data(format!("{} bytes cannot be divided into {dtype} values of {width} bytes", value.len()))));
             }
             lengths.push(value.len() / width);
             bytes.extend_from_slice(value);

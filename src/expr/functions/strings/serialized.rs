@@ -66,7 +66,7 @@ fn numbers(dtype: &DType) -> Option<(u64, u64)> {
 fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let dtype = call.dtype(1)?.and_then(|dtype| Some((numbers(&dtype)?, dtype)));
-    let ((number, field), dtype) = dtype.ok_or_else(|| call.error("io.parse_tensor: out_type is a dtype of numbers, bool or string"))?;
+    let ((number, field), dtype) = dtype.ok_or_else(|| call.error("io.parse_tensor: out_type must be a number dtype, bool or string"))?;
     let is_text = field == 8;
     // A bool is a byte.
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
@@ -78,8 +78,7 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         for (i, value) in texts.iter().enumerate() {
             let tensor = Serialized::parse(value, field, width).map_err(|e| (i, e))?;
             if tensor.number != number {
-                let found =
-                    format!("the tensor is not of {dtype}: its dtype has the number {}, that of {dtype} is {number}", tensor.number);
+                let found = format!("the tensor is not {dtype}: its dtype has the code {}, that of {dtype} is {number}", tensor.number);
                 return Err((i, Error::data(found)));
             }
             let nvalues = tensor.nvalues().map_err(|e| (i, e))?;
@@ -113,7 +112,8 @@ fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             .help("to_tensor(x) pads its rows"));
     }
     let dtype = x.dtype()?.clone();
-    let (number, _) = numbers(&dtype).ok_or_else(|| call.error(format!("io.serialize_tensor: a tensor of {dtype} has no message")))?;
+    let (number, _) =
+        numbers(&dtype).ok_or_else(|| call.error(format!("io.serialize_tensor: a tensor of {dtype} cannot be serialized")))?;
     call.one(Type::tensor(DType::Bytes, Vec::new()), move |args| {
         let tensor = x.of(args)?;
         let sizes = bounding_known(&tensor, &x.ty.dims)?;
@@ -250,7 +250,7 @@ impl<'a> Serialized<'a> {
         let written = (self.content.len() + self.listed.len() + self.strings.len()) as u64;
         n.filter(|n| *n <= written.max(MOST)).map(|n| n as usize).ok_or_else(|| {
             let shape: Vec<String> = self.sizes.iter().map(u64::to_string).collect();
-            Error::data(format!("a tensor of the shape [{}] in a message of {written} bytes of values", shape.join(", ")))
+            Error::data(format!("the tensor has the shape [{}], but the message has only {written} bytes of values", shape.join(", ")))
         })
     }
 
@@ -278,5 +278,5 @@ impl<'a> Serialized<'a> {
 }
 
 fn damaged() -> Error {
-    Error::data("the bytes are not a tensor as tf.io.serialize_tensor writes it")
+    Error::data("the bytes are not a tensor written by tf.io.serialize_tensor")
 }

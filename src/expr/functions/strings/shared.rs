@@ -82,7 +82,7 @@ pub fn rows(
             let record = |i| record_of(&tensor, x.rank(), i);
             let differs = (1..lengths.len()).find(|i| lengths[*i] != lengths[i - 1] && record(*i) == record(i - 1));
             if let Some(i) = differs {
-                let found = format!("strings of one record give {} and {} values", lengths[i - 1], lengths[i]);
+                let found = format!("the strings of a record give {} and {} values", lengths[i - 1], lengths[i]);
                 return Err(Error::data(found).at_row(record(i)));
             }
         }

@@ -99,14 +99,15 @@ impl Policy {
             Some(other) => {
                 return Err(ExprError::at(
                     call.operand(i)?.span.clone(),
-                    format!("{}: errors is \"replace\", \"ignore\" or \"strict\", not {other:?}", call.name),
+                    format!("{}: errors must be \"replace\", \"ignore\" or \"strict\", not {other:?}", call.name),
                 ));
             }
         };
         let replacement = call.optional_int(i + 1)?.unwrap_or(0xfffd);
-        let replacement = u32::try_from(replacement).ok().filter(|r| *r <= u32::from(char::MAX)).ok_or_else(|| {
-            call.error(format!("{}: replacement_char {replacement} is not a code point; they range from 0 to 0x10FFFF", call.name))
-        })?;
+        let replacement = u32::try_from(replacement)
+            .ok()
+            .filter(|r| *r <= u32::from(char::MAX))
+            .ok_or_else(|| call.error(format!("{}: replacement_char {replacement} is not a code point from 0 to 0x10FFFF", call.name)))?;
         let control = control.map_or(Ok(false), |i| call.flag(i, false))?;
         Ok(Policy { errors, replacement, control })
     }
@@ -137,7 +138,7 @@ impl Policy {
     }
 }
 
-const GO_ON: &str = "errors=\"replace\" and errors=\"ignore\" go on";
+const GO_ON: &str = "errors=\"replace\" and errors=\"ignore\" continue";
 
 /// The character of a code point; U+FFFD where it is a surrogate.
 fn character(code: u32) -> char {
@@ -229,7 +230,7 @@ fn transcode(call: &mut Call) -> ExprResult<OperandKind> {
             let mut found = false;
             from.decode(text, |c, _| found |= c.is_some_and(|c| c <= '\u{1f}'));
             if found {
-                return Err(Error::data("the string holds control characters"));
+                return Err(Error::data("the string contains control characters"));
             }
         }
         policy.read(from, text, |code, _| to.encode(character(code), out))

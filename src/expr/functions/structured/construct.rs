@@ -66,7 +66,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
     let OperandKind::Dict(entries) = &item.kind else {
-        return Err(ExprError::at(item.span.clone(), format!("the fields are a dict of names and values, not {}", item.describe())));
+        return Err(ExprError::at(item.span.clone(), format!("the fields must be a dict of names and values, not {}", item.describe())));
     };
     let own_shape = call.param(1) == "shape";
     let shape = if own_shape { call.shape(1)? } else { None };
@@ -80,7 +80,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
             return Err(ExprError::at(
                 value.span.clone(),
-                format!("a field of structures of rank {rank} has these axes first; this is {}", describe(&arg.ty)),
+                format!("the first axes of a field must be those of its structures, of rank {rank}; this is {}", describe(&arg.ty)),
             ));
         }
         let mut own = arg.ty.clone();
@@ -157,8 +157,8 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>, nrows: Optio
         first.get_or_insert(nrows);
     }
     let sizes: Option<Vec<Integer>> = sizes.into_iter().collect();
-    let sizes =
-        sizes.ok_or_else(|| call.error("structures without fields need a shape of known sizes").help("nrows= gives the size of axis 0"))?;
+    let sizes = sizes
+        .ok_or_else(|| call.error("structures without fields need a shape with known sizes").help("nrows= gives the size of axis 0"))?;
     let dims: Vec<Dim> = sizes.iter().map(Integer::dim).collect();
     let frame = dims.clone();
     call.one(Type::structure(Vec::new(), dims), move |args| {
@@ -181,7 +181,7 @@ fn from_shape(call: &mut Call) -> ExprResult<OperandKind> {
         let partition = match sizes.as_slice() {
             [n] if uniform => RowPartition::uniform(*n, rows)?,
             sizes if sizes.len() == rows => from_lengths(sizes.iter().copied())?,
-            sizes => return Err(ExprError::at(axis.span.clone(), format!("{} row lengths for {rows} rows", sizes.len()))),
+            sizes => return Err(ExprError::at(axis.span.clone(), format!("found {} row lengths for {rows} rows", sizes.len()))),
         };
         check_count(Some(partition.nvals()), 0)?;
         rows = partition.nvals();

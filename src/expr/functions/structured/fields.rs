@@ -92,7 +92,10 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
     let st = call.push(whole.clone());
     let updates = call.operand(1)?.clone();
     let OperandKind::Dict(entries) = &updates.kind else {
-        return Err(ExprError::at(updates.span.clone(), format!("the updates are a dict of names and values, not {}", updates.describe())));
+        return Err(ExprError::at(
+            updates.span.clone(),
+            format!("the updates must be a dict of names and values, not {}", updates.describe()),
+        ));
     };
     let mut paths: Vec<Vec<String>> = Vec::with_capacity(entries.len());
     for (key, _) in entries {
@@ -100,7 +103,7 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
             .filter(|p| !p.is_empty())
             .ok_or_else(|| ExprError::at(key.span.clone(), format!("expected a name or a tuple of names, found {}", key.describe())))?;
         if let Some(other) = paths.iter().find(|p| p.starts_with(&path) || path.starts_with(p)) {
-            return Err(ExprError::at(key.span.clone(), format!("{} and {} can't be updated together", other.join("."), path.join("."))));
+            return Err(ExprError::at(key.span.clone(), format!("{} and {} cannot be updated together", other.join("."), path.join("."))));
         }
         paths.push(path);
     }
@@ -139,7 +142,7 @@ fn promote(call: &mut Call) -> ExprResult<OperandKind> {
     let item = call.operand(1)?.clone();
     let path = names_of(&item).filter(|_| item.elements().is_some() && !matches!(item.kind, OperandKind::Literal(_))).unwrap_or_default();
     if path.len() < 2 {
-        return Err(ExprError::at(item.span.clone(), "the path to promote has at least two names: (\"docs\", \"tokens\")"));
+        return Err(ExprError::at(item.span.clone(), "the path to promote must have at least two names: (\"docs\", \"tokens\")"));
     }
     let name = call.string(2)?.ok_or_else(|| call.error("promote needs a new name"))?;
     let value = walk(&node, &path).map_err(|e| e.or_at(item.span.clone()))?;
@@ -217,7 +220,10 @@ pub fn equal(call: &mut Call, negate: bool) -> ExprResult<Option<OperandKind>> {
         (true, true) => {}
         (left, _) => {
             let other = if left { &b } else { &a };
-            return Err(ExprError::at(other.span.clone(), format!("a structure compares with a structure; this is {}", other.describe())));
+            return Err(ExprError::at(
+                other.span.clone(),
+                format!("a structure can only be compared with a structure; this is {}", other.describe()),
+            ));
         }
     }
     let (a, b) = (strict_node(&a)?, strict_node(&b)?);

@@ -83,14 +83,14 @@ fn fits(spec: Option<&Operand>, dims: &[Dim], outer: usize, item: &Operand) -> E
     let sizes: Vec<String> = shape.iter().map(|n| n.map_or("None".to_owned(), |n| n.to_string())).collect();
     Err(ExprError::at(
         item.span.clone(),
-        format!("the typespec has the shape [{}]; this has {} axes or other sizes", sizes.join(", "), outer + dims.len()),
+        format!("the typespec has the shape [{}]; this has {} axes or different sizes", sizes.join(", "), outer + dims.len()),
     ))
 }
 
 /// A nested Python value: dicts are structures, lists of dicts structured tensors, other lists ragged ones.
 fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprResult<(Type, Tensor)> {
     if depth > crate::expr::syntax::MAX_DEPTH {
-        return Err(ExprError::new("the value is nested too deep"));
+        return Err(ExprError::new("the value is nested too deeply"));
     }
     if let OperandKind::Dict(entries) = &item.kind {
         let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
@@ -117,7 +117,7 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
             Some(OperandKind::Spec(spec)) => Some(spec.dtype.clone()),
             Some(OperandKind::DType(dtype)) => Some(dtype.clone()),
             Some(OperandKind::Literal(Literal::String(name))) => dtype_named(name),
-            Some(_) => return Err(ExprError::at(item.span.clone(), "the typespec is of structures; this is a tensor")),
+            Some(_) => return Err(ExprError::at(item.span.clone(), "the typespec is for structures; this is a tensor")),
         };
         return literal::ragged(&literal, dtype.as_ref(), None, None);
     };
@@ -126,7 +126,8 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
     for _ in 0..levels {
         let (mut below, mut level) = (Vec::new(), Vec::with_capacity(rows.len()));
         for row in rows {
-            let items = list_of(row).ok_or_else(|| ExprError::at(row.span.clone(), "a list holds lists of dicts and other values"))?;
+            let items =
+                list_of(row).ok_or_else(|| ExprError::at(row.span.clone(), "a list cannot mix lists of dicts with other values"))?;
             level.push(items.len());
             below.extend(items);
         }
@@ -139,7 +140,7 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
             if let OperandKind::Dict(entries) = &row.kind {
                 Ok(entries)
             } else {
-                Err(ExprError::at(row.span.clone(), "a list holds dicts and other values"))
+                Err(ExprError::at(row.span.clone(), "a list cannot mix dicts with other values"))
             }
         })
         .collect::<ExprResult<Vec<_>>>()?;
@@ -201,7 +202,7 @@ fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
     for inner in list_of(item).unwrap_or_default() {
         if let Some(depth) = depth_of_dicts(inner)? {
             if found.is_some_and(|f| f != depth + 1) {
-                return Err(ExprError::at(inner.span.clone(), "the dicts lie at different depths"));
+                return Err(ExprError::at(inner.span.clone(), "the dicts are nested at different depths"));
             }
             found = Some(depth + 1);
         }

@@ -45,7 +45,7 @@ impl Directory for Dataset {
         let Identity { name, .. } = identity(directory, options)?;
         let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
         if !is_empty && !directory.join(INFO).is_file() {
-            let error = Error::new(Kind::Io, format!("the directory contains files but not a data set: there is no {INFO}"));
+            let error = Error::new(Kind::Io, format!("the directory contains files but not a dataset: there is no {INFO}"));
             return Err(error.in_input(directory.display().to_string()).help("name a new directory, or an empty one"));
         }
         Ok(format!("{name}-{}.tfrecord@{}", split_name(options)?, options.shards.unwrap_or(1)))
@@ -114,7 +114,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
     if let Some(known) = known {
         let name = json::string(&known, ["name", "name"]).to_owned();
         if options.dataset_name.as_ref().is_some_and(|given| *given != name) {
-            return Err(Error::usage(format!("the existing data set has the name {name}")).in_input(path.display().to_string()));
+            return Err(Error::usage(format!("the existing dataset has the name {name}")).in_input(path.display().to_string()));
         }
         return Ok(Identity { version: json::string(&known, ["version", "version"]).to_owned(), name, known: Some(known) });
     }
@@ -130,7 +130,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
     if is_name {
         return Ok(Identity { name, version, known: None });
     }
-    let error = Error::usage(format!("{name:?} is not the name of a data set: expected a letter, then letters, digits and underscores"));
+    let error = Error::usage(format!("{name:?} is not the name of a dataset: expected a letter, then letters, digits and underscores"));
     Err(error.help("give it with --name NAME"))
 }
 
@@ -140,6 +140,6 @@ fn check_features(directory: &Path, features: &Value) -> Result<()> {
     if !path.is_file() || json::object(&path)? == *features {
         return Ok(());
     }
-    let error = Error::usage("the existing data set has different features").in_input(path.display().to_string());
+    let error = Error::usage("the existing dataset has different features").in_input(path.display().to_string());
     Err(error.help("name a new directory, or give the records the same fields and types"))
 }

@@ -92,7 +92,7 @@ impl Planner {
         let drop = format!("leave it out: drop {path}");
         match &field.ty.element {
             Content::Struct(inner) if inner.is_empty() => {
-                Err(Error::usage("TFDS cannot hold a structure without fields").in_field(&path).help(drop))
+                Err(Error::usage("TFDS cannot store a structure without fields").in_field(&path).help(drop))
             }
             Content::Struct(inner) => {
                 let levels = field.ty.dims.len();
@@ -100,7 +100,7 @@ impl Planner {
                 let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
                 Ok((Node::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
             }
-            Content::Sparse(_) => Err(Error::usage("TFDS cannot hold sparse tensors")
+            Content::Sparse(_) => Err(Error::usage("TFDS cannot store sparse tensors")
                 .in_field(&path)
                 .help(format!("make it dense or ragged: to-dense {path} or from-sparse -f {path}; or {drop}"))),
             Content::Value(dtype) => {
@@ -113,8 +113,8 @@ impl Planner {
     fn leaf(&mut self, field: &Field, dtype: &DType, path: FieldPath, key: String, depth: usize) -> Result<(Leaf, Value)> {
         if let DType::Arrow(_) | DType::Null = dtype {
             let what = if *dtype == DType::Null { "a field of no dtype".to_owned() } else { dtype.to_string() };
-            let error = Error::usage(format!("TFDS cannot hold {what}")).in_field(&path);
-            return Err(error.help(format!("it holds numbers, bools, strings and bytes; leave it out: drop {path}")));
+            let error = Error::usage(format!("TFDS cannot store {what}")).in_field(&path);
+            return Err(error.help(format!("it stores numbers, bools, strings and bytes; leave it out: drop {path}")));
         }
         let sizes: Vec<Option<u64>> = field.ty.dims.iter().map(|dim| if let Size::Known(n) = dim.size { Some(n) } else { None }).collect();
         let (levels, encoding, optional, connector) = match self.own_connector(field, dtype, &sizes, depth, &path) {
@@ -189,7 +189,7 @@ fn sequences(feature: Value, levels: usize, name: &str) -> Value {
 /// A null that TFDS has no place for.
 pub fn null_error(path: &FieldPath) -> Error {
     let top = path.names().first().map_or_else(String::new, |name| quoted(name));
-    Error::data("a TFDS data set cannot hold nulls")
+    Error::data("a TFDS dataset cannot store nulls")
         .in_field(path)
         .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {top}"))
 }
