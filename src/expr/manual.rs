@@ -9,9 +9,9 @@ pub fn manual() -> String {
     let mut out = String::from(
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
 Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without the prefix \\(lqtf.\\(rq, \
-and Paddle's functions of sequences. \
-A name followed by a parenthesis is a function, any other name a field of the record. \
-Arguments are given by position or by keyword. Axes are counted inside the record.\n",
+and Paddle's sequence functions. \
+A name followed by a parenthesis is a function; any other name is a field of the record. \
+Arguments are positional or keyword arguments. Axes are counted within a record.\n",
     );
     for family in FAMILIES {
         let _ = writeln!(out, ".SH {}", roff(&family.title.to_uppercase()));
@@ -25,7 +25,7 @@ Arguments are given by position or by keyword. Axes are counted inside the recor
             }
         }
     }
-    out.push_str(".SH LEFT OUT\nOperations of TensorFlow that take ragged tensors, or belong to training, and have no function here.\n");
+    out.push_str(".SH LEFT OUT\nTensorFlow operations on ragged tensors and for training that have no function in tatter.\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, ".TP\n{}\n{}", roff(&names.join(", ")), roff(why));
     }

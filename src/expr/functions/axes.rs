@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reshape"],
         "tensor|x, shape",
-        "The same values in another dense shape; one size may be -1.",
+        "Reshape to a dense shape; one size may be -1, to be inferred.",
         [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],
         reshape
     ),

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
         "x|rt_input, default_value=None, shape=None",
-        "Convert to a dense tensor: short rows are padded, rows beyond the shape are truncated.",
+        "Convert to a dense tensor. Short rows are padded; with a shape, longer rows are truncated.",
         [
             ("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"),
             ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")
@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_tensor"],
         "tensor|x, lengths=None, padding=None, ragged_rank=1, row_splits_dtype=int64",
-        "Convert a dense tensor to a ragged one, with rows of the given lengths or without trailing padding.",
+        "Convert a dense tensor to a ragged one, with rows of the given lengths or with trailing padding removed.",
         [
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"),
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")

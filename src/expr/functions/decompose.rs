@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["values"],
         "x|rt_input|sp_input",
-        "The concatenated rows of a ragged tensor; the values of a sparse one, or of maps.",
+        "The concatenated rows of a ragged tensor, or the values of a sparse tensor or of maps.",
         [("values([[3, 1], [2]])", "[3, 1, 2]")],
         values
     ),
@@ -36,21 +36,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["with_flat_values"],
         "x|rt_input, new_values|flat_values",
-        "Replace the flat values and keep the partitions.",
+        "Replace the flat_values and keep the row partitions.",
         [("with_flat_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_flat_values
     ),
     function!(
         ["with_values"],
         "x|sp_input, new_values",
-        "Replace the values and keep the rows, or the indices.",
+        "Replace the values of a ragged or sparse tensor and keep its row partition or indices.",
         [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_values
     ),
     function!(
         ["row_splits"],
         "x|rt_input",
-        "The offsets at which the rows start and end; one more than there are rows.",
+        "The offsets at which rows start and end: one more than the number of rows.",
         [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")],
         |c| { row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1)))) }
     ),
@@ -67,7 +67,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["row_lengths"],
         "x|rt_input, axis=1",
-        "The length of each row of an axis.",
+        "The length of each row along an axis.",
         [("row_lengths([[3, 1], [], [2]])", "[2, 0, 1]"), ("row_lengths([[[3], [1, 2]], []], axis=2)", "[[1, 2], []]")],
         row_lengths
     ),
@@ -78,21 +78,15 @@ pub static FUNCTIONS: &[Function] = &[
         [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")],
         value_rowids
     ),
-    function!(
-        ["nrows"],
-        "x|rt_input, out_type=None",
-        "The number of rows, which is the size of axis 0.",
-        [("nrows([[3, 1], [2]])", "2")],
-        |c| {
-            let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
-            count(c, &dtype)
-        }
-    ),
+    function!(["nrows"], "x|rt_input, out_type=None", "The number of rows: the size of axis 0.", [("nrows([[3, 1], [2]])", "2")], |c| {
+        let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
+        count(c, &dtype)
+    }),
     function!(["nvals"], "x|rt_input", "The total number of values in the rows.", [("nvals([[3, 1], [], [2]])", "3")], |c| {
         let x = rows(c)?;
         c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(counts(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
     }),
-    function!(["len"], "x", "The size of axis 0, or the number of items of a list.", [("len([3, 1, 2])", "3")], |c| {
+    function!(["len"], "x", "The size of axis 0, or the number of items in a list.", [("len([3, 1, 2])", "3")], |c| {
         let item = c.operand(0)?;
         let items = match &item.kind {
             OperandKind::Dict(entries) => Some(entries.len()),
@@ -106,14 +100,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["uniform_row_length"],
         "x|rt_input",
-        "The length of the rows, where axis 1 is uniform.",
+        "The length of the rows; axis 1 must be uniform.",
         [("uniform_row_length([[3, 1], [2, 4]])", "2")],
         uniform_row_length
     ),
     function!(
         ["ragged_rank"],
         "x|rt_input",
-        "The number of partitions: the axes from 1 to the innermost ragged one.",
+        "The number of row partitions: one for each axis from 1 to the innermost ragged axis.",
         [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")],
         |c| {
             let x = c.tensor(0)?;
@@ -131,21 +125,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nested_row_splits"],
         "x|rt_input",
-        "The row splits of all ragged axes, outermost first.",
+        "The row_splits of all ragged axes, outermost first.",
         [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")],
         |c| { nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect()) }
     ),
     function!(
         ["nested_row_lengths"],
         "x|rt_input",
-        "The row lengths of all ragged axes, outermost first.",
+        "The row_lengths of all ragged axes, outermost first.",
         [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")],
         |c| { nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect()) }
     ),
     function!(
         ["nested_value_rowids"],
         "x|rt_input",
-        "The value row ids of all ragged axes, outermost first.",
+        "The value_rowids of all ragged axes, outermost first.",
         [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")],
         |c| { nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect()) }
     ),

@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linspace", "lin_space"],
         "start, stop, num, axis=0",
-        "Numbers from start to stop at equal distances: of tensors, along a new axis.",
+        "Evenly spaced numbers from start to stop; given tensors, along a new axis.",
         [
             ("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]"),
             ("linspace([0.0, 1.0], [1.0, 5.0], 3)", "[[0.0, 1.0], [0.5, 3.0], [1.0, 5.0]]")
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["meshgrid"],
         "*args, indexing=\"xy\", sparse=False",
-        "A grid for each of several vectors, over the axes of all: with indexing=\"xy\" the first two axes are exchanged.",
+        "Coordinate grids from vectors, one grid for each. With indexing=\"xy\", the first two axes are swapped.",
         [
             ("meshgrid([1, 2, 3], [4, 5])[0]", "[[1, 2, 3], [1, 2, 3]]"),
             ("meshgrid([1, 2, 3], [4, 5], indexing=\"ij\")[1]", "[[4, 5], [4, 5], [4, 5]]")
@@ -62,7 +62,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["searchsorted"],
         "sorted_sequence, values, side=\"left\", out_type=int32",
-        "The position at which each value fits into a sorted row: before equal ones, or with side=\"right\" after them.",
+        "The index at which to insert each value into a sorted row: before equal values or, with side=\"right\", after them.",
         [
             ("searchsorted([10, 20, 30], [5, 20, 35])", "[0, 1, 3]"),
             ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
@@ -79,14 +79,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["histogram_fixed_width_bins"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The bin of each value (int32), with bins of equal width over a range; values out of range fall in the first or last bin.",
+        "The bin (int32) of each value, with equal-width bins over a range. Values out of range fall into the first or last bin.",
         [("histogram_fixed_width_bins([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[0, 2, 4]")],
         |call| Ok(format!("cast({}, int32)", bins(call)?))
     ),
     formula!(
         ["histogram_fixed_width"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The number of values in each of nbins bins of equal width over a range.",
+        "The number of values in each of nbins equal-width bins over a range.",
         [("histogram_fixed_width([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[1, 0, 1, 0, 1]")],
         |call| {
             let number = |end: Operand| match end.kind {

@@ -25,7 +25,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unique"],
         "x, out_idx=int32 -> y, idx",
-        "The distinct values in order of first appearance, and the index of each value among them.",
+        "The distinct values in order of first occurrence, and for each value its index among them.",
         [("unique([7, 5, 7])[0]", "[7, 5]"), ("unique([7, 5, 7]).idx", "[0, 1, 0]")],
         |call| unique(call, false)
     ),

@@ -19,21 +19,21 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.reduce_euclidean_norm"],
         "input_tensor|x, axis=None, keepdims=False",
-        "The square root of the sum of squares along axes.",
+        "Euclidean norm over axes: the square root of the sum of squares.",
         [("math.reduce_euclidean_norm([[3.0, 4.0], [0.0, 1.0]], 1)", "[5.0, 1.0]")],
         |_| text("sqrt(reduce_sum(square(input_tensor), axis, keepdims))")
     ),
     formula!(
         ["math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize"],
         "x, axis=None, epsilon=1e-12",
-        "The values divided by their euclidean norm.",
+        "Divide values by their Euclidean norm.",
         [("math.l2_normalize([3.0, 4.0])", "[0.6, 0.8]")],
         |_| text("x * math.rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))")
     ),
     formula!(
         ["reduce_logsumexp", "math.reduce_logsumexp"],
         "input_tensor|x, axis=None, keepdims=False",
-        "The logarithm of the sum of exp(x) along axes.",
+        "log(sum(exp(x))) over axes.",
         [("reduce_logsumexp([0.0, 0.0, 0.0])", "1.0986123")],
         |_| {
             let greatest = |keepdims: &str| {
@@ -47,14 +47,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.count_nonzero", "count_nonzero"],
         "input|x, axis=None, keepdims=False, dtype=int64",
-        "The number of values along axes that are not 0, false or empty.",
+        "The number of values over axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
     ),
     formula!(
         ["nn.moments"],
         "x, axes, shift=None, keepdims=False",
-        "Mean and variance along axes.",
+        "Mean and variance over axes.",
         [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
         |_| text("(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))")
     ),
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["clip_by_norm"],
         "t|x, clip_norm, axes=None",
-        "The values, scaled down where their euclidean norm is greater.",
+        "Scale values down so that their Euclidean norm is at most clip_norm.",
         [("clip_by_norm([3.0, 4.0], 1.0)", "[0.6, 0.8]")],
         |_| text("t * clip_norm / maximum(sqrt(reduce_sum(square(t), axes, True)), clip_norm)")
     ),

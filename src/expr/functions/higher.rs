@@ -27,7 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.map_flat_values", "map_flat_values"],
         "op, *args, **kwargs",
-        "Apply a function to the flat values of ragged tensors with equal partitions.",
+        "Apply a function to the flat_values of ragged tensors with equal row partitions.",
         [
             ("ragged.map_flat_values(lambda v: v * 10, [[3, 1], [2]])", "[[30, 10], [20]]"),
             ("ragged.map_flat_values(tf.add, [[3, 1], [2]], 3)", "[[6, 4], [5]]")
@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["map_fn", "vectorized_map"],
         "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, fn_output_signature=None",
-        "Apply a function to each item of axis 0.",
+        "Apply a function to each item along axis 0.",
         [
             ("map_fn(lambda row: reduce_sum(row), [[3, 1], [2]])", "[4, 2]"),
             ("map_fn(lambda n: range(n), [2, 0, 1], fn_output_signature=RaggedTensorSpec(shape=[None], dtype=int32))", "[[0, 1], [], [0]]")
@@ -54,14 +54,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["TensorSpec"],
         "shape=None, dtype=float32",
-        "The type of a dense tensor, for functions that take one.",
+        "The type of a dense tensor, as an argument of functions that take a type.",
         [("map_fn(lambda x: x / 2, [2, 4], fn_output_signature=TensorSpec([], float64))", "[1.0, 2.0]")],
         |c| spec(c, false, 0, 1)
     ),
     function!(
         ["RaggedTensorSpec"],
         "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64",
-        "The type of a ragged tensor, for functions that take one.",
+        "The type of a ragged tensor, as an argument of functions that take a type.",
         [("map_fn(lambda n: range(n), [2, 1], fn_output_signature=RaggedTensorSpec([None], int32))", "[[0, 1], [0]]")],
         |c| spec(c, true, 0, 1)
     ),

@@ -12,9 +12,9 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "debugging.assert_near",
             "debugging.assert_none_equal",
         ],
-        "they give no tensor; the verb assert checks records",
+        "they do not return tensors; use the verb assert to check records",
     ),
-    (&["dtypes.complex", "complex"], "there are no complex numbers"),
+    (&["dtypes.complex", "complex"], "complex numbers are not supported"),
     (
         &[
             "image.adjust_brightness",
@@ -24,11 +24,11 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "image.resize",
             "image.stateless_random_brightness",
         ],
-        "images are bytes, and are not decoded",
+        "images are bytes and are not decoded",
     ),
-    (&["print"], "it gives no tensor; the verb show prints tensors"),
-    (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "nothing is trained"),
-    (&["function", "Variable", "placeholder", "Session"], "there is no graph and no session"),
+    (&["print"], "it does not return a tensor; use the verb show to print tensors"),
+    (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "tatter does not train models"),
+    (&["function", "Variable", "placeholder", "Session"], "tatter has no graphs or sessions"),
 ];
 
 /// Why there is no such function, if it is one of TensorFlow's.

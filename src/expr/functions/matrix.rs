@@ -30,7 +30,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["sparse.sampled_addmm"],
         "indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type=float32",
-        "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix: its indices, values and dense shape.",
+        "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix; returns indices, values and dense shape.",
         [(
             "sparse.sampled_addmm([[0, 0], [1, 1]], [1.0, 2.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])[1]",
             "[2.0, 6.0]"

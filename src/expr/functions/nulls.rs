@@ -28,14 +28,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["is_null"],
         "x, level=None",
-        "Whether values are null: level 0 tests the field, level 1 its items, and so on.",
+        "Whether values are null. Level 0 tests the field, level 1 its items, and so on.",
         [("is_null([[3, 1], [2]])", "[[false, false], [false]]"), ("is_null([3, 1], level=0)", "false")],
         is_null
     ),
     function!(
         ["fill_null"],
         "x, value",
-        "Replace null values with a value, null lists with [].",
+        "Replace null values with a value and null lists with [].",
         [("fill_null([3, 1], 0)", "[3, 1]")],
         fill_null
     ),

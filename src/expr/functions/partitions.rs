@@ -21,77 +21,77 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_row_splits"],
         "values, row_splits, validate=True",
-        "Rows from the offsets at which they start and end.",
+        "A ragged tensor from row_splits, the offsets at which rows start and end.",
         [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
         |c| compose(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_row_lengths"],
         "values, row_lengths, validate=True",
-        "Rows of the given lengths.",
+        "A ragged tensor with rows of the given lengths.",
         [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_row_starts"],
         "values, row_starts, validate=True",
-        "Rows from the offsets at which they start.",
+        "A ragged tensor from row_starts, the offset at which each row starts.",
         [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowStarts)
     ),
     function!(
         ["RaggedTensor.from_row_limits"],
         "values, row_limits, validate=True",
-        "Rows from the offsets at which they end.",
+        "A ragged tensor from row_limits, the offset at which each row ends.",
         [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLimits)
     ),
     function!(
         ["RaggedTensor.from_value_rowids"],
         "values, value_rowids, nrows=None, validate=True",
-        "Rows from the row index of each value.",
+        "A ragged tensor from value_rowids, the row index of each value.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RaggedTensor.from_uniform_row_length"],
         "values, uniform_row_length, nrows=None, validate=True",
-        "Rows of equal length.",
+        "A ragged tensor with rows of equal length.",
         [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
         |c| compose(c, PartitionEncoding::UniformRowLength)
     ),
     function!(
         ["RaggedTensor.from_nested_row_splits"],
         "flat_values, nested_row_splits, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the row_splits of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_nested_row_lengths"],
         "flat_values, nested_row_lengths, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the row_lengths of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_nested_value_rowids"],
         "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the value_rowids of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RowPartition.from_row_splits"],
         "row_splits, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows start and end.",
+        "A row partition from row_splits, the offsets at which rows start and end.",
         [("RowPartition.from_row_splits([0, 2, 2, 4])", "[0, 2, 2, 4]")],
         |c| partition(c, PartitionEncoding::RowSplits, None, None)
     ),
     function!(
         ["RowPartition.from_row_lengths"],
         "row_lengths, validate=True, dtype=None, dtype_hint=None",
-        "A partition from row lengths.",
+        "A row partition from row lengths.",
         [
             ("partition_outer_dimension([3, 1, 4], RowPartition.from_row_lengths([2, 0, 1]))", "[[3, 1], [], [4]]"),
             ("RowPartition.from_row_lengths([2, 0, 1]).value_rowids()", "[0, 0, 2]")
@@ -101,42 +101,42 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RowPartition.from_row_starts"],
         "row_starts, nvals, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows start.",
+        "A row partition from row_starts, the offset at which each row starts.",
         [("RowPartition.from_row_starts([0, 2, 2], nvals=3).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowStarts, Some(1), None)
     ),
     function!(
         ["RowPartition.from_row_limits"],
         "row_limits, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows end.",
+        "A row partition from row_limits, the offset at which each row ends.",
         [("RowPartition.from_row_limits([2, 2, 3]).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowLimits, None, None)
     ),
     function!(
         ["RowPartition.from_value_rowids"],
         "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the row index of each value.",
+        "A row partition from value_rowids, the row index of each value.",
         [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
         |c| partition(c, PartitionEncoding::ValueRowids, None, Some(1))
     ),
     function!(
         ["RowPartition.from_uniform_row_length"],
         "uniform_row_length, nvals=None, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition into rows of equal length.",
+        "A row partition into rows of equal length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).row_splits()", "[0, 2, 4]")],
         |c| partition(c, PartitionEncoding::UniformRowLength, Some(1), Some(2))
     ),
     function!(
         ["offsets_in_rows"],
         "p|x|self",
-        "The offset of each value in its row.",
+        "The offset of each value within its row.",
         [("RowPartition.from_row_lengths([2, 0, 3]).offsets_in_rows()", "[0, 1, 0, 1, 2]")],
         offsets_in_rows
     ),
     function!(
         ["is_uniform"],
         "p|x|self",
-        "Whether all rows are known to have one length.",
+        "Whether all rows are known to have the same length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).is_uniform()", "true")],
         |c| {
             let uniform = rows_in(c)?.ty.dims[1].size != Size::Ragged;
@@ -170,7 +170,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["static_uniform_row_length"],
         "p|x|self",
-        "The length of all rows if it is known before the first record, else None.",
+        "The length of every row if it is known before the first record, else None.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).static_uniform_row_length", "2")],
         |c| {
             let rows = rows_in(c)?;

@@ -22,32 +22,37 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
-        "Uniform random numbers from minval up to, but not including, maxval (1). Like all random numbers, they depend on --seed, the record and the call.",
+        "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the record \
+         and the call.",
         [],
         uniform
     ),
-    function!(["random.normal"], "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None", "Numbers of a normal distribution.", [], |c| {
-        normal(c, Random::normal)
-    }),
+    function!(
+        ["random.normal"],
+        "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
+        "Random numbers from a normal distribution.",
+        [],
+        |c| { normal(c, Random::normal) }
+    ),
     function!(
         ["random.truncated_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
-        "Normally distributed random numbers within two standard deviations of the mean.",
+        "Random numbers from a normal distribution, limited to two standard deviations from the mean.",
         [],
         |c| normal(c, Random::truncated_normal)
     ),
-    function!(["random.shuffle"], "value|x, seed=None", "The items of axis 0 in random order.", [], shuffle),
+    function!(["random.shuffle"], "value|x, seed=None", "Shuffle the items of axis 0.", [], shuffle),
     function!(
         ["random.categorical"],
         "logits, num_samples, dtype=int64, seed=None",
-        "Random classes for each row, drawn with its unnormalized log probabilities.",
+        "Draw random classes for each row of unnormalized log probabilities.",
         [],
         categorical
     ),
     function!(
         ["nn.dropout", "nn.experimental.stateless_dropout"],
         "x, rate, noise_shape=None, seed=None",
-        "Set values to 0 with the given probability, and scale up the others so that the expected sum is unchanged.",
+        "Set values to 0 with probability rate, and scale up the others so that the expected sum is unchanged.",
         [],
         dropout
     ),

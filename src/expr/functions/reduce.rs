@@ -23,63 +23,63 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_sum", "math.reduce_sum"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Sums along axes.",
+        "Sum over axes; over all axes by default.",
         [("reduce_sum([[3, 1], [], [2, 4, 5]], axis=1)", "[4, 0, 11]"), ("reduce_sum([[3, 1], [], [2, 4, 5]], axis=0)", "[5, 5, 5]")],
         |c| simple(c, "numbers", DType::is_number, |_| Reduce::Sum)
     ),
     function!(
         ["reduce_prod", "math.reduce_prod"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Products along axes.",
+        "Product over axes.",
         [("reduce_prod([[3, 1], [], [2, 4, 5]], axis=1)", "[3, 1, 40]")],
         |c| simple(c, "numbers", DType::is_number, |_| Reduce::Product)
     ),
     function!(
         ["reduce_min", "math.reduce_min"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Minima along axes.",
+        "Minimum over axes.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Maxima along axes.",
+        "Maximum over axes.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_any", "math.reduce_any"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Whether any value is true.",
+        "Logical OR over axes: whether any value is true.",
         [("reduce_any([[True, False], []], axis=1)", "[true, false]")],
         |c| truth(c, Reduce::Any)
     ),
     function!(
         ["reduce_all", "math.reduce_all"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Whether all values are true.",
+        "Logical AND over axes: whether all values are true.",
         [("reduce_all([[True, False], []], axis=1)", "[false, true]")],
         |c| truth(c, Reduce::All)
     ),
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Means along axes; integers in a dense tensor give an integer, as in TensorFlow.",
+        "Mean over axes. A dense tensor of integers gives integers, as in TensorFlow.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),
     function!(
         ["math.reduce_variance", "reduce_variance"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Variances along axes.",
+        "Variance over axes.",
         [("math.reduce_variance([[3.0, 1.0], [2.0]], axis=1)", "[1.0, 0.0]")],
         |c| variance(c, false)
     ),
     function!(
         ["math.reduce_std", "reduce_std"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Standard deviations along axes.",
+        "Standard deviation over axes.",
         [("math.reduce_std([[5.0, 1.0], [2.0]], axis=1)", "[2.0, 0.0]")],
         |c| variance(c, true)
     ),

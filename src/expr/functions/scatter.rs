@@ -10,7 +10,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd"],
         "indices, updates, shape",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere; updates at the same index are added.",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed.",
         [
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
             ("scatter_nd([[1]], [[5, 6]], [2, 2])", "[[0, 0], [5, 6]]")
@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_update"],
         "tensor|x, indices, updates",
-        "The tensor with the updates at the indices; the last of several at the same index wins.",
+        "The tensor with the updates at the indices. If several updates have the same index, the last one wins.",
         [("tensor_scatter_nd_update([1, 2, 3, 4], [[0], [2]], [9, 8])", "[9, 2, 8, 4]")],
         |call| {
             let scatter = Scatter::over(call)?;
@@ -59,14 +59,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_max"],
         "tensor|x, indices, updates",
-        "The tensor with the larger of its value and the update at each index.",
+        "The tensor with, at each index, the larger of its value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
         |call| reduced(call, "max", "updates")
     ),
     formula!(
         ["tensor_scatter_nd_min"],
         "tensor|x, indices, updates",
-        "The tensor with the smaller of its value and the update at each index.",
+        "The tensor with, at each index, the smaller of its value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
         |call| reduced(call, "min", "updates")
     ),

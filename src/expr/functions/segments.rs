@@ -22,77 +22,77 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.unsorted_segment_sum"],
         "data, segment_ids, num_segments",
-        "Sums of segments.",
+        "Sum of each segment.",
         [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
         |c| unsorted(c, Op::Plain(Reduce::Sum))
     ),
     function!(
         ["math.unsorted_segment_prod"],
         "data, segment_ids, num_segments",
-        "Products of segments.",
+        "Product of each segment.",
         [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| unsorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
         ["math.unsorted_segment_max"],
         "data, segment_ids, num_segments",
-        "Maxima of segments.",
+        "Maximum of each segment.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_min"],
         "data, segment_ids, num_segments",
-        "Minima of segments.",
+        "Minimum of each segment.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
         |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_mean"],
         "data, segment_ids, num_segments",
-        "Means of segments.",
+        "Mean of each segment.",
         [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")],
         |c| unsorted(c, Op::Mean)
     ),
     function!(
         ["math.unsorted_segment_sqrt_n"],
         "data, segment_ids, num_segments",
-        "Sums of segments divided by the square root of their size.",
+        "Sum of each segment, divided by the square root of its size.",
         [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
         |c| unsorted(c, Op::SqrtN)
     ),
     function!(
         ["math.segment_sum"],
         "data, segment_ids",
-        "Sums of runs of equal ids.",
+        "Sum of each segment; segment_ids must be sorted.",
         [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Sum))
     ),
     function!(
         ["math.segment_prod"],
         "data, segment_ids",
-        "Products of runs of equal ids.",
+        "Product of each segment; segment_ids must be sorted.",
         [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
         ["math.segment_max"],
         "data, segment_ids",
-        "Maxima of runs of equal ids.",
+        "Maximum of each segment; segment_ids must be sorted.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_min"],
         "data, segment_ids",
-        "Minima of runs of equal ids.",
+        "Minimum of each segment; segment_ids must be sorted.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_mean"],
         "data, segment_ids",
-        "Means of runs of equal ids.",
+        "Mean of each segment; segment_ids must be sorted.",
         [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")],
         |c| sorted(c, Op::Mean)
     ),
@@ -106,7 +106,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.segment_ids_to_row_splits"],
         "segment_ids, num_segments=None, out_type=None",
-        "The row splits of segments.",
+        "The row_splits of the segments.",
         [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")],
         to_row_splits
     ),

@@ -44,7 +44,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather_nd"],
         "params|x, indices, batch_dims=0",
-        "Select items by index vectors.",
+        "Select items or slices by index vectors.",
         [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
         gather_nd
     ),
@@ -58,21 +58,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["where"],
         "condition, x=None, y=None",
-        "x where a condition is true, else y; without x and y the indices where it is true.",
+        "x where the condition is true, else y. Without x and y, the indices where it is true.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
         choice
     ),
     function!(
         ["dynamic_partition"],
         "data, partitions, num_partitions",
-        "Distribute items to a list of tensors, one for each partition.",
+        "Distribute items into a list of tensors, one for each partition.",
         [("dynamic_partition([1, 2, 3], [0, 1, 0], 2)[0]", "[1, 3]")],
         dynamic_partition
     ),
     function!(
         ["ragged.stack_dynamic_partitions"],
         "data, partitions, num_partitions",
-        "Distribute items to the rows of a ragged tensor.",
+        "Distribute items into the rows of a ragged tensor, one for each partition.",
         [("ragged.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3)", "[[1, 3], [], [2]]")],
         stack_dynamic_partitions
     ),

@@ -21,7 +21,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["bounding_shape"],
         "x|rt_input, axis=None, out_type=None",
-        "The shape of the smallest dense tensor that holds it.",
+        "The shape of the smallest dense tensor that can hold the ragged tensor.",
         [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
         bounding_shape
     ),
@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["get_shape"],
         "x|input",
-        "The shape of the type: a size for each axis, None for a ragged one; `x.shape`.",
+        "The static shape: the size of each axis, or None for a ragged axis; `x.shape`.",
         [("ragged.constant([[3, 1], []]).shape[0]", "2"), ("reshape([1, 2, 3, 4], constant([[7, 8], [9, 6]]).shape)", "[[1, 2], [3, 4]]")],
         type_shape
     ),

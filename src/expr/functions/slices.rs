@@ -16,7 +16,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["IndexedSlices"],
         "values, indices, dense_shape=None -> values, indices",
-        "Slices of a tensor and their indices.",
+        "Slices of a tensor at the given indices.",
         [("IndexedSlices([[1, 2], [3, 4]], [5, 7]).indices", "[5, 7]")],
         |c| {
             let values = c.any(0)?;
@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.mask"],
         "a, mask_indices -> values, indices",
-        "The IndexedSlices whose index is not masked.",
+        "The slices whose indices are not in mask_indices.",
         [
             ("sparse.mask(IndexedSlices([1, 2, 3], [5, 7, 9]), [7]).values", "[1, 3]"),
             ("sparse.mask(IndexedSlices([1, 2, 3], [5, 7, 9]), [7]).indices", "[5, 9]")

@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.bincount", "bincount"],
         "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
-        "The count of each integer from 0, or the sum of its weights.",
+        "Count the occurrences of each integer, starting from 0, or sum their weights.",
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
     ),

@@ -14,7 +14,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_expand"],
         "x, y, ref_level=-1",
-        "Repeat each sequence of x (each row, if it has no LoD) by the length of the corresponding sequence of y.",
+        "Repeat each sequence of x (each row if x has no LoD) once for each item of the corresponding sequence of y.",
         [
             ("sequence_expand([[1, 2], [3]], [[0, 0], [0, 0, 0]])", "[[1, 2], [1, 2], [3], [3], [3]]"),
             ("sequence_expand([1, 2, 3], [[0, 0], [], [0]])", "[1, 1, 3]")
@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_expand_as"],
         "x, y",
-        "Repeat each row of x by the length of the corresponding sequence of y, as the sequences of y.",
+        "Repeat each row of x once for each step of the corresponding sequence of y, into sequences of the same lengths as in y.",
         [("sequence_expand_as([1, 2, 3], [[0, 0], [], [0]])", "[[1, 1], [], [3]]")],
         expand_as
     ),

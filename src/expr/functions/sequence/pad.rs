@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_pad"],
         "x, pad_value, maxlen=None -> out, length",
-        "Pad sequences to one length (by default that of the longest), and their lengths.",
+        "Pad sequences to maxlen (default: the length of the longest); also returns the original lengths.",
         [("sequence_pad([[1, 2], [3, 4, 5]], 0)[0]", "[[1, 2, 0], [3, 4, 5]]"), ("sequence_pad([[1, 2], [3]], 0, maxlen=4)[1]", "[2, 1]")],
         sequence_pad
     ),
     function!(
         ["sequence_unpad"],
         "x, length",
-        "Remove padding: the first steps of each row as sequences.",
+        "Remove padding: each row becomes a sequence of its first length steps.",
         [("sequence_unpad([[1, 2, 0], [3, 4, 5]], [2, 3])", "[[[1], [2]], [[3], [4], [5]]]")],
         sequence_unpad
     ),
     function!(
         ["sequence_mask"],
         "x, maxlen=None, dtype=\"int64\"",
-        "Ones for the steps of each sequence length, then zeros up to maxlen (default: the greatest length).",
+        "A mask for each sequence length: ones for its steps, then zeros up to maxlen (default: the largest length).",
         [
             ("sequence_mask([2, 0, 3])", "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]"),
             ("sequence_mask([2], maxlen=4, dtype=\"bool\")", "[[true, true, false, false]]")
@@ -46,7 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["tf.sequence_mask"],
         "lengths|x, maxlen=None, dtype=bool",
-        "TensorFlow's sequence_mask: bool by default.",
+        "TensorFlow's sequence_mask, which gives bools by default.",
         [("tf.sequence_mask([1, 2])", "[[true, false], [true, true]]")],
         |c| mask(c, DType::Bool, false)
     ),

@@ -14,7 +14,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_pool"],
         "input|x, pool_type, pad_value=0.0, is_test=False",
-        "Pool each sequence to one step: \"sum\", \"average\", \"sqrt\" (sum divided by the root of the length), \"max\", \"first\" or \"last\"; pad_value if it is empty.",
+        "Pool each sequence into one step: \"sum\", \"average\", \"sqrt\" (sum divided by the square root of the length), \"max\", \
+         \"first\" or \"last\". An empty sequence gives pad_value.",
         [
             ("sequence_pool([[1.0, 3.0], [], [2.0, 4.0, 6.0]], \"average\")", "[2.0, 0.0, 4.0]"),
             ("sequence_pool([[[1.0, 8.0], [3.0, 2.0]], []], \"max\", pad_value=-1.0)", "[[3.0, 8.0], [-1.0, -1.0]]")

@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["SparseTensor", "sparse.SparseTensor", "SparseTensorValue"],
         "indices, values, dense_shape|shape",
-        "A sparse tensor from indices (a row for each value), values and dense shape.",
+        "A sparse tensor from indices (one row for each value), values and dense shape.",
         [("SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])", "{[0, 1]: 5, [2, 0]: 7} of [3, 2]")],
         construct
     ),
     function!(
         ["sparse.from_dense"],
         "tensor|x",
-        "Convert a dense tensor to a sparse one; zeros, empty strings and False are left out.",
+        "Convert a dense tensor to a sparse one, omitting zeros, empty strings and False.",
         [("sparse.from_dense([[0, 3], [0, 0]])", "{[0, 1]: 3} of [2, 2]")],
         from_dense
     ),
     function!(
         ["sparse.eye"],
         "num_rows, num_columns=None, dtype=\"float32\"",
-        "Ones on the diagonal.",
+        "A sparse matrix with ones on the diagonal.",
         [("sparse.eye(2, 3, dtype=int32)", "{[0, 0]: 1, [1, 1]: 1} of [2, 3]")],
         eye
     ),

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["sparse.bincount"],
     "values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False",
-    "Count each integer, or sum its weights: in all values, or in each row with axis=-1.",
+    "Count the occurrences of each integer, or sum their weights, over all values or, with axis=-1, in each row.",
     [
         ("sparse.bincount([2, 1, 1, 5])", "{[1]: 2, [2]: 1, [5]: 1} of [6]"),
         ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{[0, 1]: 2, [1, 0]: 1, [1, 2]: 1} of [2, 3]")

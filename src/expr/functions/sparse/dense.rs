@@ -22,7 +22,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.to_dense", "sparse_tensor_to_dense"],
         "sp_input, default_value=None, validate_indices=True",
-        "Convert to a dense tensor, default_value elsewhere (0, empty or False). Entries must be in row-major order; sparse.reorder sorts.",
+        "Convert to a dense tensor, with default_value (0, empty or False) elsewhere. Entries must be in row-major order \
+         (see sparse.reorder).",
         [("sparse.to_dense(SparseTensor([[0, 1], [1, 0]], [5, 7], [2, 2]), default_value=-1)", "[[-1, 5], [7, -1]]")],
         to_dense
     ),

@@ -40,7 +40,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.split", "sparse_split"],
         "sp_input, num_split, axis|split_dim",
-        "Split along an axis into num_split parts; the first ones are longer by one if the size does not divide.",
+        "Split along an axis into num_split parts. If the size does not divide evenly, the first parts are longer by one.",
         [("dense_shape(sparse.split(sparse.from_dense([[1, 0, 2]]), 2, axis=1)[0])", "[1, 2]")],
         split
     ),

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_sum", "sparse_reduce_sum"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Sums along axes; 0 without entries.",
+        "Sum of the entries over axes, or 0 where there are none.",
         [
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 1, 0]]), axis=1)", "[2, 1]"),
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 0, 0]]), axis=1, output_is_sparse=True)", "{[0]: 2} of [2]")
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_max", "sparse_reduce_max"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Maxima of the entries along axes; 0 without entries.",
+        "Maximum of the entries over axes, or 0 where there are none.",
         [("sparse.reduce_max(sparse.from_dense([[-3, 0], [0, 0]]), axis=1)", "[-3, 0]")],
         |c| {
             let sparse = c.flag(3, false)?;

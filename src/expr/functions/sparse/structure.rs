@@ -29,7 +29,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reset_shape", "sparse_reset_shape"],
         "sp_input, new_shape=None",
-        "Replace the dense shape by one at least as large, or by the smallest that holds the entries.",
+        "Replace the dense shape with one at least as large or, by default, with the smallest that holds the entries.",
         [("dense_shape(sparse.reset_shape(SparseTensor([[1, 0]], [5], [4, 9])))", "[2, 1]")],
         reset_shape
     ),
@@ -43,7 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reshape", "sparse_reshape"],
         "sp_input, shape",
-        "The same values in another dense shape; one size may be -1.",
+        "Reshape a sparse tensor; one size may be -1, to be inferred.",
         [("indices(sparse.reshape(SparseTensor([[1, 2]], [5], [2, 3]), [-1]))", "[[5]]")],
         reshape
     ),
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.fill_empty_rows", "sparse_fill_empty_rows"],
         "sp_input, default_value -> sp_ordered_output, empty_row_indicator",
-        "Insert an entry into every empty row, and tell which rows were empty.",
+        "Insert an entry with default_value into every empty row; also returns which rows were empty.",
         [
             ("values(sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[0])", "[5, -1]"),
             ("sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[1]", "[false, true]")

@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.add", "sparse_add"],
         "a, b, threshold|thresh=0",
-        "Add two sparse tensors, dropping sums smaller than threshold, or a sparse and a dense one.",
+        "Add two sparse tensors, dropping sums with a magnitude below threshold, or a sparse and a dense tensor.",
         [
             ("sparse.add(SparseTensor([[0], [2]], [1, 2], [4]), SparseTensor([[2], [3]], [5, 6], [4]))", "{[0]: 1, [2]: 7, [3]: 6} of [4]"),
             ("sparse.add(sparse.from_dense([0, 5]), [1, 1])", "[1, 6]")
@@ -36,14 +36,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.maximum", "sparse_maximum"],
         "sp_a|a, sp_b|b",
-        "Maximum of two sparse tensors; missing entries count as 0.",
+        "Element-wise maximum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.maximum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[0, 5]")],
         |c| of_two(c, Op::Maximum)
     ),
     function!(
         ["sparse.minimum", "sparse_minimum"],
         "sp_a|a, sp_b|b",
-        "Minimum of two sparse tensors; missing entries count as 0.",
+        "Element-wise minimum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.minimum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[-1, 2]")],
         |c| of_two(c, Op::Minimum)
     ),

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.encode_base64", "encode_base64"],
         "input|x, pad=False",
-        "Bytes as base64 with - and _.",
+        "Encode bytes as web-safe base64, with - and _.",
         [("io.encode_base64([\"hello\", \"a?>~\"])", "[\"aGVsbG8\", \"YT8-fg\"]")],
         |c| {
             let x = text(c, 0)?;
@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.decode_base64", "decode_base64"],
         "input|x",
-        "The bytes that base64 with - and _ encodes; padding is complete or missing.",
+        "Decode web-safe base64, with - and _. Padding must be complete or absent.",
         [("cast(io.decode_base64(\"aGVsbG8\"), string)", "\"hello\"")],
         |c| {
             let x = text(c, 0)?;

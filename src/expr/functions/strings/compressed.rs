@@ -14,7 +14,7 @@ use std::io::Read;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_compressed"],
     "bytes|x, compression_type=\"\"",
-    "The bytes that \"GZIP\" or \"ZLIB\" compressed; \"\" leaves them as they are.",
+    "Decompress bytes compressed with \"GZIP\" or \"ZLIB\"; \"\" leaves them unchanged.",
     [("strings.length(io.decode_compressed(io.decode_base64(\"eNpLAgAAYwBj\"), compression_type=\"ZLIB\"))", "1")],
     decode_compressed
 )];

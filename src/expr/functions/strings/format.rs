@@ -29,7 +29,7 @@ use arrow_array::{Array, ArrayRef};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.format"],
     "template, inputs, placeholder=\"{}\", summarize=3",
-    "A template with the text of tensors at its placeholders; of an axis the first and last summarize items, with -1 all.",
+    "Replace the placeholders of a template with tensors. Each axis shows its first and last summarize items, or all with -1.",
     [
         ("strings.format(\"sizes: {}\", range(8))", "\"sizes: [0 1 2 ... 5 6 7]\""),
         ("strings.format(\"{} of {}\", (ragged.constant([[1], []]), 2))", "\"[[1], []] of 2\"")

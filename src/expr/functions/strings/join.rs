@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.join"],
         "inputs, separator=\"\"",
-        "Join strings of several tensors element by element.",
+        "Join the strings of several tensors element-wise.",
         [("strings.join([[\"a\", \"b\"], \"x\"], separator=\"-\")", "[\"a-x\", \"b-x\"]")],
         join
     ),
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.split"],
         "input|x, sep=None, maxsplit=-1",
-        "Split strings at a separator, or at white space.",
+        "Split strings at a separator, or at whitespace.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
     ),

@@ -22,35 +22,35 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.length"],
         "input|x, unit=\"BYTE\"",
-        "The number of bytes, or of characters with unit=\"UTF8_CHAR\".",
+        "The length in bytes, or in characters with unit=\"UTF8_CHAR\".",
         [("strings.length([\"é!\", \"\"])", "[3, 0]"), ("strings.length(\"é!\", unit=\"UTF8_CHAR\")", "2")],
         length
     ),
     function!(
         ["strings.substr"],
         "input|x, pos, len, unit=\"BYTE\"",
-        "Substrings in bytes, or in characters with unit=\"UTF8_CHAR\". A negative pos counts from the end.",
+        "Substrings; pos and len count bytes, or characters with unit=\"UTF8_CHAR\". A negative pos counts from the end.",
         [("strings.substr([\"Hello\", \"World\"], -3, 2, unit=\"UTF8_CHAR\")", "[\"ll\", \"rl\"]")],
         substr
     ),
     function!(
         ["strings.lower"],
         "input|x, encoding=\"\"",
-        "Lowercase ASCII letters, or all with encoding=\"utf-8\".",
+        "Convert ASCII letters to lowercase, or all letters with encoding=\"utf-8\".",
         [("strings.lower(\"CamelCase Ä\")", "\"camelcase Ä\""), ("strings.lower(\"Ä\", encoding=\"utf-8\")", "\"ä\"")],
         |c| case(c, |b| b.make_ascii_lowercase(), str::to_lowercase)
     ),
     function!(
         ["strings.upper"],
         "input|x, encoding=\"\"",
-        "Uppercase ASCII letters, or all with encoding=\"utf-8\".",
+        "Convert ASCII letters to uppercase, or all letters with encoding=\"utf-8\".",
         [("strings.upper([\"a\", \"ß\"])", "[\"A\", \"ß\"]"), ("strings.upper(\"ß\", encoding=\"utf-8\")", "\"SS\"")],
         |c| case(c, |b| b.make_ascii_uppercase(), str::to_uppercase)
     ),
     function!(
         ["strings.strip"],
         "input|x",
-        "Strip leading and trailing white space.",
+        "Strip leading and trailing whitespace.",
         [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],
         |c| {
             let x = text(c, 0)?;
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.bytes_split"],
         "input|x",
-        "The bytes of each string.",
+        "Split each string into its bytes.",
         [("strings.bytes_split([\"abc\", \"\"])", "[[[97], [98], [99]], []]")],
         |c| {
             let x = text(c, 0)?;

@@ -14,7 +14,7 @@ use crate::tensor::{RowPartition, Tensor};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.ngrams"],
     "data|x, ngram_width, separator=\" \", pad_values=None, padding_width=None, preserve_short_sequences=False",
-    "n-grams of each row.",
+    "The n-grams of each row.",
     [
         ("strings.ngrams([[\"to\", \"be\", \"or\"], [\"not\"]], 2)", "[[\"to be\", \"be or\"], []]"),
         ("strings.ngrams([\"a\", \"b\"], 2, pad_values=\"#\")", "[\"# a\", \"a b\", \"b #\"]")

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_raw"],
     "input_bytes|x, out_type, little_endian=True",
-    "The numbers whose bytes each value holds, as an array of that dtype has them in memory. Values of one record have as many.",
+    "Reinterpret the bytes of each string as a row of numbers. In a dense tensor, all strings of a record have the same length.",
     [("io.decode_raw(\"\\x01\\x00\\x02\\x00\", int16)", "[1, 2]"), ("io.decode_raw(\"ab\", uint8)", "[97, 98]")],
     decode_raw
 )];

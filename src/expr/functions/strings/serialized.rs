@@ -24,14 +24,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.parse_tensor"],
         "serialized|x, out_type",
-        "The values of a tensor that tf.io.serialize_tensor wrote, all in one row: reshape gives them their shape.",
+        "Parse a tensor written by tf.io.serialize_tensor. The values are in one row; use reshape to restore the shape.",
         [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
         parse_tensor
     ),
     function!(
         ["io.serialize_tensor"],
         "tensor|x",
-        "The dtype, the shape and the values of a dense tensor as bytes, which io.parse_tensor reads.",
+        "Serialize a dense tensor (its dtype, shape and values) to bytes that io.parse_tensor reads.",
         [
             ("io.encode_base64(io.serialize_tensor([[1, 2], [3, 4]]))", "\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\""),
             ("io.parse_tensor(io.serialize_tensor([\"a\", \"\", \"bc\"]), string)", "[\"a\", \"\", \"bc\"]"),

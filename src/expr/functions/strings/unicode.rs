@@ -58,14 +58,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_transcode"],
         "input|x, input_encoding, output_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "Convert strings to another encoding, or repair ill-formed ones.",
+        "Convert strings to another encoding, or repair ill-formed strings.",
         [("strings.unicode_transcode(b\"a\\xff\", \"UTF-8\", \"UTF-8\", errors=\"ignore\")", "\"a\"")],
         transcode
     ),
     function!(
         ["strings.unicode_script"],
         "input|x",
-        "The script of each code point, as ICU numbers them; -1 if it is not a code point.",
+        "The ICU script number of each code point, or -1 for an invalid code point.",
         [("strings.unicode_script([97, 31, 38, -1])", "[25, 0, 0, -1]")],
         |c| {
             let x = c.integers(0)?;

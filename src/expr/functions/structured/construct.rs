@@ -47,14 +47,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["StructuredTensor.from_shape"],
         "ragged_shape",
-        "Structures without fields, of a given shape.",
+        "A structured tensor with no fields and the given shape.",
         [("len(StructuredTensor.from_shape([2, (3, 1)]))", "2")],
         from_shape
     ),
     function!(
         ["DynamicRaggedShape.from_lengths"],
         "lengths",
-        "A shape with a size, or the lengths of the rows, for each axis.",
+        "A shape from the size or the row lengths of each axis.",
         [("StructuredTensor.from_shape(DynamicRaggedShape.from_lengths([2, (3, 1)])).nrows()", "2")],
         |c| {
             c.list(0)?;

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["StructuredTensor.Spec._from_fields_and_rank", "StructuredTensor.Spec"],
         "fields, rank=None",
-        "The type of structures, for from_pyval: a dict of the types of their fields, with the axes of the structures.",
+        "The type of a structured tensor, for from_pyval: a dict of field types, which include the axes of the structured tensor.",
         [(
             "StructuredTensor.from_pyval({\"a\": 1}, typespec=StructuredTensor.Spec({\"a\": TensorSpec([], int64)}))[\"a\"].dtype == int64",
             "true"
