@@ -1,7 +1,8 @@
-//! The values of some chunks are collected until they are worth the way to the summaries of their fields.
+//! Collects the values of several chunks until they are worth summarizing.
 //!
-//! Of few fields they become one chunk, which is summarized on any thread. Many fields are divided into shares, of which any thread takes
-//! one at a time and adds to it: a summary of each field for each part would cost more than the values.
+//! If there are few fields, the values become one chunk, which any thread summarizes. Many fields are divided into
+//! shares. Any thread adds values to the summaries of a share, one thread at a time, because creating a summary of each
+//! field for each part would cost more than the values themselves.
 
 use super::pick::{Pick, joined, picked_columns, picked_fields, shares_of};
 use super::summary::Summary;
@@ -12,14 +13,15 @@ use crate::verbs::verb::{Deferred, Flow, Fold};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// From that many fields on there are shares.
+/// The number of fields from which they are divided into shares.
 const LEAST_FIELDS: usize = 256;
-/// Bytes of each field that are collected for a chunk, and for a part of a share.
+/// Bytes collected per field for a chunk, and for a part of a share.
 const CHUNK_NBYTES: usize = 8 << 10;
 const PART_NBYTES: usize = 4 << 10;
-/// Shares of the fields.
+/// Number of shares.
 const SHARES: usize = 16;
-/// Parts of a share that may wait for the thread that adds; a thread with one more waits itself, which bounds the memory.
+/// Number of parts of a share that may wait for the thread that adds. A thread with another part blocks, which bounds
+/// memory.
 const MAX_WAITING: u64 = 4;
 
 /// The summaries of all fields, in shares.
@@ -30,13 +32,13 @@ struct Share {
     /// Its fields.
     picks: Vec<Pick>,
     state: Mutex<State>,
-    /// A part was added, or the thread that adds has no more.
+    /// Signals that a part was added or that no thread is adding.
     added: Condvar,
 }
 
-/// Parts come from any thread in any order; they are added in theirs.
+/// Parts arrive from any thread in any order and are added in order.
 struct State {
-    /// Away while a thread adds to them.
+    /// Taken by a thread while it adds to them.
     summaries: Option<Vec<Summary>>,
     parts: BTreeMap<u64, Vec<Vec<Tensor>>>,
     next: u64,
@@ -44,7 +46,7 @@ struct State {
 }
 
 impl Shares {
-    /// Empty summaries; `None` if the fields are few.
+    /// Empty summaries; `None` if there are few fields.
     pub fn new(fields: &[Summary]) -> Option<Shares> {
         if fields.iter().map(Summary::nleaves).sum::<usize>() < LEAST_FIELDS {
             return None;
@@ -57,10 +59,10 @@ impl Shares {
         Some(Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect())))
     }
 
-    /// The summaries of all fields, once everything is added.
+    /// The summaries of all fields, after everything has been added.
     ///
     /// # Errors
-    /// What a field holds cannot be summarized.
+    /// The values of a field cannot be summarized.
     pub fn take(&self) -> Result<Vec<Summary>> {
         let mut all = Vec::new();
         for share in self.0.iter() {
@@ -74,7 +76,7 @@ impl Shares {
 }
 
 impl Share {
-    /// Adds that part, and those that follow it and have come already; if another thread is adding, it will.
+    /// Adds a part, and the parts after it that have already arrived. If another thread is adding, that thread adds it.
     fn add(&self, number: u64, part: Vec<Vec<Tensor>>) {
         let mut state = lock(&self.state);
         state.parts.insert(number, part);
@@ -104,7 +106,7 @@ impl Share {
     }
 }
 
-/// A thread adds to a share. If it panics, none has to wait for it.
+/// Marks that a thread is adding to a share. If the thread panics, waiting threads are released.
 struct Adding<'a> {
     share: &'a Share,
     done: bool,
@@ -122,7 +124,7 @@ impl Drop for Adding<'_> {
 /// Adds the columns of chunks, field by field.
 ///
 /// # Errors
-/// What a field holds cannot be summarized.
+/// The values of a field cannot be summarized.
 pub fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
     if chunks.is_empty() {
         return Ok(());
@@ -137,25 +139,26 @@ pub fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
 /// Collects chunks.
 pub struct Collector {
     shares: Option<Shares>,
-    /// With shares, the columns that the report needs all the same.
+    /// With shares, the columns that the report still needs.
     kept: Vec<usize>,
     /// Number of fields.
     nleaves: usize,
     chunks: Vec<Chunk>,
     nbytes: usize,
-    /// Parts given to each share.
+    /// Number of parts given to each share.
     parts: u64,
     ready: Vec<Deferred>,
 }
 
 impl Collector {
-    /// Of chunks of these fields. With shares, the values go there, and chunks of only the columns `kept` are given.
+    /// Collects chunks of these fields. With shares, the values go to the shares, and the chunks emitted have only the
+    /// columns `kept`.
     pub fn new(fields: &[Summary], shares: Option<Shares>, kept: Vec<usize>) -> Collector {
         let nleaves = fields.iter().map(Summary::nleaves).sum();
         Collector { shares, kept, nleaves, chunks: Vec::new(), nbytes: 0, parts: 0, ready: Vec::new() }
     }
 
-    /// Gives what is collected.
+    /// Emits what has been collected.
     fn give(&mut self) {
         let chunks = std::mem::take(&mut self.chunks);
         self.nbytes = 0;
@@ -173,7 +176,7 @@ impl Collector {
         for at in 0..shares.0.len() {
             let part = chunks.iter().map(|chunk| picked_columns(&chunk.columns, &shares.0[at].picks)).collect::<Result<_>>();
             let shares = shares.clone();
-            // The first chunk has all records, the others none.
+            // The first chunk has all records; the others are empty.
             let none = kept.as_ref().map_or_else(|_| Vec::new(), |kept| kept.iter().take(1).map(|chunk| chunk.slice(0, 0)).collect());
             let given = std::mem::replace(&mut kept, Ok(none));
             self.ready.push(Box::new(move || {
@@ -230,7 +233,7 @@ mod tests {
         };
         let chunks: Vec<Chunk> = (0..40).map(|number| chunk(number, 30 + number)).collect();
         let field = |number: usize| Field::new(format!("f{number}"), Type::tensor(DType::Int64, Vec::new()));
-        // Fewer values are held than there are, so that their order counts.
+        // The sketch holds fewer values than there are, so order matters.
         let empty: Vec<Summary> = (0..FIELDS).map(|n| Summary::new(&field(n), None, 0, &Top::new(16), &|_| true)).collect();
         let mut one_by_one = empty.clone();
         chunks.iter().for_each(|chunk| add(&mut one_by_one, &[&chunk.columns]).unwrap());

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
-/// Bytes kept of the least and the greatest string.
+/// Maximum number of bytes kept of the smallest and largest string.
 const SHOWN: usize = 64;
 
 /// The summary of the values of one field.
@@ -28,13 +28,13 @@ pub struct ValueSummary {
     pub infinite: u64,
     /// Number of true bools.
     pub trues: u64,
-    /// The least and the greatest value.
+    /// The smallest and largest value.
     pub range: Option<Range>,
     /// The histogram of numbers.
     pub bins: Bins,
     /// Mean and standard deviation of the finite numbers.
     pub moments: Moments,
-    /// `None` for values that are not examined.
+    /// `None` for types of values that are not examined.
     distinct: Option<Distinct>,
     /// The most frequent strings and integers.
     pub top: Top,
@@ -42,7 +42,7 @@ pub struct ValueSummary {
     pub bytes: Option<Sizes>,
 }
 
-/// The least and the greatest value. NaN is neither.
+/// The smallest and largest value, ignoring NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
     /// Bools.
@@ -67,7 +67,7 @@ impl Range {
     }
 }
 
-/// The lesser of two; -0.0 is less than 0.0, so that the result does not depend on the order.
+/// The smaller of two values. -0.0 is less than 0.0, so that the result does not depend on the order.
 fn least(a: f64, b: f64) -> f64 {
     if a.total_cmp(&b).is_le() { a } else { b }
 }
@@ -100,10 +100,10 @@ macro_rules! integers {
 }
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// Integers are counted in an array where it has at most that many elements for each of them.
+/// Integers are counted in an array if that needs at most this many elements per value.
 const DENSE: usize = 4;
 
-/// How often each integer occurs between the least and the greatest, `span` apart.
+/// How often each integer between the smallest and the largest, `span` apart, occurs.
 fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
     let mut counts = vec![0u32; span + 1];
     values.iter().for_each(|x| counts[x.bits().wrapping_sub(least) as usize] += 1);
@@ -111,7 +111,7 @@ fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
     all.map(|(bits, count)| (hash_bits(bits), bits, u64::from(count))).collect()
 }
 
-/// Other integers are sorted to be counted, unless they are more than this.
+/// Maximum number of other integers that are sorted for counting.
 const SORTED: usize = 1 << 13;
 
 /// How often each integer occurs.
@@ -125,7 +125,7 @@ fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
 }
 
 impl ValueSummary {
-    /// No values yet; `top` is empty.
+    /// An empty summary; `top` is an empty sketch.
     pub fn new(top: Top) -> ValueSummary {
         ValueSummary {
             count: 0,
@@ -142,16 +142,16 @@ impl ValueSummary {
         }
     }
 
-    /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
+    /// The number of distinct values, and whether it is exact; `None` for types of values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
-        // An estimate may exceed the number of values.
+        // An estimate can exceed the number of values.
         self.distinct.as_ref().map(Distinct::count).map(|(count, is_exact)| (count.min(self.count), is_exact))
     }
 
     /// Adds the values of an array. O(values).
     ///
     /// # Errors
-    /// As [`take`](crate::tensor::gather::take).
+    /// Errors of [`take`](crate::tensor::gather::take).
     pub fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
         let valid;
@@ -219,7 +219,7 @@ impl ValueSummary {
         let values = array.as_primitive::<T>().values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
         self.widen(Range::Int((*least).into(), (*greatest).into()));
-        // The ends first, so that the bins get their final width at once.
+        // The extremes first, so that the bins get their final width at once.
         [least, greatest].iter().for_each(|x| self.bins.add(x.to_f64(), 0));
         let span = greatest.bits().wrapping_sub(least.bits());
         let counts = match usize::try_from(span) {
@@ -265,7 +265,7 @@ impl ValueSummary {
             }
         }
         self.nan += (values.clone().count() - count) as u64;
-        // All NaN count as one value, and so do the two zeros.
+        // All NaNs count as one value, and so do both zeros.
         let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
         self.hashes().extend(values.map(|x| hash_bits(bits(x))));
     }
@@ -274,7 +274,7 @@ impl ValueSummary {
         let bytes = self.bytes.get_or_insert_default();
         offsets.lengths().for_each(|n| bytes.add(n));
         let texts = || (0..array.len()).map(&text);
-        // One of each is enough, where not too many differ.
+        // One of each value is enough, unless there are too many distinct values.
         let counts = top::count_texts(texts(), self.top.capacity());
         match &counts {
             Some(counts) => {
@@ -291,7 +291,7 @@ impl ValueSummary {
 
     fn widen_texts<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]> + Clone) {
         if let (Some(least), Some(greatest)) = (texts.clone().min(), texts.max()) {
-            // The prefix of the least string is the least of the prefixes.
+            // The prefix of the smallest string is the smallest prefix.
             let start = |text: &[u8]| text[..text.len().min(SHOWN)].to_vec();
             self.widen(Range::Bytes(start(least), start(greatest)));
         }
