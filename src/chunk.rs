@@ -53,7 +53,7 @@ impl Chunk {
     /// The records of these numbers, in that order.
     ///
     /// # Errors
-    /// As [`Tensor::gather`].
+    /// See [`Tensor::gather`].
     pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
         Ok(Chunk {
             nrows: rows.len(),
@@ -98,7 +98,7 @@ impl Chunk {
     /// All records of the parts, in order. The parts are of one schema.
     ///
     /// # Errors
-    /// As [`Tensor::concat`].
+    /// See [`Tensor::concat`].
     pub fn concat(parts: &[Chunk]) -> Result<Chunk> {
         let Some(first) = parts.first() else {
             return Err(Error::internal("nothing to concatenate"));

@@ -38,7 +38,7 @@ impl FieldPath {
     /// Parses a comma-separated list of paths.
     ///
     /// # Errors
-    /// As [`FieldPath::parse`].
+    /// See [`FieldPath::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<FieldPath>> {
         split(text, ',')?.iter().map(|part| FieldPath::parse(part)).collect()
     }

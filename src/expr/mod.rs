@@ -4,7 +4,7 @@
 //! text --syntax--> tree --bind--> typed tree --eval--> columns
 //! ```
 //!
-//! The levels of this folder; a module uses only what is above it:
+//! The levels of this folder. A module uses only modules above it:
 //!
 //! ```text
 //! 0 span, error          places in the text; errors that underline them
@@ -21,13 +21,13 @@
 //!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
 //! ```
 //!
-//! - Everything that can be wrong before the first record is found by `bind` and shown with the place
-//!   underlined. What depends only on constants is computed at once.
-//! - A function of records works on a tensor that has the records as one more, outermost level; nothing
-//!   is dispatched per record. A constant is one row for all records, repeated only where a kernel needs it.
+//! - `bind` finds every error that can be found before the first record and underlines its place in the text.
+//!   Expressions that depend only on constants are evaluated immediately.
+//! - A function works on a tensor that has the records as an additional outermost level; nothing is dispatched per
+//!   record. A constant has one row for all records, which is repeated only if a kernel needs it.
 //!
-//! Types decide what TensorFlow's classes decide: a tensor with a `(?)` axis is ragged, any other one
-//! is dense. Axes are counted inside the record.
+//! Types take the role of TensorFlow's classes: a tensor with a `(?)` axis is ragged, and any other tensor is dense.
+//! Axes are counted within the record.
 
 mod bind;
 mod call;

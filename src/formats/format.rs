@@ -227,7 +227,7 @@ pub trait Encode: Send + Sync {
     /// chunks were cut.
     ///
     /// # Errors
-    /// As [`Encode::encode`], with the records named.
+    /// See [`Encode::encode`], with the records named.
     fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
         let chunk = Chunk::concat(&chunks)?;
         drop(chunks);
@@ -239,7 +239,7 @@ pub trait Encode: Send + Sync {
     /// of a group in sequence. Only for formats with [`Grouping::shares`].
     ///
     /// # Errors
-    /// As [`Encode::encode_group`].
+    /// See [`Encode::encode_group`].
     fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
         match first {
             0 => self.encode_group(chunks),

@@ -71,7 +71,7 @@ impl Blocks {
     /// The lines of an input from its start, at most `--chunk-rows` in a block.
     ///
     /// # Errors
-    /// As [`Input::open`].
+    /// See [`Input::open`].
     pub fn open(input: &Input, options: &Options) -> Result<Blocks> {
         Ok(Blocks {
             stream: input.open()?,

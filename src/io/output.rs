@@ -232,7 +232,7 @@ impl Outputs {
     /// Starts the second file of that number, if there is one; see [`Outputs::create`].
     ///
     /// # Errors
-    /// As [`Outputs::create`].
+    /// See [`Outputs::create`].
     pub fn create_second(&self, index: u64) -> Result<Option<Box<dyn Write + Send>>> {
         match (&self.target, &self.seconds) {
             (Target::Files(directory, _), Some(names)) => self.create_named(directory, names.name(index)?, index, 1).map(Some),
@@ -425,7 +425,7 @@ pub struct Written {
 /// Puts the files of several outputs under their names, in order, once all of them are complete.
 ///
 /// # Errors
-/// As [`Outputs::commit`]; then nothing is put in place, unless the system refuses to rename a file.
+/// See [`Outputs::commit`]; then nothing is put in place, unless the system refuses to rename a file.
 pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
     outputs.iter().try_for_each(|output| output.settle())?;
     outputs.iter().try_for_each(|output| output.put())

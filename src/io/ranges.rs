@@ -110,7 +110,7 @@ impl Ranges {
     /// the options say how many lines make a block.
     ///
     /// # Errors
-    /// As [`Input::open`].
+    /// See [`Input::open`].
     pub fn open(input: &Input, options: &Options) -> Result<Option<Ranges>> {
         if options.chunk_rows.is_some() {
             return Ok(None);

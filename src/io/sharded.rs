@@ -28,7 +28,7 @@ impl Sharded {
     /// The parts of a name that has `@N` in its last part.
     ///
     /// # Errors
-    /// As [`Sharded::new`].
+    /// See [`Sharded::new`].
     pub fn parse(name: &str) -> Result<Option<Sharded>> {
         let start = name.rfind('/').map_or(0, |i| i + 1);
         for (at, _) in name.match_indices('@').filter(|(at, _)| *at > start) {

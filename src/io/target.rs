@@ -80,7 +80,7 @@ impl Target {
     /// The file of that exact name.
     ///
     /// # Errors
-    /// As [`Target::parse`].
+    /// See [`Target::parse`].
     pub fn literal(path: &OsStr) -> Result<Target> {
         let name = &*path.to_string_lossy();
         // What is open already has a name here, but no directory for another file.

@@ -30,7 +30,7 @@ impl Chain {
     /// field has nothing to do.
     ///
     /// # Errors
-    /// As [`Chain::bind`]; of a report that names a field, too.
+    /// See [`Chain::bind`]; of a report that names a field, too.
     pub fn of_inputs(inputs: &Inputs, verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
         if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
             return Chain::bind(verbs, schema, options);

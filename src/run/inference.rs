@@ -35,7 +35,7 @@ pub fn of_a_pipe(error: Error) -> Error {
 /// The schema of the fields wanted, from files that follow each other.
 ///
 /// # Errors
-/// As [`infer`].
+/// See [`infer`].
 pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, threads: usize) -> Result<Inferred> {
     let share = request.sample_bytes;
     let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();

@@ -107,7 +107,7 @@ impl Inputs {
     /// Opens regular files again, to read them from the start.
     ///
     /// # Errors
-    /// As [`Inputs::open`].
+    /// See [`Inputs::open`].
     pub fn reopen(&mut self) -> Result<()> {
         if let Some(several) = &mut self.several {
             several.reopen()?;
@@ -197,7 +197,7 @@ impl Inputs {
     /// read side by side are read as their inference has settled it.
     ///
     /// # Errors
-    /// As [`Several::origin`].
+    /// See [`Several::origin`].
     pub fn origin<'a>(&mut self, schema: Arc<Schema>, demand: Demand) -> Result<Origin<'a, Work>> {
         if let Some(several) = &mut self.several {
             return several.origin();

@@ -31,7 +31,7 @@ impl Manifest {
     /// What `--manifest` says; `None` without it.
     ///
     /// # Errors
-    /// As [`Outputs::plan`]; nothing is written but to standard output.
+    /// See [`Outputs::plan`]; nothing is written but to standard output.
     pub fn plan(options: &Options) -> Result<Option<Manifest>> {
         let Some(name) = &options.manifest else { return Ok(None) };
         let own = Options { output: Some(name.clone()), shards: None, manifest: None, ..options.clone() };

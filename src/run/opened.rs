@@ -40,7 +40,7 @@ impl Opened {
     /// Opens a regular file again, to read it from the start.
     ///
     /// # Errors
-    /// As [`open`].
+    /// See [`open`].
     pub fn reopen(&mut self, options: &Options) -> Result<()> {
         *self = open(self.input.clone(), options)?;
         Ok(())

@@ -32,7 +32,7 @@ pub fn parse_literal(text: &str) -> Result<Literal> {
 /// verbatim, so that `--default name=unknown` needs no quotes.
 ///
 /// # Errors
-/// As [`parse_literal`].
+/// See [`parse_literal`].
 pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
     let quoted = text.trim_start().starts_with(['"', '\'', '[']) || text.starts_with("b\"") || text.starts_with("b'");
     match dtype {

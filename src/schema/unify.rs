@@ -37,7 +37,7 @@ pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
 /// As [`unify`]; a clash names the inputs.
 ///
 /// # Errors
-/// As [`unify`].
+/// See [`unify`].
 pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Schema> {
     let mut clashes = Vec::new();
     let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);

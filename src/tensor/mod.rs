@@ -178,7 +178,7 @@ impl Tensor {
     /// A list level; see [`List::try_new`].
     ///
     /// # Errors
-    /// As [`List::try_new`].
+    /// See [`List::try_new`].
     pub fn list(partition: RowPartition, values: Tensor, validity: Option<NullBuffer>) -> Result<Tensor> {
         Ok(Tensor::List(List::try_new(partition, values, validity)?))
     }
@@ -186,7 +186,7 @@ impl Tensor {
     /// Structures; see [`Struct::try_new`].
     ///
     /// # Errors
-    /// As [`Struct::try_new`].
+    /// See [`Struct::try_new`].
     pub fn structure(nrows: usize, fields: Vec<Tensor>, validity: Option<NullBuffer>) -> Result<Tensor> {
         Ok(Tensor::Struct(Struct::try_new(nrows, fields, validity)?))
     }

@@ -88,7 +88,7 @@ impl RowPartition {
     /// ```
     ///
     /// # Errors
-    /// As [`PartitionEncoding::decode`].
+    /// See [`PartitionEncoding::decode`].
     pub fn decode(encoding: PartitionEncoding, numbers: &[i64], extent: Extent) -> Result<RowPartition> {
         let mut splits = vec![0];
         encoding.decode(numbers, extent, &mut splits).map_err(InvalidPartition::error)?;
@@ -118,7 +118,7 @@ impl RowPartition {
     /// O(numbers + rows).
     ///
     /// # Errors
-    /// As [`PartitionEncoding::decode`], with the record; an error of `extent`.
+    /// See [`PartitionEncoding::decode`], with the record; an error of `extent`.
     pub fn decode_records(
         encoding: PartitionEncoding,
         records: &RowPartition,

@@ -249,7 +249,7 @@ impl Native for InTurn<'_> {
 /// The values of row 0 of each list, then those of row 1 ... The lists have as many rows.
 ///
 /// # Errors
-/// As [`take_runs`].
+/// See [`take_runs`].
 pub fn rows_in_turn(lists: &[&List]) -> Result<Tensor> {
     let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
     if let Ok(arrays) = values.iter().map(|v| v.as_leaf()).collect::<Result<Vec<_>>>() {

@@ -75,7 +75,7 @@ pub fn convert(array: &ArrayRef, to: &DataType, rounding: Rounding) -> Result<Ar
 /// The times counted in another unit, of `nanos` nanoseconds.
 ///
 /// # Errors
-/// As [`convert`].
+/// See [`convert`].
 pub fn ticks_in(array: &ArrayRef, nanos: i64) -> Result<Int64Array> {
     let from = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{} as times", array.data_type())))?;
     in_unit(array, &from, nanos, array.data_type(), Rounding::Refuse)

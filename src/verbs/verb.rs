@@ -256,7 +256,7 @@ pub trait Fold: Send {
     /// Like [`Fold::finish`], but a chunk can be left for any thread to build. For verbs that hold all records.
     ///
     /// # Errors
-    /// Errors of [`Fold::finish`].
+    /// See [`Fold::finish`].
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         Ok(self.finish()?.map(|chunk| Box::new(|| Ok(chunk)) as Deferred))
     }
@@ -406,7 +406,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::bind`].
     ///
     /// # Errors
-    /// Errors of [`Verb::bind`].
+    /// See [`Verb::bind`].
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
     /// See [`Verb::COMBINES`].
     fn combines(&self) -> bool {
@@ -415,7 +415,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::combine`].
     ///
     /// # Errors
-    /// Errors of [`Verb::combine`].
+    /// See [`Verb::combine`].
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         let _ = (files, options);
         Ok(None)
@@ -431,7 +431,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::numbers`].
     ///
     /// # Errors
-    /// Errors of [`Verb::numbers`].
+    /// See [`Verb::numbers`].
     fn numbers(&self) -> Result<Option<Numbers>> {
         Ok(None)
     }
@@ -443,7 +443,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::parts`].
     ///
     /// # Errors
-    /// Errors of [`Verb::parts`].
+    /// See [`Verb::parts`].
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Activations of neural networks, value by value.
+//! Neural network activations, element-wise.
 //!
 //! Source of the meaning: `tf.nn`.
 
@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
         "x where it is positive, else alpha * x; float32 for integers.",
         [("nn.leaky_relu([-1.0, 2.0], alpha=0.5)", "[-0.5, 2.0]")],
         |c| {
-            // An attribute of TensorFlow's kernel, which is a float32.
+            // In TensorFlow, this is a float32 attribute of the kernel.
             let alpha = f64::from(number(c, 1, 0.2)? as f32);
             let node = strict_node(c.operand(0)?)?;
             let integer = node.ty.dtype().is_some_and(DType::is_integer);
@@ -110,7 +110,7 @@ fn crelu(call: &mut Call) -> ExprResult<OperandKind> {
     concat(call, halves.into(), axis, false)
 }
 
-/// Argument `i` as a number that is known before the first record.
+/// Argument `i` as a number known before the first record.
 fn number(call: &Call, i: usize, default: f64) -> ExprResult<f64> {
     match call.given(i).map(|item: &Operand| &item.kind) {
         None => Ok(default),

@@ -122,7 +122,7 @@ fn bitcast(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The bytes of numbers as numbers of another dtype.
+/// Reinterprets the bytes of numbers as another dtype.
 fn same_bytes(array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
     let own = dtype_of(array)?;
     let wrong = || Error::internal(format!("the bytes of {own}"));

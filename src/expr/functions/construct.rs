@@ -141,7 +141,7 @@ fn literal_of(call: &Call) -> ExprResult<Literal> {
     })
 }
 
-/// The sizes of a shape that is written out.
+/// The sizes of a shape given as literals.
 fn sizes_of(call: &Call, i: usize) -> ExprResult<Option<Vec<u64>>> {
     let of = |n: i64| u64::try_from(n).map_err(|_| call.error(format!("{} has the negative size {n}", call.param(i))));
     call.ints(i)?.map(|sizes| sizes.into_iter().map(of).collect()).transpose()
@@ -155,7 +155,7 @@ fn ragged_constant(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(OperandKind::Tensor(operand::constant(tensor, ty, call.span.clone())))
 }
 
-/// A result with the dtype that argument `i` asks for.
+/// A result with the dtype requested by argument `i`.
 fn with_given_dtype(call: &Call, kind: OperandKind, i: usize) -> ExprResult<OperandKind> {
     match (kind, call.dtype(i)?) {
         (OperandKind::Tensor(node), Some(dtype)) => Ok(OperandKind::Tensor(crate::expr::call::cast_node(node, &dtype, call.text())?)),
@@ -163,7 +163,7 @@ fn with_given_dtype(call: &Call, kind: OperandKind, i: usize) -> ExprResult<Oper
     }
 }
 
-/// `ragged.range`, and `range` of scalars.
+/// `ragged.range`, and `range` for scalars.
 fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let one = Operand { kind: OperandKind::Literal(Literal::Int(1)), span: call.span.clone() };
     let zero = Operand { kind: OperandKind::Literal(Literal::Int(0)), span: call.span.clone() };
@@ -226,7 +226,7 @@ fn rows_of_numbers<T: Convert + Number>(
                 return Err(Error::data("the delta of a range is 0").at_row(record));
             }
             let up = delta > T::ZERO;
-            // NaN is on no side of anything: an empty row.
+            // Comparisons with NaN are false, which gives an empty row.
             let runs = if up { start < limit } else { start > limit };
             let against = if up { start > limit } else { start < limit };
             if against && !ragged {
@@ -273,7 +273,7 @@ fn constant_filled(call: &mut Call, value: i128) -> ExprResult<OperandKind> {
     filled(call, operand::constant(tensor, ty, call.span.clone()))
 }
 
-/// A tensor of one value: sizes may differ from record to record.
+/// A tensor filled with one value. Sizes may differ between records.
 fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
     let sizes = call.all_integers(0)?;
     let value = call.push(value);
@@ -362,7 +362,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let last = depth.dim();
     ty.dims.insert(axis, last.clone());
     let dims = ty.dims.clone();
-    // The new axis is made last and then put in its place.
+    // The new axis is created last and then moved to its position.
     let perm: Vec<usize> = (0..axis).chain([rank]).chain(axis..rank).collect();
     call.one(ty, move |args| {
         let tensor = x.of(args)?;

@@ -1,4 +1,4 @@
-//! The parts of a tensor: partitions in every encoding, flat values, counts.
+//! The components of a tensor: partitions in every encoding, flat values, counts.
 //!
 //! Source of the meaning: the properties of `tf.RaggedTensor`.
 
@@ -190,7 +190,7 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
     Ok(OperandKind::Tensor(constant(tensor, ty, call.span.clone())))
 }
 
-/// A tensor with rows: at least two axes.
+/// Argument 0 as a tensor with rows: at least two axes.
 fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
@@ -202,7 +202,7 @@ fn rows(call: &mut Call) -> ExprResult<Arg> {
     Ok(x)
 }
 
-/// Axes 0 to `inner` merged into one.
+/// Merges axes 0 to `inner` into one.
 fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<OperandKind> {
     let inner = inner(&x.ty.dims);
     let mut ty = x.ty.clone();
@@ -219,17 +219,17 @@ fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<Oper
 /// The flat values of a ragged tensor.
 ///
 /// # Errors
-/// It is a constant that has none.
+/// A constant that has no flat values.
 pub fn flat(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = merge(call, x, |dims| last_ragged(dims).unwrap_or(0))?;
     call.result(kind)
 }
 
-/// The values of a sparse tensor, or of a ragged one without its outermost partition.
+/// The values of a sparse tensor, or of a ragged tensor without its outermost partition.
 ///
 /// # Errors
-/// It has no rows.
+/// The tensor has no rows.
 pub fn values_of(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = values_in(call, x)?;
@@ -263,10 +263,10 @@ fn values_in(call: &mut Call, x: Arg) -> ExprResult<OperandKind> {
     })
 }
 
-/// The outer axes of `x` around the items of `new`, one for each.
+/// Wraps `new`, which has one item per value, in the outer axes of `x`.
 ///
 /// # Errors
-/// A scalar.
+/// The tensor is a scalar.
 pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> ExprResult<OperandKind> {
     if new.rank() == 0 {
         return Err(ExprError::at(new.span.clone(), "the new values need an axis; this is a scalar"));
@@ -331,7 +331,7 @@ pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<Opera
     })
 }
 
-/// Numbers of each record's rows on axis 1, counted from the record's first value.
+/// Offsets or indices for each record's rows on axis 1, relative to the record's first value.
 fn row_numbers<I: Iterator<Item = usize> + 'static>(
     call: &mut Call,
     size: fn(Option<u64>) -> Option<u64>,
@@ -419,7 +419,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     }
 }
 
-/// One vector for each ragged level; `extra` numbers more than rows, or than items of `value_rowids`.
+/// One vector for each ragged level. It has `extra` more numbers than there are rows (or items, for `value_rowids`).
 fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let Some(last) = last_ragged(&x.ty.dims) else {

@@ -1,4 +1,4 @@
-//! Norms, moments and the like: formulas of reductions.
+//! Norms, moments and related functions, as formulas over reductions.
 //!
 //! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
@@ -79,7 +79,7 @@ fn norm(call: &Call) -> ExprResult<String> {
     let is_matrix = axes.as_ref().is_some_and(|axes| axes.len() == 2);
     let wrong =
         || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is of matrices, whose axis is a list of two");
-    // Without a number: the euclidean norm, of a vector or of a matrix.
+    // By default, the Euclidean norm of a vector or matrix.
     let ord = match call.given(1).map(|item| &item.kind) {
         None => None,
         Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" || (name == "fro" && is_matrix) => None,
@@ -91,7 +91,7 @@ fn norm(call: &Call) -> ExprResult<String> {
         if rows == columns {
             return Err(call.error("norm: the two axes of a matrix are different"));
         }
-        // The norms of a matrix: its largest sum of magnitudes, of a column or of a row.
+        // Matrix norms: the largest column or row sum of magnitudes.
         let largest = |summed: i64, compared: i64| {
             let sums = format!("reduce_max(reduce_sum(abs(tensor), {summed}, True), {compared}, True)");
             if call.flag(3, false)? { Ok(sums) } else { Ok(format!("squeeze({sums}, axis)")) }

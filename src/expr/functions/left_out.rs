@@ -1,6 +1,6 @@
-//! Operations of TensorFlow that take ragged tensors there and have no function here, and why.
+//! TensorFlow operations on ragged tensors, and operations for training, that have no function here, with reasons.
 
-/// Names, and the reason.
+/// Names and reasons.
 pub const LEFT_OUT: &[(&[&str], &str)] = &[
     (
         &[
@@ -31,7 +31,7 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["function", "Variable", "placeholder", "Session"], "tatter has no graphs or sessions"),
 ];
 
-/// Why there is no such function, if it is one of TensorFlow's.
+/// The reason why a TensorFlow function is left out.
 pub fn reason(name: &str) -> Option<&'static str> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);

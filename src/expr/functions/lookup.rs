@@ -1,4 +1,4 @@
-//! Vocabularies: strings and integers to their places in a list, and back.
+//! Vocabularies: maps strings and integers to indices in a list, and back.
 //!
 //! Source of the meaning: `tf.lookup.StaticVocabularyTable`, `tf.keras.layers.CategoryEncoding`.
 
@@ -44,7 +44,7 @@ fn is_text(dtype: &DType) -> bool {
     matches!(dtype, DType::String | DType::Bytes)
 }
 
-/// The entries of a vocabulary, of strings or of integers.
+/// The entries of a vocabulary of strings or integers.
 fn entries(call: &mut Call) -> ExprResult<(DType, ArrayRef)> {
     let place = call.operand(1)?.span.clone();
     let node = crate::expr::call::fold(crate::expr::call::strict_node(call.operand(1)?)?)?;

@@ -1,4 +1,5 @@
-//! Maps as tensors: their keys. `values` and `m["key"]` are in [`super::decompose`] and [`crate::expr::call::map_lookup`].
+//! The keys of maps as tensors. `values` and `m["key"]` are in [`super::decompose`] and
+//! [`crate::expr::call::map_lookup`].
 
 use crate::expr::call::{Call, Function, map_part};
 use crate::expr::error::ExprResult;

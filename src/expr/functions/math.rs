@@ -1,4 +1,4 @@
-//! Arithmetic, comparisons and logic: value by value, with broadcasting.
+//! Arithmetic, comparisons and logic: element-wise, with broadcasting.
 //!
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
@@ -286,7 +286,7 @@ pub static FUNCTIONS: &[Function] = &[
     )),
 ];
 
-/// The operands as one dtype; refuses what arithmetic has no meaning for.
+/// The operands with one dtype. Rejects dtypes for which the operation is undefined.
 fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     if let Some(sparse) = sparse::with_dense(call, op)? {
         return Ok(sparse);
@@ -333,7 +333,7 @@ fn truncate_divide(call: &mut Call) -> ExprResult<OperandKind> {
     arithmetic(call, Binary::TruncateDivide)
 }
 
-/// The first two arguments, of one float dtype; whole literals are floats.
+/// The first two arguments with one float dtype; integer literals become floats.
 pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let mut items: Vec<Operand> = vec![call.operand(0)?.clone(), call.operand(1)?.clone()];
     for item in &mut items {
@@ -415,7 +415,8 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
     })
 }
 
-/// Whether an operator works on bits: on integers, the first of which is dense. Those of a ragged tensor are logical.
+/// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are
+/// logical.
 fn of_bits(call: &Call, operands: usize) -> ExprResult<bool> {
     let mut ragged = Vec::with_capacity(operands);
     for i in 0..operands {
@@ -425,7 +426,7 @@ fn of_bits(call: &Call, operands: usize) -> ExprResult<bool> {
         }
         ragged.push(last_ragged(&ty.dims).is_some());
     }
-    // A literal has no operators of its own: those of the tensor on its right are used.
+    // A literal on the left has no operators, so those of the tensor on its right apply.
     let own = usize::from(operands > 1 && call.operand(0)?.is_literal());
     Ok(!ragged[own])
 }
@@ -457,7 +458,7 @@ fn keeps(call: &mut Call, op: Unary) -> ExprResult<OperandKind> {
 }
 
 fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
-    // What maps 0 to 0 may be taken of only the entries.
+    // Functions that map 0 to 0 can be applied to the entries only.
     let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {
         return Ok(sparse);
@@ -467,7 +468,7 @@ fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
     unary(call, x, dtype, move |a| kernel::float(op, a))
 }
 
-/// The first argument, of a float dtype; a whole literal is a float.
+/// The first argument with a float dtype; an integer literal becomes a float.
 pub fn floats(call: &mut Call) -> ExprResult<Arg> {
     let item = call.operand(0)?.clone();
     if item.is_literal()
@@ -490,7 +491,7 @@ fn test(call: &mut Call, op: Test) -> ExprResult<OperandKind> {
     unary(call, x, DType::Bool, move |a| compare::test(op, a))
 }
 
-/// Cut above first, then below: where the range is empty, its lower end.
+/// Clips at the maximum first, so that an empty range gives the minimum.
 fn clip(call: &mut Call) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1, 2])?;
     let dtype = args[0].dtype()?.clone();

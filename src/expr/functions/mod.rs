@@ -1,8 +1,8 @@
-//! The functions: a file per family, a table row per function.
+//! The functions: one file per family, one table row per function.
 //!
-//! A row has the names, the signature with TensorFlow's keywords and defaults, one line, examples
-//! that are run as tests, and `bind`: it checks the arguments' types and gives the type of the result
-//! with the kernel that computes it. A function of other functions has a formula instead. Adding a function is one row.
+//! A row has the names, the signature with TensorFlow's keywords and defaults, a one-line description, examples that
+//! are run as tests, and `bind`, which checks the argument types and returns the result type and the kernel. A function
+//! composed of other functions has a formula instead. To add a function, add a row.
 
 /// A row of a family's table.
 macro_rules! function {
@@ -17,7 +17,7 @@ macro_rules! function {
     };
 }
 
-/// The same for a formula.
+/// A row for a function defined by a formula.
 macro_rules! formula {
     ($names:expr, $signature:literal, $summary:literal, $examples:expr, $formula:expr) => {
         Function {
@@ -73,7 +73,7 @@ use super::call::Function;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The families, in the order of the manual.
+/// The families, in manual order.
 pub static FAMILIES: &[Family] = &[
     Family { title: "Arithmetic", functions: math::FUNCTIONS },
     Family { title: "Special functions", functions: special::FUNCTIONS },
@@ -139,15 +139,15 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Indexed slices", functions: slices::FUNCTIONS },
 ];
 
-/// Functions that belong together.
+/// A group of related functions.
 pub struct Family {
     /// The heading in the manual.
     pub title: &'static str,
-    /// The functions, in the order of the manual.
+    /// The functions, in manual order.
     pub functions: &'static [Function],
 }
 
-/// Functions that may be written as attributes: `x.row_splits`.
+/// Functions that can be written as attributes, such as `x.row_splits`.
 pub const ATTRIBUTES: &[&str] = &[
     "row_splits",
     "flat_values",
@@ -175,17 +175,17 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
     FAMILIES.iter().flat_map(|family| family.functions)
 }
 
-/// The function of that name, with or without `tf.` and `tf.compat.v1.`. Where TensorFlow and Paddle have one of
-/// the same name but another meaning, TensorFlow's has `tf.` in its name.
+/// Finds a function by name, with or without `tf.` and `tf.compat.v1.`. If TensorFlow and Paddle use the same name with
+/// different meanings, TensorFlow's name includes `tf.`.
 pub fn find(name: &str) -> Option<&'static Function> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);
     BY_NAME.get(name).or_else(|| BY_NAME.get(short)).copied()
 }
 
-/// The function for an attribute.
+/// Finds the function for an attribute.
 pub fn attribute(name: &str) -> Option<&'static Function> {
-    // As an attribute the shape is that of the type, with None for ragged axes.
+    // As an attribute, `shape` is the static shape, with None for ragged axes.
     let name = if name == "shape" { "get_shape" } else { name };
     (name == "get_shape" || ATTRIBUTES.contains(&name)).then(|| find(name)).flatten()
 }

@@ -1,7 +1,7 @@
-//! Ragged tensors from values and partitions in every encoding.
+//! Ragged tensors from values and row partitions, in every encoding.
 //!
-//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always checked, `validate=False`
-//! or not.
+//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always
+//! checked, even with `validate=False`.
 
 use super::decompose::rewrap;
 use crate::error::{Error, Result};
@@ -179,7 +179,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A partition, or a tensor with rows.
+/// A row partition, or a tensor with rows.
 fn rows_in(call: &Call) -> ExprResult<Node> {
     let node = strict_node(call.operand(0)?)?;
     if node.ty.rank() < 2 || node.ty.is_sparse() {
@@ -206,12 +206,12 @@ fn offsets_in_rows(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// One more outer axis: the rows that the encoding cuts axis 0 into.
+/// Adds an outer axis: the rows into which the encoding divides axis 0.
 fn compose(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     compose_from(call, encoding, 1, 2)
 }
 
-/// `partition_outer_dimension`: by a partition, or by the one encoding that is given.
+/// `partition_outer_dimension`, given a partition or exactly one encoding.
 pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
     const ENCODINGS: [(usize, PartitionEncoding); 6] = [
         (1, PartitionEncoding::RowSplits),
@@ -290,7 +290,7 @@ fn composed(values: &Arg, numbers: &Arg, encoding: PartitionEncoding, call: &Cal
     Ok(ty)
 }
 
-/// `RowPartition.from_*`: a ragged tensor of the numbers of the values, which is taken as a partition.
+/// `RowPartition.from_*`. The partition is represented as a ragged tensor of value indices.
 fn partition(call: &mut Call, encoding: PartitionEncoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> ExprResult<OperandKind> {
     let numbers = if encoding == PartitionEncoding::UniformRowLength { call.scalar_integer(0)? } else { call.integers(0)? };
     check_vector(&numbers, encoding)?;
@@ -339,8 +339,8 @@ fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Integer>, enc
     Tensor::list(rows, Tensor::list(inner, below.clone(), None)?, None)
 }
 
-/// The rows of every record, and the values of every row: `nvals` gives the number of values of a
-/// record from its numbers and its nrows.
+/// The rows of every record and the values of every row. `nvals` returns the number of values of a record, given its
+/// encoding and nrows.
 fn rows_of(
     args: &Args,
     nrecords: usize,
@@ -363,7 +363,7 @@ fn rows_of(
     })
 }
 
-/// Several partitions around axis 0, the outermost first.
+/// Adds several partitions above axis 0, outermost first.
 pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     let mut values = call.any(0)?;
     let first = values.clone();

@@ -1,6 +1,6 @@
-//! Random numbers, under `--seed` and by the number of the record.
+//! Random numbers, determined by `--seed` and the record number.
 //!
-//! Source of the meaning: `tf.random`, `tf.nn.dropout`. The distributions are TensorFlow's, the numbers are not.
+//! Source of the meaning: `tf.random`, `tf.nn.dropout`. The distributions match TensorFlow's; the numbers do not.
 
 use super::apply::with_dtype;
 use crate::error::{Error, Result};
@@ -58,14 +58,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The stream of each record: the keys of the records, and the number of the call.
+/// The random stream of each record: the record keys, and the index of the call.
 struct Streams {
     keys: Arg,
     call: u64,
 }
 
 impl Streams {
-    /// The streams of a call; argument `i` is its seed, else its place in the text tells it from other calls.
+    /// The streams of a call. Argument `i` is its seed; by default, its place in the text distinguishes it from other
+    /// calls.
     fn new(call: &mut Call, i: usize) -> ExprResult<Streams> {
         let seed = call.optional_int(i)?;
         let number = seed.map_or(call.span.start as u64, |seed| (seed as u64) ^ (1 << 63));
@@ -78,7 +79,7 @@ impl Streams {
     }
 }
 
-/// A number in each record as float64, or a default.
+/// A number for each record as float64, or a default.
 fn number(call: &mut Call, i: usize, default: f64) -> ExprResult<Arg> {
     let item = match call.given(i) {
         Some(item) => item.clone(),
@@ -96,7 +97,7 @@ fn f64s(arg: &Arg, args: &Args) -> Result<Vec<f64>> {
     Ok(native::<Float64Type>(&values)?.to_vec())
 }
 
-/// A tensor of a shape in each record, of float64 or int64 values drawn record by record and then cast.
+/// A tensor of a shape given for each record. Values are drawn as float64 or int64, record by record, and then cast.
 fn drawn(
     call: &mut Call,
     dtype: DType,
@@ -112,7 +113,7 @@ fn drawn(
     })
 }
 
-/// As many random bits as the mantissa of a float dtype has, so that no number is rounded up to 1.
+/// As many random bits as the mantissa of the float dtype holds, so that no number is rounded up to 1.
 fn mantissa(dtype: &DType) -> u32 {
     match dtype {
         DType::Float16 => 11,

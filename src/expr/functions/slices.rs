@@ -1,4 +1,4 @@
-//! Chosen slices of a tensor with their indices.
+//! Selected slices of a tensor, with their indices.
 //!
 //! Source of the meaning: `tf.IndexedSlices`, `tf.sparse.mask`.
 
@@ -59,7 +59,7 @@ fn mask(call: &mut Call) -> ExprResult<OperandKind> {
         let error = ExprError::at(item.span.clone(), format!("sparse.mask works on IndexedSlices, not {}", item.describe()));
         error.help("sparse.mask(IndexedSlices(values, indices), mask_indices); sparse.retain works on sparse tensors")
     };
-    // In a variable they are a structure.
+    // When assigned, the results form a structure.
     let part = |i: usize, name: &str| match (&item.kind, item.elements()) {
         (OperandKind::Results(_), Some(mut parts)) if parts.len() == 2 => Some(parts.swap_remove(i)),
         (OperandKind::Tensor(node), _) if node.ty.rank() == 0 => {

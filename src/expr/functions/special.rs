@@ -1,4 +1,4 @@
-//! Special functions of floats, value by value.
+//! Special functions of floats, element-wise.
 //!
 //! Source of the meaning: `tf.math` and `tf.math.special`.
 
@@ -10,14 +10,14 @@ use crate::expr::kernels::special::{self as kernel, mapped, next_after, paired};
 use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 
-/// A row of a function of one float.
+/// A table row for a function of one float.
 macro_rules! of_one {
     ($names:expr, $summary:literal, $example:expr, $f:path) => {
         function!($names, "x", $summary, [$example], |c| one(c, $f))
     };
 }
 
-/// A row of a function of two floats.
+/// A table row for a function of two floats.
 macro_rules! of_two {
     ($names:expr, $signature:literal, $summary:literal, $example:expr, $f:path) => {
         function!($names, $signature, $summary, [$example], |c| two(c, $f))
@@ -158,14 +158,14 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A function of one float, value by value.
+/// An element-wise function of one float.
 pub fn one(call: &mut Call, f: impl Fn(f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
     let x = floats(call)?;
     let dtype = x.dtype()?.clone();
     unary(call, x, dtype, move |a| mapped(&f, a))
 }
 
-/// A function of two floats, value by value.
+/// An element-wise function of two floats.
 pub fn two(call: &mut Call, f: impl Fn(f64, f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
     let args = two_floats(call)?;
     let dtype = args[0].dtype()?.clone();

@@ -1,4 +1,4 @@
-//! Times: conversion from text and numbers, components, comparison.
+//! Times: conversion from text and numbers, components, and comparison.
 //!
 //! Source of the meaning: the temporal functions of `pyarrow.compute`.
 
@@ -18,7 +18,7 @@ use arrow_array::{ArrayRef, LargeStringArray};
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
-/// A row for a part.
+/// A table row for a component.
 macro_rules! part {
     ($name:literal, $summary:literal, $result:literal, $part:expr) => {
         function!([$name], "x", $summary, [(concat!($name, "(timestamp(\"2024-05-01T12:30:45.006007008\", unit=\"ns\"))"), $result)], |c| {
@@ -94,10 +94,10 @@ fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
     unary(call, x, DType::Arrow(Box::new(to.clone())), move |array| time_of(array, &to))
 }
 
-/// `a op b` where one of the two holds times: text is read as times of the other. `None` where neither does.
+/// `a op b` if either operand holds times: text is parsed as a time of the other's dtype. Otherwise `None`.
 ///
 /// # Errors
-/// Times of different kinds; text that is not a time.
+/// Times of different kinds, or text that is not a time.
 pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind>> {
     let dtype = |i: usize| Some(call.given(i)?.node()?.ty.dtype()?.clone());
     let times = [dtype(0).and_then(|d| d.time().map(|t| (d, t))), dtype(1).and_then(|d| d.time().map(|t| (d, t)))];

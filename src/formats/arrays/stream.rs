@@ -212,7 +212,7 @@ impl Numbers {
     /// The next number, which stays the next.
     ///
     /// # Errors
-    /// As [`ArrayStream::take`].
+    /// See [`ArrayStream::take`].
     pub fn peek(&mut self) -> Result<Option<i64>> {
         if self.given == self.block.len() {
             if self.left == 0 {
@@ -247,7 +247,7 @@ impl Numbers {
     /// As [`ArrayStream::finish`].
     ///
     /// # Errors
-    /// As [`ArrayStream::finish`].
+    /// See [`ArrayStream::finish`].
     pub fn finish(&mut self) -> Result<()> {
         self.stream.finish()
     }

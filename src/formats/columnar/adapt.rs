@@ -99,7 +99,7 @@ impl Columns {
     /// The chunk of `arrays`, which are those of [`Columns::roots`]; `fields` are all of the file.
     ///
     /// # Errors
-    /// As [`Columns::chunk`].
+    /// See [`Columns::chunk`].
     pub fn chunk_of_arrays(&self, arrays: &[ArrayRef], fields: &[FieldRef], nrows: usize, origin: Origin) -> Result<Chunk> {
         self.chunk(nrows, origin, |place| match (arrays.get(place), self.roots.get(place).and_then(|root| fields.get(*root))) {
             (Some(array), Some(field)) => from_arrow(array, field),

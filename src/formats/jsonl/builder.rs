@@ -65,7 +65,7 @@ pub trait Builder: Sized {
     /// Appends the elements of a list that is not empty, up to and including its bracket.
     ///
     /// # Errors
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }

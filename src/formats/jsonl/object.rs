@@ -68,7 +68,7 @@ impl<C: Builder> Object<C> {
     /// The record itself: only the columns that are wanted.
     ///
     /// # Errors
-    /// As [`Object::new`].
+    /// See [`Object::new`].
     pub fn record(fields: &[Field], wanted: &Wanted, options: BuildOptions) -> Result<Object<C>> {
         let rules = Rules { nullable: false, declared: false, first_wins: options.first_wins };
         let mut object = Object::new(&[], rules, options)?;

@@ -94,7 +94,7 @@ impl<V: Value> SparseRows<V> {
 /// Sparse rows of these components.
 ///
 /// # Errors
-/// As [`Sparse::try_new`].
+/// See [`Sparse::try_new`].
 pub fn sparse(splits: Vec<i64>, indices: Vec<i64>, values: ArrayRef, shapes: Vec<i64>) -> Result<Tensor> {
     let entries = RowPartition::from_row_splits(splits)?;
     Ok(Tensor::Sparse(Sparse::try_new(1, entries, indices.into(), values, shapes.into(), None)?))

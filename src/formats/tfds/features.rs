@@ -72,7 +72,7 @@ pub fn parse(value: &Value) -> Result<Vec<(String, Feature)>> {
 /// One feature.
 ///
 /// # Errors
-/// As [`parse`].
+/// See [`parse`].
 pub fn parse_one(value: &Value) -> Result<Feature> {
     feature(value, None, 0)
 }

@@ -32,7 +32,7 @@ pub fn text(path: &Path) -> Result<String> {
 /// The object that a file holds.
 ///
 /// # Errors
-/// As [`text`]; it is not a JSON object.
+/// See [`text`]; it is not a JSON object.
 pub fn object(path: &Path) -> Result<Value> {
     let name = path.display().to_string();
     let value: Value =

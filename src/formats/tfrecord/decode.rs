@@ -51,7 +51,7 @@ struct BadRecord {
 
 impl Decoder {
     /// # Errors
-    /// As [`Mapping::new`].
+    /// See [`Mapping::new`].
     pub fn new(schema: &Schema, request: &Request, input: Arc<str>, sequences: bool) -> Result<Decoder> {
         Ok(Decoder {
             mapping: Arc::new(Mapping::new(schema, request, sequences)?),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Opens what a chain reads: the inputs that its first verb combines, or the files.
 ///
 /// # Errors
-/// As [`Inputs::open`].
+/// See [`Inputs::open`].
 pub fn open_chain(verbs: &[Box<dyn Parsed>], files: &[OsString], branches: &Branches, options: Arc<Options>) -> Result<Inputs> {
     match verbs.first().map_or(Ok(None), |verb| verb.combine(files.to_vec(), &options))? {
         Some(several) => combine(several, branches, options),
@@ -71,7 +71,7 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
 /// Opens its files; `options` are those of the run.
 ///
 /// # Errors
-/// As [`open_chain`]; a verb gives no records.
+/// See [`open_chain`]; a verb gives no records.
 fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Member> {
     let text: Arc<str> = text.to_string_lossy().into();
     let located = |error: Error| error.help(format!("in {text}"));

@@ -52,7 +52,7 @@ pub fn parse(text: &str) -> Result<Schema> {
 /// Parses a type: `int64[?, (?)]`.
 ///
 /// # Errors
-/// As [`parse`].
+/// See [`parse`].
 pub fn parse_type(text: &str) -> Result<Type> {
     let mut cursor = Cursor::new(text);
     let typed = typed(&mut cursor, String::new(), false)?;

@@ -89,7 +89,7 @@ pub fn unordered(field: &Field) -> Field {
 /// Single values of `ty`, encoded or not.
 ///
 /// # Errors
-/// As [`encode`]; more bytes than 32-bit offsets reach.
+/// See [`encode`]; more bytes than 32-bit offsets reach.
 pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if is_encoded(ty) && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
 }

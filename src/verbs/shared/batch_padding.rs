@@ -113,7 +113,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
 /// Pads a batch; errors name the records of the batch.
 ///
 /// # Errors
-/// Errors of [`Map::apply`] of the padding.
+/// See [`Map::apply`] of the padding.
 pub fn padded(edits: &dyn Map, batch: Chunk) -> Result<Chunk> {
     let (origin, nrows) = (batch.origin.clone(), batch.nrows);
     edits.apply(batch).map_err(|e| origin.resolve(e, nrows))

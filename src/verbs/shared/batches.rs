@@ -46,7 +46,7 @@ pub fn names(schema: &Schema) -> Arc<[String]> {
 /// Batches of consecutive rows of the chunk, as one chunk.
 ///
 /// # Errors
-/// Errors of [`batch()`].
+/// See [`batch()`].
 pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) -> Result<Chunk> {
     let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
     let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();

@@ -125,7 +125,7 @@ impl Edits {
     /// Changes one field. `plan` gets its type and returns the new type and the kernel for its values.
     ///
     /// # Errors
-    /// Errors of [`Edits::beside`].
+    /// See [`Edits::beside`].
     pub fn change<K>(&mut self, path: &FieldPath, plan: impl FnOnce(&Type) -> Result<(Type, K)>) -> Result<()>
     where
         K: Fn(&Tensor, &Scope) -> Result<Tensor> + Send + Sync + 'static,

@@ -83,7 +83,7 @@ impl Patterns {
     /// Parses `a,b.c,image/*`.
     ///
     /// # Errors
-    /// Errors of [`FieldPath::parse`].
+    /// See [`FieldPath::parse`].
     pub fn parse(text: &str) -> Result<Patterns> {
         let patterns = path::split(text, ',')?
             .into_iter()

@@ -143,7 +143,7 @@ impl Held {
     /// Removes everything as one chunk; `None` if nothing is held.
     ///
     /// # Errors
-    /// Errors of [`Chunk::concat`].
+    /// See [`Chunk::concat`].
     pub fn take_all(&mut self) -> Result<Option<Chunk>> {
         let parts = self.take_parts();
         if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
@@ -153,7 +153,7 @@ impl Held {
 /// A copy of the rows, so that a few kept rows do not keep the whole chunk in memory.
 ///
 /// # Errors
-/// Errors of [`Chunk::concat`].
+/// See [`Chunk::concat`].
 pub fn owned(chunk: &Chunk) -> Result<Chunk> {
     // Concatenating two parts always copies; a single part would be shared.
     let copy = Chunk::concat(&[chunk.clone(), chunk.slice(0, 0)])?;
@@ -198,7 +198,7 @@ impl Parts {
     /// The rows at these indices, in this order.
     ///
     /// # Errors
-    /// Errors of [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
         let locate = |row: &usize| {
             let part = self.starts.partition_point(|start| start <= row) - 1;
@@ -220,7 +220,7 @@ impl Slices {
     /// The next rows.
     ///
     /// # Errors
-    /// Errors of [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         self.next_deferred().map(|chunk| chunk()).transpose()
     }

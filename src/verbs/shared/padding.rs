@@ -125,7 +125,7 @@ impl PaddingArgs {
     /// Checks only the values; messages name `option` and what is done to the fields.
     ///
     /// # Errors
-    /// Errors of [`PaddingArgs::check`].
+    /// See [`PaddingArgs::check`].
     pub fn check_values(&self, (option, done): (&str, &str), schema: &Schema, worked: &[FieldPath]) -> Result<()> {
         check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
     }

@@ -49,7 +49,7 @@ impl Pool {
     /// These records, in this order.
     ///
     /// # Errors
-    /// Errors of [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn gather(&self, records: &[RecordId]) -> Result<Chunk> {
         Chunk::interleave(&self.parts, records)
     }
@@ -58,7 +58,7 @@ impl Pool {
     /// never holds all records twice.
     ///
     /// # Errors
-    /// Errors of [`Chunk::gather`].
+    /// See [`Chunk::gather`].
     pub fn compact(&mut self, kept: &mut [RecordId]) -> Result<()> {
         let mut order: Vec<usize> = (0..kept.len()).collect();
         order.sort_unstable_by_key(|i| kept[*i]);

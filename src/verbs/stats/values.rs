@@ -151,7 +151,7 @@ impl ValueSummary {
     /// Adds the values of an array. O(values).
     ///
     /// # Errors
-    /// Errors of [`take`](crate::tensor::gather::take).
+    /// See [`take`](crate::tensor::gather::take).
     pub fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
         let valid;

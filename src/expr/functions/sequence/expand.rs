@@ -1,4 +1,4 @@
-//! Repeats sequences according to the lengths of another tensor's.
+//! Repeats sequences according to the sequence lengths of another tensor.
 
 use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
@@ -30,13 +30,13 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The rows of each record repeated: their numbers, and how many each record has then.
+/// The repeated rows of all records: row indices, and the number of rows in each record.
 struct Repeats {
     numbers: Vec<usize>,
     lengths: Vec<usize>,
 }
 
-/// Row k of a record as often as `times` says of item k of that record. `sizes` are the values of each row.
+/// Repeats row k of a record as often as `times` gives for item k of that record. `sizes` has the values of each row.
 fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, times: &RowPartition, what: &str) -> Result<Repeats> {
     let mut out = Repeats { numbers: Vec::with_capacity(times.nvals()), lengths: Vec::with_capacity(rows.nrows()) };
     let mut nvals = 0usize;
@@ -108,7 +108,7 @@ fn expand_as(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(x.span.clone(), "sequence_expand_as repeats rows; this is a scalar"));
     }
     let y = Sequences::of(call, 1)?;
-    // The sequences of x itself make no difference.
+    // The sequences of x do not matter.
     let levels = last_ragged(&x.ty.dims).unwrap_or(0) + 1;
     let mut dims = y.arg.ty.dims[..=y.axis].to_vec();
     dims.extend_from_slice(&x.ty.dims[levels..]);

@@ -1,4 +1,4 @@
-//! LoD-Tensors made of rows, and their levels.
+//! LoD-Tensors as nested rows, and their levels.
 
 use crate::error::Result;
 use crate::expr::call::{Call, Function};
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// `[levels, (?)]`: what `numbers` adds for the rows of a level that belong to one record.
+/// `[levels, (?)]`: the numbers that `numbers` appends for the rows of a level that belong to one record.
 fn levels(call: &mut Call, numbers: fn(&RowPartition, Range<usize>, &mut Vec<i64>)) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let count = last_ragged(&x.ty.dims).unwrap_or(0);

@@ -41,7 +41,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// What is left of a sequence.
+/// The pooled step of a sequence.
 #[derive(Clone, Copy)]
 enum Kind {
     First,
@@ -66,7 +66,7 @@ fn kind(call: &Call) -> ExprResult<Kind> {
     })
 }
 
-/// `[n, (a), w]` to `[n, w]`.
+/// Pools `[n, (a), w]` to `[n, w]`.
 fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     match kind {
@@ -95,7 +95,7 @@ fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
         }
         let ends = ends.finish()?;
         let Kind::Of(op) = kind else { return cut.around(ends) };
-        // The first steps are what the others are put onto.
+        // The first steps, onto which the others are accumulated.
         let inner = x.step().len();
         let (blocks, places) = (merged(steps, 0, inner)?, merged(&ends, 0, inner)?);
         let (_, values) = steps.levels(inner)?;

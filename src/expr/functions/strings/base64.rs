@@ -1,4 +1,4 @@
-//! Bytes as base64 in the alphabet for addresses, and back.
+//! Web-safe base64 encoding and decoding.
 //!
 //! Source of the meaning: `tf.io.encode_base64`, `tf.io.decode_base64`.
 
@@ -11,7 +11,7 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE as PADDED, URL_SAFE_NO_PAD};
 
-/// Bits beyond the last byte do not count.
+/// Bits after the last byte are ignored.
 const fn lenient(padding: DecodePaddingMode) -> GeneralPurpose {
     GeneralPurpose::new(&URL_SAFE, GeneralPurposeConfig::new().with_decode_padding_mode(padding).with_decode_allow_trailing_bits(true))
 }

@@ -1,4 +1,4 @@
-//! Compressed bytes as what they hold.
+//! Decompression of byte strings.
 //!
 //! Source of the meaning: `tf.io.decode_compressed`.
 
@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
     decode_compressed
 )];
 
-/// The most bytes that one value holds.
+/// Maximum number of decompressed bytes per value.
 const MOST: u64 = 1 << 28;
 
 fn decode_compressed(call: &mut Call) -> ExprResult<OperandKind> {

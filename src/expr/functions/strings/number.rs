@@ -1,4 +1,4 @@
-//! Numbers as strings, and strings as numbers.
+//! Conversion of numbers to strings, and of strings to numbers.
 //!
 //! Source of the meaning: `tf.strings.as_string`, `to_number`.
 
@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The most digits and the widest field that are written.
+/// Maximum precision and field width.
 const WIDEST: i64 = 10_000;
 
 fn as_string(call: &mut Call) -> ExprResult<OperandKind> {

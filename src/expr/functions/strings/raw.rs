@@ -1,4 +1,4 @@
-//! Bytes as the numbers that they hold.
+//! Reinterprets bytes as numbers.
 //!
 //! Source of the meaning: `tf.io.decode_raw`.
 
@@ -25,7 +25,7 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let dtype = call.dtype(1)?.filter(|dtype| dtype.is_number() || *dtype == DType::Bool);
     let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type is a number dtype, as float32, or bool"))?;
-    // A bool is a byte.
+    // A bool is one byte.
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
     let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
     let is_little = call.flag(2, true)?;

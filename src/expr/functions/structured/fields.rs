@@ -1,4 +1,4 @@
-//! Access to and updates of the fields of structures; comparison of structures.
+//! Reading and updating the fields of structures, and comparing structures.
 //!
 //! Source of the meaning: `tf.experimental.StructuredTensor`.
 
@@ -63,7 +63,7 @@ fn structure(call: &Call) -> ExprResult<Node> {
     Ok(node)
 }
 
-/// The names that an item is: one string, or several.
+/// The field names given by an item: one string, or several.
 fn names_of(item: &Operand) -> Option<Vec<String>> {
     match item.literal()? {
         Literal::String(name) => Some(vec![name]),
@@ -214,7 +214,7 @@ fn row_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(OperandKind::Tuple(all))
 }
 
-/// Whether two structures are equal, in each record; `None` where neither is a structure.
+/// Whether two structures are equal, for each record; `None` if neither is a structure.
 pub fn equal(call: &mut Call, negate: bool) -> ExprResult<Option<OperandKind>> {
     let is_structure = |item: &Operand| item.node().is_some_and(|n| n.ty.fields().is_some());
     let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
