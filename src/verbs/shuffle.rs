@@ -94,7 +94,7 @@ struct Whole {
     random: Random,
     options: Options,
     held: Held,
-    /// The records held before, in order.
+    /// Earlier records in order, spilled to a file.
     written: Option<SpillFile>,
     output: Option<Output>,
 }

@@ -1,7 +1,9 @@
-//! Several inputs as one stream: the records of the input that a verb chooses, or those of all inputs side by side.
+//! Combines several inputs into one stream: either records of the input that a verb chooses, or records of all inputs
+//! side by side.
 //!
-//! Unlike the inputs of other runs, which follow each other, these are read side by side. Each is a line of the engine: its blocks are
-//! decoded, and go through the chain of the input, on any thread; a merge pulls the chunks of all out of their lines.
+//! In other runs, inputs are read one after another; here they are read side by side. Each input is a line of the
+//! engine: its blocks are decoded and passed through its chain on any thread. A merge pulls the chunks of all inputs
+//! out of their lines.
 //!
 //! ```text
 //! open      the inputs that a chain reads

@@ -40,7 +40,7 @@ pub enum Label {
 enum Labels {
     /// Integers, which are recovered from the hash.
     Int,
-    /// Unsigned integers, likewise.
+    /// Unsigned integers, also recovered from the hash.
     Unsigned,
     /// The first bytes of each string, and whether it is longer.
     Text(Vec<(Box<[u8]>, bool)>),
