@@ -1,5 +1,5 @@
-//! Files of arrays: what npz, npy and safetensors share. How fields map to arrays is decided in
-//! [`crate::schema::arrays`].
+//! Files of arrays: code shared by npz, npy and safetensors. [`crate::schema::arrays`] defines how fields map to
+//! arrays.
 //!
 //! ```text
 //! chunk -> encode   any thread: pieces of arrays (stored says which arrays there are), and their checksums
@@ -12,7 +12,8 @@
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
 //!
-//! `archive`, `directory` and `zip`: the archives of npz files. `npy_header` and `python` read and write the header that npy files and the members of npz archives share.
+//! `archive`, `directory` and `zip` handle the archives of npz files. `npy_header` and `python` read and write the
+//! header shared by npy files and the members of npz archives.
 
 pub(super) mod archive;
 mod bind;
