@@ -101,7 +101,7 @@ impl Reader for SourceReader {
 fn add(mut decoded: Decoded, name: &str, added: &[SourceColumn]) -> Result<Decoded> {
     let chunk = &mut decoded.chunk;
     let nrows = chunk.nrows;
-    // A shard of a dataset has a name of its own.
+    // Each shard of a dataset has its own name.
     let file = chunk.origin.input.clone();
     let file = file.as_deref().unwrap_or(name);
     for column in added {

@@ -35,7 +35,7 @@ pub struct Invocation {
     pub verbs: Vec<Box<dyn Parsed>>,
     /// The input files.
     pub files: Vec<OsString>,
-    /// Inputs of the first verb that have their own chains, keyed by the words that stand for them among the files.
+    /// Inputs of the first verb that have their own chains, keyed by the words that represent them among the files.
     pub branches: Branches,
     /// The options.
     pub options: Options,

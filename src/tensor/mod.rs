@@ -3,10 +3,10 @@
 //! ```text
 //! type     {title: string, tokens: int64[?]}[?]          in a chunk of 2 records
 //!
-//! List     [0 2 3]                        which structures belong to which record
+//! List     [0 2 3]                        the partition of structures by record
 //!   Struct 3 rows
 //!     Leaf "a" "b" "c"                    title
-//!     List [0 2 2 5]                      which tokens belong to which structure
+//!     List [0 2 2 5]                      the partition of tokens by structure
 //!       Leaf 1 2 3 4 5                    tokens
 //! ```
 //!

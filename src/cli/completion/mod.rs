@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! line      the words of the command line, as each shell passes them
-//! answer    verbs, options, values, fields: what fits at the cursor
-//! fields    the fields of the file on the command line, from its first bytes
-//! print     the answer, as each shell reads it
+//! answer    the completions: verbs, options, values, fields
+//! fields    the fields of the file on the command line, inferred from its first bytes
+//! print     the output for each shell
 //! ```
 
 mod answer;

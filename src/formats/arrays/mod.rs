@@ -2,13 +2,13 @@
 //! arrays.
 //!
 //! ```text
-//! chunk -> encode   any thread: pieces of arrays (stored says which arrays there are), and their checksums
+//! chunk -> encode   any thread: pieces of arrays (listed by stored), and their checksums
 //!       -> write    in order: arrays that grow side by side in a spool
-//!       -> the Container, which makes the format, writes the finished arrays into the file one after another
+//!       -> the Container, which implements the format, writes the finished arrays to the file in sequence
 //!
-//! the Container -> contents     arrays, where they are, and the schema embedded in the file
-//!       -> bind     which fields they are
-//!       -> block    in order: row splits are read, values cut off (stream, transpose)
+//! the Container -> contents     arrays, their locations, and the embedded schema
+//!       -> bind     maps arrays to fields
+//!       -> block    in order: row splits are decoded, values sliced (stream, transpose)
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
 //!

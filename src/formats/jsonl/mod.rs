@@ -1,11 +1,11 @@
 //! JSON: one object per line (`jsonl`), or any JSON values, or one array of them (`json`).
 //!
 //! ```text
-//! reading   sniff                             lines or values, by the first bytes
+//! reading   sniff                             detects lines or values from the first bytes
 //!           lines, stream                     cut the input into blocks of whole records
-//!           seen, settle, observe             inference: what has been seen of types; the schema that holds it, or the clashes
-//!           decode                            a block into columns
-//!           column: leaf, list, map, object, sparse, union   columns under construction, over the contract in builder
+//!           seen, settle, observe             inference: observed types, and the schema or the conflicts
+//!           decode                            decodes a block into columns
+//!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
 //! both      arrow_text, times                 the text of dates, times, decimals and other Arrow types

@@ -2,10 +2,10 @@
 //!
 //! | feature | stored under |
 //! |---|---|
-//! | `x` in `a` in the record | `a/x` |
+//! | `x` inside `a` | `a/x` |
 //! | a tensor with one unknown size, inside at most one sequence | `x`: its values |
-//! | a tensor inside two and more sequences | `x/ragged_flat_values`, and for each sequence but the outermost `x/ragged_row_lengths_0` ... |
-//! | a tensor with encoding `bytes` or `zlib` | as a scalar: its bytes |
+//! | a tensor inside two or more sequences | `x/ragged_flat_values`, and for each sequence except the outermost `x/ragged_row_lengths_0` ... |
+//! | a tensor with encoding `bytes` or `zlib` | a scalar with its bytes |
 //! | such a tensor with several unknown sizes | `x/value`, and the sizes in `x/shape` |
 //! | a structure inside sequences | each of its fields, inside the same sequences |
 //!

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! dataset_info.json -> info      name, splits, lengths and names of shards
-//!   --split         -> split     which records of which splits: train+test, train[:10%]
-//! features.json     -> features  the tree of feature connectors, of all generations of the file
-//!                   -> mapping   its schema, and the features of a tf.Example that each field is read from
+//!   --split         -> split     the selected records: train+test, train[:10%]
+//! features.json     -> features  the tree of feature connectors, in all generations of the file
+//!                   -> mapping   the schema, and the source tf.Example features of each field
 //! shards            -> shards    cut as TFRecords or ArrayRecords and decoded (formats/tfrecord, formats/riegeli)
 //! ```
 //!

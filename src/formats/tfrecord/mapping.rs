@@ -4,7 +4,7 @@
 //! | field | features |
 //! |---|---|
 //! | `x: T`, `x: T[3, 4]`, `x: T[?, 2]` | `x`: the values |
-//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis after axis 0 that has no known size, outermost first |
+//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis after axis 0 without a known size, outermost first |
 //! | `x: T[..] from v split by E(p), ...` | `v`, and one feature for each partition: tf.io.RaggedFeature |
 //! | `x: sparse<T>[?]` | `x`: the values, at 0, 1, 2, ...: tf.io.VarLenFeature |
 //! | `x: sparse<T>[..]` | `x/values`, and `x/indices_0` ...: one for each axis |

@@ -1,12 +1,12 @@
 //! TFRecord files of tf.Example.
 //!
 //! ```text
-//! bytes -> cutter   blocks of whole records, by the lengths in their frames (framing); resync finds the next record after damage
-//!       -> reader   what is done with blocks, of whatever container; raw where records are any bytes
+//! bytes -> cutter   blocks of whole records, using the lengths in their frames (framing); resync finds the next record after damage
+//!       -> reader   processes blocks from any container; raw for records of arbitrary bytes
 //!       -> observe  the types of features, for inference
-//!       -> decode   the features of all records (wire), then column by column: mapping says which features a
-//!                   field is read from; column and lists decode them; arrange, nested and entries build their
-//!                   axes from values; assemble builds structures
+//!       -> decode   the features of all records (wire), then column by column: mapping gives the source features of each
+//!                   field; column and lists decode them; arrange, nested and entries build axes from values;
+//!                   assemble builds structures
 //!
 //! chunk -> flatten  fields to features
 //!       -> encode   framed records

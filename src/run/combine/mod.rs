@@ -7,11 +7,11 @@
 //!
 //! ```text
 //! open      the inputs that a chain reads
-//! combined  several inputs as one
-//! member    one of the inputs: files, perhaps with a chain
-//! feed      its chunks in sequence, as a merge sees them
-//! chosen    one record after the other, each of the input that is chosen
-//! zip       the records of the same number side by side
+//! combined  several inputs combined into one stream
+//! member    one of the inputs: files, optionally with a chain
+//! feed      the chunks of an input in sequence, as seen by a merge
+//! chosen    one record after another, each from the chosen input
+//! zip       the records with the same number, combined into one
 //! ```
 
 mod adapt;

@@ -16,7 +16,7 @@ pub struct RecordCount {
     number: Option<u64>,
 }
 
-/// The argument; `None` if it is left out.
+/// The argument; `None` if it is omitted.
 #[derive(Clone, Copy, Debug)]
 struct Argument(Option<u64>);
 

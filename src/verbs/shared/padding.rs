@@ -130,7 +130,7 @@ impl PaddingArgs {
         check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
     }
 
-    /// The shape given for a field that has `rank` axes of its own.
+    /// The shape given for a field with `rank` own axes.
     ///
     /// # Errors
     /// The shape has a different number of axes.

@@ -3,12 +3,12 @@
 //!
 //! | field | connector |
 //! |---|---|
-//! | a structure; a list of structures | FeaturesDict; Sequence of it, or Dataset if it is the field `steps` of the record |
+//! | a structure; a list of structures | FeaturesDict; a Sequence of it, or Dataset if it is the record's field `steps` |
 //! | numbers and bools of known sizes and at most one `?` | Tensor |
 //! | ragged axes, several `?`, any `?` below a list of structures | a Sequence for each axis up to the last of them |
-//! | float64 | Tensor with encoding `bytes`, as features hold float32 |
+//! | float64 | Tensor with encoding `bytes`, because features hold float32 |
 //! | string; bytes | Text; Tensor of strings |
-//! | what was read from a data set and is of the same type | the connector it had |
+//! | a field read from a dataset that still has the same type | the original connector |
 
 use super::super::features::{self, Encoding, Feature, class_name, dimensions};
 use super::super::labels::file_name;
