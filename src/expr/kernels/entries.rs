@@ -242,7 +242,7 @@ pub struct DenseRows {
 }
 
 impl DenseRows {
-    /// Dense tensors of these shapes, with `dims.len()` sizes per record. Sizes known from `dims` take precedence.
+    /// Dense tensors of these shapes, with `dims.len()` sizes per record, which must agree with the known sizes of `dims`.
     /// O(rows).
     ///
     /// # Errors

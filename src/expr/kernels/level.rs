@@ -58,7 +58,7 @@ pub fn partition_of(dim: &Dim, lengths: Vec<usize>) -> Result<RowPartition> {
 }
 
 /// The partitions of a dense shape given for each record, and the record of each value below them. `size` returns the
-/// size of an axis in a record; known sizes of `dims` take precedence.
+/// size of an axis in a record, which must agree with the known sizes of `dims`.
 ///
 /// # Errors
 /// Errors of `size`, or too many values to count.

@@ -45,7 +45,7 @@ impl Index {
         let dtype = dtype::of_code(rest[8])
             .ok_or_else(|| Error::data(format!("the dtype code {} is unknown", rest[8])).help("the codes are 1 to 8"))?;
         let (nsequences, nboundaries) = (number(&rest[9..17]), number(&rest[17..25]));
-        // Cannot overflow: 12 and 8 bytes for each of at most 2^64 items.
+        // As u128, because 12 and 8 bytes per item can exceed 64 bits.
         let expected = u128::from(HEADER) + 12 * u128::from(nsequences) + 8 * u128::from(nboundaries);
         let found = u128::from(source.nbytes());
         let has_modes = nsequences > 0 && found == expected + u128::from(nsequences);
